@@ -1,0 +1,1 @@
+"""Generated stubs of the wire contract ``jounce.v1`` (proto/generate.py); never edited by hand."""
