@@ -1,0 +1,139 @@
+"""The vehicle data: names, bounds, sources and physical validity."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jounce.data import DataError, Vehicle, load_vehicle
+
+AXLES = ("front", "rear")
+BODIES = ("UCA", "LCA", "upright", "spindle", "tierod", "shock_lower", "shock_upper")
+
+
+def total_mass(vehicle: Vehicle) -> float:
+    corners = sum(2 * vehicle[f"{axle}.{body}.mass"] for axle in AXLES for body in BODIES)
+    fixed = vehicle["chassis.mass"] + vehicle["steering.link.mass"] + vehicle["steering.arm.mass"]
+    return fixed + corners + 4 * vehicle["wheel.mass"]
+
+
+def test_the_chrono_variant_has_the_total_mass_of_the_running_chrono_vehicle() -> None:
+    assert total_mass(load_vehicle("hmmwv_chrono")) == pytest.approx(2573.138, abs=1e-9)
+
+
+def test_the_default_adds_only_the_assumed_tierod_and_shock_masses() -> None:
+    assert total_mass(load_vehicle("hmmwv")) == pytest.approx(2573.138 + 4 * (6 + 2 + 2), abs=1e-9)
+
+
+def test_names_start_with_the_chassis_and_follow_the_order_of_the_contract() -> None:
+    names = list(load_vehicle("hmmwv").entries)
+    assert names[:5] == [
+        "chassis.mass",
+        "chassis.com.x",
+        "chassis.com.y",
+        "chassis.com.z",
+        "chassis.inertia.xx",
+    ]
+    heads = list(dict.fromkeys(name.split(".")[0] for name in names))
+    expected = [
+        "chassis",
+        "front",
+        "rear",
+        "wheel",
+        "steering",
+        "steering_ratio",
+        "brake",
+        "driveline",
+        "tire",
+    ]
+    assert heads == expected
+
+
+def test_the_variant_has_the_same_names_in_the_same_order() -> None:
+    assert list(load_vehicle("hmmwv_chrono").entries) == list(load_vehicle("hmmwv").entries)
+
+
+def test_every_default_inertia_obeys_the_triangle_inequality() -> None:
+    vehicle = load_vehicle("hmmwv")
+    for prefix in ["chassis", "wheel"] + [f"{axle}.{body}" for axle in AXLES for body in BODIES]:
+        xx, yy, zz = (vehicle[f"{prefix}.inertia.{k}"] for k in ("xx", "yy", "zz"))
+        assert max(xx, yy, zz) <= (xx + yy + zz) / 2 + 1e-15, prefix
+
+
+def test_every_entry_has_a_unit_a_source_and_a_description() -> None:
+    for name, entry in load_vehicle("hmmwv").entries.items():
+        assert entry.unit and entry.source and entry.description, name
+
+
+@pytest.mark.parametrize(
+    ("axle", "spring", "shock"), [("front", 0.246463, 0.372586), ("rear", 0.306016, 0.364516)]
+)
+def test_design_lengths_match_the_running_chrono_vehicle(axle: str, spring: float, shock: float) -> None:
+    vehicle = load_vehicle("hmmwv")
+    for kind, length in (("SPRING", spring), ("SHOCK", shock)):
+        ends = vehicle.vector(f"{axle}.{kind}_C") - vehicle.vector(f"{axle}.{kind}_A")
+        assert np.linalg.norm(ends) == pytest.approx(length, abs=5e-7)
+
+
+@pytest.mark.parametrize(("axle", "force"), [("front", 52791.592), ("rear", 116651.084)])
+def test_the_spring_cubic_meets_the_published_table_point_at_a_tenth_of_a_metre(
+    axle: str, force: float
+) -> None:
+    vehicle = load_vehicle("hmmwv")
+    assert vehicle[f"{axle}.spring.k1"] * 0.1 + vehicle[f"{axle}.spring.k3"] * 1e-3 == pytest.approx(
+        force, abs=1e-2
+    )
+
+
+def test_the_wheel_with_spindle_is_the_published_lump() -> None:
+    vehicle = load_vehicle("hmmwv")
+    assert vehicle["wheel.mass"] + vehicle["front.spindle.mass"] == pytest.approx(71.105)
+    assert vehicle["wheel.inertia.yy"] + vehicle["rear.spindle.inertia.yy"] == pytest.approx(7.38782)
+
+
+def test_angles_are_in_radians() -> None:
+    vehicle = load_vehicle("hmmwv")
+    assert vehicle["steering.tilt"] == pytest.approx(math.radians(18.5))
+    assert vehicle["steering.max_arm_angle"] == pytest.approx(math.pi / 6)
+
+
+def test_an_unknown_vehicle_is_refused_with_the_names_that_exist() -> None:
+    with pytest.raises(DataError, match="hmmwv_chrono"):
+        load_vehicle("no_such_vehicle")
+
+
+def test_a_replacement_out_of_bounds_is_refused_and_changes_nothing() -> None:
+    vehicle = load_vehicle("hmmwv")
+    with pytest.raises(DataError, match=r"chassis\.mass = -1\.0"):
+        vehicle.replaced({"chassis.mass": -1.0})
+    with pytest.raises(DataError, match="no entry"):
+        vehicle.replaced({"chassis.weight": 1.0})
+    assert vehicle["chassis.mass"] == 2086.52
+    assert vehicle.replaced({"chassis.mass": 2100.0})["chassis.mass"] == 2100.0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('mass = { value = 1.0, source = "s", description = "d" }', "lacks unit"),
+        ('mass = { value = "a", unit = "kg", source = "s", description = "d" }', "a number is expected"),
+        ('mass = { value = nan, unit = "kg", source = "s", description = "d" }', "mass = nan"),
+        ('mass = { value = 1.0, unit = "kg", source = "s", description = "d", colour = 1 }', "colour"),
+        ("mass = 1.0", "a table with a value"),
+    ],
+)
+def test_a_malformed_entry_is_refused(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "vehicle.toml").write_text('name = "x"\nfiles = ["a.toml"]\n', encoding="utf-8")
+    (tmp_path / "a.toml").write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        load_vehicle(tmp_path)
+
+
+def test_a_variant_outside_the_package_can_build_on_a_built_in_vehicle(tmp_path: Path) -> None:
+    path = tmp_path / "heavy.toml"
+    path.write_text(
+        'name = "heavy"\nbase = "hmmwv"\n[overrides]\n"chassis.mass" = { value = 3000.0 }\n', encoding="utf-8"
+    )
+    assert load_vehicle(path)["chassis.mass"] == 3000.0

@@ -1,0 +1,153 @@
+"""Vehicle data: TOML files with value, unit and source per entry.
+
+A vehicle is a folder with a `vehicle.toml`. It either lists data files (`files = [...]`, read in that order)
+or names a `base` vehicle and a table of `[overrides]`. In a data file every table that has a `value` key is an
+entry; its name is the dotted path to it (`front.spring.k1`). All values are SI.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DataError", "Entry", "Vehicle", "load_vehicle"]
+
+_BUILTIN = Path(__file__).parent / "vehicles"
+_KEYS = frozenset({"value", "unit", "source", "description", "minimum", "maximum"})
+
+
+class DataError(ValueError):
+    """A vehicle data file is missing, malformed or out of its bounds."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number of a vehicle."""
+
+    value: float
+    """Value in `unit`."""
+    unit: str
+    """SI unit; "1" where dimensionless."""
+    source: str
+    """Where the number comes from; starts with "assumption:" where nothing was published."""
+    description: str
+    """What the number is, with its frame."""
+    minimum: float = -math.inf
+    """Smallest value allowed."""
+    maximum: float = math.inf
+    """Largest value allowed."""
+
+
+@dataclass(frozen=True)
+class Vehicle:
+    """A constant set of vehicle data; entries keep the order of the files."""
+
+    name: str
+    """Name of the vehicle or variant."""
+    entries: dict[str, Entry]
+    """Entries by dotted name."""
+    description: str = ""
+    """One line for people."""
+
+    def __getitem__(self, name: str) -> float:
+        """Value of the entry `name`; raises DataError for an unknown name."""
+        entry = self.entries.get(name)
+        if entry is None:
+            raise DataError(f"{self.name}: no entry {name!r}")
+        return entry.value
+
+    def vector(self, name: str) -> NDArray[np.float64]:
+        """The (3,) vector of the entries `name`.x, .y, .z."""
+        return np.array([self[f"{name}.{axis}"] for axis in "xyz"])
+
+    def replaced(self, values: Mapping[str, float], *, name: str | None = None) -> Vehicle:
+        """A copy with other values (checked against the bounds); self is unchanged."""
+        entries = dict(self.entries)
+        for key, value in values.items():
+            if key not in entries:
+                raise DataError(f"{self.name}: no entry {key!r}")
+            entries[key] = _checked(key, replace(entries[key], value=float(value)))
+        return replace(self, name=name or self.name, entries=entries)
+
+
+def load_vehicle(name: str | Path) -> Vehicle:
+    """Load a vehicle by built-in name ("hmmwv", "hmmwv_chrono") or by the path of its folder or vehicle.toml.
+
+    Raises DataError for a missing file, an unknown key, a missing unit or source, or a value out of its bounds.
+    """
+    return _load(_manifest(name), ())
+
+
+def _manifest(name: str | Path) -> Path:
+    for path in (_BUILTIN / str(name) / "vehicle.toml", Path(name) / "vehicle.toml", Path(name)):
+        if path.is_file():
+            return path
+    known = ", ".join(sorted(p.parent.name for p in _BUILTIN.glob("*/vehicle.toml")))
+    raise DataError(f"vehicle {str(name)!r}: no such file or built-in vehicle; built in: {known}")
+
+
+def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
+    if manifest in seen:
+        raise DataError(f"{manifest.parent.name}: the chain of base vehicles is a circle")
+    head = _read(manifest)
+    name, description = str(head.get("name", manifest.parent.name)), str(head.get("description", ""))
+    if "base" in head:
+        sibling = manifest.parent.parent / str(head["base"]) / "vehicle.toml"
+        base = _load(sibling if sibling.is_file() else _manifest(head["base"]), (*seen, manifest))
+        entries = dict(base.entries)
+        for key, table in head.get("overrides", {}).items():
+            if key not in entries:
+                raise DataError(f"{name}: override of unknown entry {key!r}")
+            entries[key] = _checked(key, replace(entries[key], **_fields(key, table)))
+        return Vehicle(name, entries, description)
+    entries = {}
+    for file in head.get("files", ()):
+        for key, table in _walk(_read(manifest.parent / file), ""):
+            if key in entries:
+                raise DataError(f"{name}: entry {key!r} stands in two files")
+            fields = _fields(key, table)
+            if missing := {"value", "unit", "source", "description"} - fields.keys():
+                raise DataError(f"{name}: entry {key!r} lacks {', '.join(sorted(missing))}")
+            entries[key] = _checked(key, Entry(**fields))
+    return Vehicle(name, entries, description)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"{path.name}: {error}") from error
+
+
+def _walk(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for key, item in table.items():
+        if not isinstance(item, dict):
+            raise DataError(f"entry {prefix + key!r}: a table with a value expected, {item!r} given")
+        if "value" in item:
+            yield prefix + key, item
+        else:
+            yield from _walk(item, f"{prefix}{key}.")
+
+
+def _fields(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    if unknown := table.keys() - _KEYS:
+        raise DataError(f"entry {name!r}: unknown key {', '.join(sorted(unknown))}")
+    fields = dict(table)
+    for key in fields.keys() & {"value", "minimum", "maximum"}:
+        if isinstance(fields[key], bool) or not isinstance(fields[key], int | float):
+            raise DataError(f"entry {name!r}: {key} is {fields[key]!r}, a number is expected")
+        fields[key] = float(fields[key])
+    return fields
+
+
+def _checked(name: str, entry: Entry) -> Entry:
+    if not (math.isfinite(entry.value) and entry.minimum <= entry.value <= entry.maximum):
+        raise DataError(f"{name} = {entry.value}: allowed is {entry.minimum} to {entry.maximum} {entry.unit}")
+    return entry
