@@ -1,0 +1,255 @@
+"""The one table of every signal: name, unit, frame, shape, causality, bounds, start, description.
+
+The FMI model description, the C value references, the gRPC ``DescribeModel`` reply, the log schema and
+the documentation are made from it. SI units, ISO 8855 axes, wheels FL FR RL RR. The frame is the world
+unless a signal says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from jounce.data import Vehicle
+
+Causality = Literal["input", "output", "parameter"]
+Type = Literal["Real", "Integer", "Boolean", "Enumeration"]
+Variability = Literal["continuous", "discrete", "fixed", "tunable"]
+
+WHEELS = ("FL", "FR", "RL", "RR")
+XYZ = (".x", ".y", ".z")
+QUATERNION = (".e0", ".e1", ".e2", ".e3")
+
+#: First value reference of each causality. A scalar's reference is this plus its place in its vector, so
+#: new signals go to the end of their list and old references never move.
+FIRST_REFERENCE: dict[Causality, int] = {"input": 1_000, "output": 10_000, "parameter": 100_000}
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One external variable; a vector signal has one component suffix per scalar."""
+
+    name: str
+    causality: Causality
+    unit: str
+    description: str
+    components: tuple[str, ...] = ("",)
+    frame: str = "world"
+    start: tuple[float, ...] = ()
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    nominal: float = 1.0
+    type: Type = "Real"
+    variability: Variability = "continuous"
+    items: tuple[str, ...] = ()
+    alias: str = ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """() for a scalar, (n,) for a vector of n components."""
+        return () if self.components == ("",) else (len(self.components),)
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """One component of a signal with its place in the u, y or p vector and its value reference."""
+
+    name: str
+    signal: Signal
+    index: int
+    start: float
+
+    @property
+    def value_reference(self) -> int:
+        """FMI value reference, unique over all types and stable between releases."""
+        return FIRST_REFERENCE[self.signal.causality] + self.index
+
+
+@dataclass(frozen=True)
+class SignalTable:
+    """All signals of one model, with their scalars in vector order."""
+
+    name: str
+    signals: tuple[Signal, ...]
+    _scalars: tuple[Scalar, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        scalars: list[Scalar] = []
+        counts: dict[Causality, int] = {"input": 0, "output": 0, "parameter": 0}
+        for signal in self.signals:
+            starts = signal.start or (0.0,) * len(signal.components)
+            for suffix, start in zip(signal.components, starts, strict=True):
+                scalars.append(Scalar(signal.name + suffix, signal, counts[signal.causality], start))
+                counts[signal.causality] += 1
+        object.__setattr__(self, "_scalars", tuple(scalars))
+
+    @property
+    def scalars(self) -> tuple[Scalar, ...]:
+        """Every scalar, in table order."""
+        return self._scalars
+
+    @cached_property
+    def inputs(self) -> tuple[Scalar, ...]:
+        """Scalars of the input vector u."""
+        return self._of("input")
+
+    @cached_property
+    def outputs(self) -> tuple[Scalar, ...]:
+        """Scalars of the output vector y."""
+        return self._of("output")
+
+    @cached_property
+    def parameters(self) -> tuple[Scalar, ...]:
+        """Scalars of the parameter vector p."""
+        return self._of("parameter")
+
+    def by_name(self, name: str) -> Scalar:
+        """The scalar of that name; KeyError names the nearest spellings."""
+        try:
+            return self._index[name]
+        except KeyError:
+            raise KeyError(f"unknown signal {name!r}; {self._hint(name)}") from None
+
+    @cached_property
+    def _index(self) -> dict[str, Scalar]:
+        return {s.name: s for s in self._scalars}
+
+    def _of(self, causality: Causality) -> tuple[Scalar, ...]:
+        return tuple(s for s in self._scalars if s.signal.causality == causality)
+
+    def _hint(self, name: str) -> str:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, self._index, n=3)
+        return "did you mean " + " or ".join(near) + "?" if near else "see `jounce describe` for the names"
+
+
+def _inputs() -> Iterator[Signal]:
+    yield Signal("steering_wheel_angle", "input", "rad", "steering-wheel angle, left positive", nominal=1.0)
+    yield Signal("steering_wheel_rate", "input", "rad/s", "its rate, left positive; 0 if not known")
+    for w in WHEELS:
+        p = f"wheel_{w}"
+        yield Signal(f"{p}.drive_torque", "input", "N.m", "on the spin axis, forward positive", frame="wheel")
+        yield Signal(f"{p}.brake_torque", "input", "N.m", "friction-brake torque, opposes spin and holds the wheel; "
+                     "limited at brake.capacity", frame="wheel", minimum=0.0, nominal=1000.0)
+        yield Signal(f"{p}.force", "input", "N", "external contact force, used where tire_source is EXTERNAL",
+                     XYZ, nominal=1000.0)
+        yield Signal(f"{p}.moment", "input", "N.m", "external contact moment about the contact point", XYZ,
+                     nominal=100.0)
+        yield Signal(f"{p}.point", "input", "m", "point at which the external contact force acts", XYZ)
+        yield Signal(f"{p}.terrain_height", "input", "m", "terrain height at the query point, used where "
+                     "terrain_source is EXTERNAL")
+        yield Signal(f"{p}.terrain_normal", "input", "1", "terrain normal there", XYZ, start=(0.0, 0.0, 1.0))
+        yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0)
+    yield Signal("chassis.ext_force", "input", "N", "external force at the chassis reference point", XYZ,
+                 nominal=1000.0)
+    yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, nominal=1000.0)
+
+
+def _wheel_outputs(w: str) -> Iterator[Signal]:
+    p = f"wheel_{w}"
+
+    def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), frame: str = "world",
+            nominal: float = 1.0) -> Signal:
+        return Signal(f"{p}.{name}", "output", unit, text, comp, frame=frame, nominal=nominal)
+
+    yield out("pos", "m", "wheel centre", XYZ)
+    yield out("rot", "1", "wheel orientation without the spin, w x y z", QUATERNION)
+    yield out("lin_vel", "m/s", "velocity of the wheel centre", XYZ)
+    yield out("ang_vel", "rad/s", "angular velocity of the wheel, spin included", XYZ)
+    yield out("omega", "rad/s", "spin rate relative to the upright, forward positive", frame="wheel")
+    yield out("angle", "rad", "spin angle", frame="wheel")
+    yield out("steer", "rad", "atan2(-axis_x, axis_y) of the spin axis", frame="chassis")
+    yield out("inclination", "rad", "asin(axis_z) of the spin axis", frame="chassis")
+    yield out("arm_angle", "rad", "lower-arm angle theta, jounce positive", frame="chassis")
+    yield out("travel", "m", "wheel-centre height above its design height", frame="chassis", nominal=0.1)
+    yield out("travel_rate", "m/s", "its rate", frame="chassis")
+    yield out("spring_length", "m", "spring length", frame="spring", nominal=0.3)
+    yield out("spring_force", "N", "spring and stops, positive pushes the ends apart", frame="spring", nominal=1e4)
+    yield out("shock_length", "m", "shock length", frame="shock", nominal=0.3)
+    yield out("shock_rate", "m/s", "rate of the shock length", frame="shock")
+    yield out("shock_force", "N", "shock force, positive pushes the ends apart", frame="shock", nominal=1e4)
+    yield out("tire_force", "N", "contact force (x heading, y left, z normal)", XYZ, "contact", 1e3)
+    yield out("tire_moment", "N.m", "contact moment about the wheel centre", XYZ, "contact", 100.0)
+    yield out("slip", "1", "longitudinal slip, driving positive", frame="contact")
+    yield out("slip_angle", "rad", "slip angle atan(vy/|vx|) of the wheel centre", frame="contact")
+    yield out("deflection", "m", "tire deflection", frame="contact", nominal=0.01)
+    yield out("query_point", "m", "point at which a terrain is asked", XYZ)
+
+
+def _outputs() -> Iterator[Signal]:
+    def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), frame: str = "world",
+            nominal: float = 1.0) -> Signal:
+        return Signal(name, "output", unit, text, comp, frame=frame, nominal=nominal)
+
+    yield out("ref_frame.pos", "m", "chassis reference frame", XYZ)
+    yield out("ref_frame.rot", "1", "its orientation, w x y z", QUATERNION)
+    yield out("ref_frame.lin_vel", "m/s", "velocity of its origin", XYZ)
+    yield out("ref_frame.ang_vel", "rad/s", "its angular velocity", XYZ, "chassis")
+    yield out("ref_frame.yaw", "rad", "yaw (ISO 8855: yaw, pitch, roll)")
+    yield out("ref_frame.pitch", "rad", "pitch, nose down positive")
+    yield out("ref_frame.roll", "rad", "roll, right side down positive")
+    yield out("com.pos", "m", "centre of mass of the chassis body", XYZ)
+    yield out("com.lin_vel", "m/s", "its velocity", XYZ, "chassis")
+    yield out("com.lin_acc", "m/s2", "its true acceleration", XYZ, "chassis")
+    yield out("imu.specific_force", "m/s2", "acceleration less gravity at the IMU", XYZ, "chassis", 10.0)
+    yield out("imu.ang_vel", "rad/s", "angular velocity at the IMU", XYZ, "chassis")
+    yield out("speed", "m/s", "forward speed of the centre of mass", frame="chassis", nominal=10.0)
+    yield out("sideslip", "rad", "atan2(vy, vx) at the centre of mass", frame="chassis")
+    for w in WHEELS:
+        yield from _wheel_outputs(w)
+    yield out("steering.load_torque", "N.m", "torque of the linkage on the Pitman arm, left positive",
+              frame="steering", nominal=100.0)
+    yield out("steering.pitman_angle", "rad", "Pitman-arm angle, left positive", frame="steering")
+    yield out("energy.kinetic", "J", "kinetic energy of the vehicle", nominal=1e5)
+    yield out("energy.potential", "J", "potential energy: gravity, springs and stops", nominal=1e5)
+    yield out("closure_residual", "m", "largest gap in any suspension loop", nominal=1e-12)
+    yield Signal("tick_count", "output", "1", "internal steps since the start", type="Integer",
+                 variability="discrete")
+
+
+def _run_parameters() -> Iterator[Signal]:
+    def par(name: str, unit: str, start: float, text: str, low: float = -math.inf, high: float = math.inf) -> Signal:
+        return Signal(name, "parameter", unit, text, start=(start,), minimum=low, maximum=high, variability="fixed")
+
+    def enum(name: str, items: tuple[str, ...], text: str) -> Signal:
+        return Signal(name, "parameter", "1", text, start=(1.0,), minimum=1.0, maximum=float(len(items)),
+                      type="Enumeration", variability="fixed", items=items)
+
+    yield par("tick", "s", 0.001, "internal step", 1e-5, 0.002)
+    yield par("gravity", "m/s2", 9.81, "gravity along world -z", 0.0, 100.0)
+    yield par("init.x", "m", 0.0, "start position of the chassis reference frame")
+    yield par("init.y", "m", 0.0, "start position of the chassis reference frame")
+    yield par("init.z", "m", 0.5, "start height, used where init.equilibrium is false")
+    yield par("init.yaw", "rad", 0.0, "start heading")
+    yield par("init.speed", "m/s", 0.0, "start speed forward, wheels rolling")
+    yield Signal("init.equilibrium", "parameter", "1", "true: settle on the terrain first; false: suspension in "
+                 "design position at init.z, released", start=(1.0,), type="Boolean", variability="fixed",
+                 minimum=0.0, maximum=1.0)
+    yield enum("terrain_source", ("PLANE", "EXTERNAL"), "where the terrain comes from")
+    yield enum("tire_source", ("TMEASY", "EXTERNAL"), "where the contact wrench comes from")
+    yield par("terrain.height", "m", 0.0, "height of the plane at x = y = 0")
+    yield par("terrain.slope", "rad", 0.0, "raises the plane along +x", -1.0, 1.0)
+    yield par("terrain.bank", "rad", 0.0, "raises the plane along +y", -1.0, 1.0)
+    yield par("terrain.mu", "1", 0.8, "friction of the plane", 0.0, 2.0)
+    for axis in "xyz":
+        yield par(f"imu.pos.{axis}", "m", 0.0, "IMU location in the chassis frame")
+
+
+def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:
+    for name, entry in vehicle.entries.items():
+        yield Signal(name, "parameter", entry.unit, entry.description or entry.source, start=(entry.value,),
+                     minimum=entry.minimum, maximum=entry.maximum, nominal=abs(entry.value) or 1.0,
+                     frame="chassis", variability="fixed")
+
+
+def table(vehicle: Vehicle) -> SignalTable:
+    """The signal table of a four-corner double-wishbone vehicle.
+
+    ``vehicle`` gives the start values of the vehicle-data parameters, which close the parameter vector.
+    """
+    groups: Iterable[Iterator[Signal]] = (_inputs(), _outputs(), _run_parameters(), _vehicle_parameters(vehicle))
+    return SignalTable(vehicle.name, tuple(s for group in groups for s in group))

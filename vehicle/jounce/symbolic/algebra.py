@@ -1,0 +1,52 @@
+"""Small vector and mechanism helpers on CasADi expressions."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+SX = ca.SX
+
+
+def dot(a: SX, b: SX) -> SX:
+    """Scalar product of two 3-vectors."""
+    return ca.dot(a, b)
+
+
+def cross(a: SX, b: SX) -> SX:
+    """Vector product of two 3-vectors."""
+    return ca.cross(a, b)
+
+
+def unit(a: SX) -> SX:
+    """a / |a|."""
+    return a / ca.sqrt(dot(a, a))
+
+
+def turned(a: SX, cos: SX, sin: SX, axis: SX) -> SX:
+    """Vector a [any unit] turned about the unit axis by the angle with that cos and sin (Rodrigues)."""
+    along = axis * dot(axis, a)
+    across = a - along
+    return along + across * cos + cross(axis, a) * sin
+
+
+def circle_sphere(a: SX, b: SX, c: SX, branch: SX) -> tuple[SX, SX, SX]:
+    """(cos x, sin x, discriminant) that solve a cos x + b sin x = c.
+
+    The closed form behind Jain 2016, Eqs. 18-20 and section 5.3, without acos and atan2: one square root
+    and a branch sign fixed at the design position. The discriminant a2 + b2 - c2 is negative where the
+    linkage cannot close; the root is then taken of zero and the caller reports the range fault.
+    """
+    r2 = a * a + b * b
+    disc = r2 - c * c
+    root = branch * ca.sqrt(ca.fmax(disc, 0.0))
+    return (a * c - b * root) / r2, (b * c + a * root) / r2, disc
+
+
+def symmetric(m: SX) -> SX:
+    """The six numbers xx yy zz xy xz yz of a symmetric 3x3 matrix."""
+    return ca.vertcat(m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2])
+
+
+def matrix(v: SX) -> SX:
+    """The symmetric 3x3 matrix of xx yy zz xy xz yz."""
+    return ca.blockcat([[v[0], v[3], v[4]], [v[3], v[1], v[5]], [v[4], v[5], v[2]]])

@@ -1,0 +1,57 @@
+"""Springs, bump and rebound stops, and shocks of one corner.
+
+Force laws of the vehicle data (Project Chrono's HMMWV_DoubleWishbone and SpringForce stops): force > 0
+pushes the ends apart.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from jounce.symbolic.algebra import SX
+
+
+def _ramp(depth: SX, knots: SX, values: SX) -> tuple[SX, SX]:
+    """(piecewise-linear force, its integral) of a stop table that is zero below its first knot."""
+    force, energy, slope = SX(0), SX(0), SX(0)
+    for k in range(knots.shape[0] - 1):
+        new = (values[k + 1] - values[k]) / (knots[k + 1] - knots[k])
+        over = ca.fmax(depth - knots[k], 0.0)
+        force += (new - slope) * over
+        energy += 0.5 * (new - slope) * over * over
+        slope = new
+    return force, energy
+
+
+def spring_force(length: SX, n: dict[str, SX]) -> tuple[SX, SX]:
+    """(force [N] of the spring with its stops, stored energy [J]) at that length [m].
+
+    The data's table is k1 d + k3 d3 at multiples of table_step, linear between them.
+    """
+    d = length - n["rest_length"]
+    step = n["table_step"]
+    low = ca.floor(d / step) * step
+    high = low + step
+
+    def cubic(x: SX) -> SX:
+        return x * (n["k1"] + n["k3"] * x * x)
+
+    slope = (cubic(high) - cubic(low)) / step
+    table = cubic(low) + slope * (d - low)
+
+    def area(x: SX) -> SX:
+        # trapezes of the table from 0 to the knot x = m step: exact integral of the piecewise-linear law
+        return x * x * (n["k1"] / 2 + n["k3"] * (x * x + step * step) / 4)
+
+    energy = area(low) + 0.5 * (cubic(low) + table) * (d - low)
+    bump, bump_energy = _ramp(n["min_length"] - length, n["stop_depth"], n["stop_force"])
+    rebound, rebound_energy = _ramp(length - n["max_length"], n["stop_depth"], n["stop_force"])
+    return n["preload"] - table + bump - rebound, energy - n["preload"] * d + bump_energy + rebound_energy
+
+
+def shock_force(length: SX, rate: SX, n: dict[str, SX]) -> SX:
+    """Shock force [N]: rebound or compression coefficient by the rate's sign, other pair outside mid-stroke."""
+    inside = ca.logic_and(length >= n["shock_min"], length <= n["shock_max"])
+    rebound = ca.if_else(inside, n["rebound"], n["bump_rebound"])
+    compression = ca.if_else(inside, n["compression"], n["bump_compression"])
+    return -rebound * ca.fmax(rate, 0.0) - compression * ca.fmin(rate, 0.0)
