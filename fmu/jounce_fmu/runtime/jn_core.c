@@ -1,0 +1,331 @@
+/* Instance core: one allocation, integer tick, fixed-step RK4, lazy outputs. See jn_core.h. */
+#include "jn_core.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_TICK 0.001
+#define ALIGN 64 /* bytes; widest vector loads a model variant may use */
+
+int jn_finite(double value) { return value - value == 0.0; }
+
+/* Shortest text that reads back as the same double; the locale's decimal sign becomes a point. */
+static void number_text(double v, char *out, size_t size) {
+    char raw[48];
+    int digits;
+    size_t i, n = 0;
+    int in_sign = 0;
+    if (v != v) { snprintf(out, size, "nan"); return; }
+    if (!jn_finite(v)) { snprintf(out, size, v > 0 ? "inf" : "-inf"); return; }
+    for (digits = 15; digits <= 17; digits++) {
+        snprintf(raw, sizeof raw, "%.*g", digits, v);
+        if (strtod(raw, NULL) == v) break;
+    }
+    for (i = 0; raw[i] && n + 1 < size; i++) {
+        if (strchr("0123456789+-e", raw[i])) { out[n++] = raw[i]; in_sign = 0; }
+        else if (!in_sign) { out[n++] = '.'; in_sign = 1; }
+    }
+    out[n] = '\0';
+}
+
+int jn_fail(jn_instance *s, const char *format, ...) {
+    va_list args;
+    size_t n = 0, size = sizeof s->error;
+    va_start(args, format);
+    for (; *format && n + 1 < size; format++) {
+        char piece[64];
+        const char *text = piece;
+        if (*format != '%') { s->error[n++] = *format; continue; }
+        format++;
+        if (*format == 's') { text = va_arg(args, const char *); if (!text) text = "(null)"; }
+        else if (*format == 'd') snprintf(piece, sizeof piece, "%d", va_arg(args, int));
+        else if (*format == 'D') snprintf(piece, sizeof piece, "%lld", va_arg(args, long long));
+        else if (*format == 'g') number_text(va_arg(args, double), piece, sizeof piece);
+        else piece[0] = '\0';
+        while (*text && n + 1 < size) s->error[n++] = *text++;
+        if (!*format) break;
+    }
+    s->error[n] = '\0';
+    va_end(args);
+    return -1;
+}
+
+static void clear_fault(jn_fault *f) { f->signal = -1; f->value = 0.0; f->text[0] = '\0'; }
+
+static int fail_fault(jn_instance *s, const char *where, jn_fault *f) {
+    f->text[sizeof f->text - 1] = '\0';
+    if (f->signal >= 0 && f->signal < s->model->n_signals)
+        return jn_fail(s, "%s: %s = %g: %s", where, s->model->signals[f->signal].name, f->value, f->text);
+    return jn_fail(s, "%s: %s", where, f->text[0] ? f->text : "the model gave no reason");
+}
+
+const jn_model *jn_pick_model(void) {
+    int i, best = 0;
+    for (i = 0; jn_models[i]; i++)
+        if (jn_variant_supported(i)) best = i;
+    return jn_models[best];
+}
+
+static int table_is_sound(const jn_model *m) {
+    int row, k = 0;
+    if (m->n_signals != m->n_u + m->n_y + m->n_p) return 0;
+    if (m->p_tick >= m->n_p || m->p_integrator >= m->n_p) return 0;
+    for (row = 0; row < m->n_signals; row++) {
+        const jn_signal *g = &m->signals[row];
+        char kind = row < m->n_u ? 'u' : row < m->n_u + m->n_y ? 'y' : 'p';
+        if (row == m->n_u || row == m->n_u + m->n_y) k = 0;
+        if (g->kind != kind || g->index != k++) return 0;
+        if (row && g->vr <= m->signals[row - 1].vr) return 0;
+    }
+    row = m->n_u + m->n_y; /* a tick that changes on the way would break time = start + ticks * tick */
+    return (m->p_tick < 0 || m->signals[row + m->p_tick].fixed) &&
+           (m->p_integrator < 0 || m->signals[row + m->p_integrator].fixed);
+}
+
+static size_t rounded(size_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
+
+jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
+    double **places[12];
+    size_t counts[12], total, i;
+    jn_instance *s, probe;
+    char *base;
+    if (!table_is_sound(m)) return NULL;
+    {
+        size_t x = (size_t)m->n_x, u = (size_t)m->n_u, y = (size_t)m->n_y, p = (size_t)m->n_p, d = (size_t)m->n_d;
+        const size_t wanted[12] = {u, p, p, d, x, y, d, x, p, x, x, x};
+        memcpy(counts, wanted, sizeof counts);
+    }
+    total = rounded(sizeof probe) + rounded(face_bytes) + ALIGN;
+    for (i = 0; i < 12; i++) total += rounded(counts[i] * sizeof(double));
+    s = (jn_instance *)calloc(1, total);
+    if (!s) return NULL;
+    places[0] = &s->u; places[1] = &s->p; places[2] = &s->p_now; places[3] = &s->d; places[4] = &s->x;
+    places[5] = &s->y; places[6] = &s->d_old; places[7] = &s->x_old; places[8] = &s->p_old;
+    places[9] = &s->x_stage; places[10] = &s->dx; places[11] = &s->sum;
+    s->face = (char *)s + rounded(sizeof probe);
+    base = (char *)s->face + rounded(face_bytes);
+    base += (ALIGN - (uintptr_t)base % ALIGN) % ALIGN;
+    for (i = 0; i < 12; i++) {
+        *places[i] = (double *)(void *)base;
+        base += rounded(counts[i] * sizeof(double));
+    }
+    s->model = m;
+    jn_reset(s);
+    return s;
+}
+
+void jn_destroy(jn_instance *s) { free(s); }
+
+void jn_reset(jn_instance *s) {
+    const jn_model *m = s->model;
+    int row;
+    s->state = JN_INSTANTIATED;
+    s->ticks = 0;
+    s->start_time = 0.0;
+    s->stop_time = HUGE_VAL;
+    s->tick = DEFAULT_TICK;
+    s->start_dirty = s->outputs_dirty = 1;
+    s->params_dirty = 0;
+    s->hint = -1;
+    memset(s->x, 0, (size_t)m->n_x * sizeof *s->x);
+    memset(s->d, 0, (size_t)m->n_d * sizeof *s->d);
+    memset(s->y, 0, (size_t)m->n_y * sizeof *s->y);
+    for (row = 0; row < m->n_signals; row++) {
+        const jn_signal *g = &m->signals[row];
+        if (g->kind == 'u') s->u[g->index] = g->start;
+        else if (g->kind == 'p') s->p[g->index] = s->p_now[g->index] = g->start;
+    }
+}
+
+int jn_find(jn_instance *s, unsigned vr) {
+    const jn_signal *rows = s->model->signals;
+    int low = 0, high = s->model->n_signals - 1;
+    if (s->hint < high && rows[s->hint + 1].vr == vr) return ++s->hint;
+    while (low <= high) {
+        int middle = low + (high - low) / 2;
+        if (rows[middle].vr == vr) return s->hint = middle;
+        if (rows[middle].vr < vr) low = middle + 1;
+        else high = middle - 1;
+    }
+    return -1;
+}
+
+int jn_check(jn_instance *s, int row, double v) {
+    const jn_signal *g = &s->model->signals[row];
+    if (g->kind == 'y') return jn_fail(s, "%s is an output; only inputs and parameters can be set", g->name);
+    if (g->kind == 'p' && g->fixed && !(s->state & (JN_INSTANTIATED | JN_INITIALIZING)))
+        return jn_fail(s, "%s = %g: a fixed parameter; allowed before the end of initialization", g->name, v);
+    if (!jn_finite(v)) return jn_fail(s, "%s = %g: not a finite number", g->name, v);
+    if (v < g->min || v > g->max)
+        return jn_fail(s, "%s = %g: allowed are %g to %g", g->name, v, g->min, g->max);
+    return 0;
+}
+
+void jn_apply(jn_instance *s, int row, double v) {
+    const jn_signal *g = &s->model->signals[row];
+    int before = (s->state & (JN_INSTANTIATED | JN_INITIALIZING)) != 0;
+    if (g->kind == 'u') {
+        s->u[g->index] = v;
+        s->outputs_dirty = 1;
+    } else {
+        s->p[g->index] = v;
+        if (!before) s->params_dirty = 1;
+    }
+    if (before) s->start_dirty = s->outputs_dirty = 1;
+}
+
+double jn_value(const jn_instance *s, int row) {
+    const jn_signal *g = &s->model->signals[row];
+    return (g->kind == 'u' ? s->u : g->kind == 'y' ? s->y : s->p)[g->index];
+}
+
+static int bad_state(const jn_instance *s) {
+    int i;
+    for (i = 0; i < s->model->n_x; i++)
+        if (!jn_finite(s->x[i])) return i;
+    return -1;
+}
+
+static int try_start(jn_instance *s) {
+    const jn_model *m = s->model;
+    jn_fault f;
+    int i;
+    clear_fault(&f);
+    if (m->p_integrator >= 0 && s->p[m->p_integrator] != 1.0)
+        return jn_fail(s, "%s = %g: allowed is 1 (RK4)", m->signals[m->n_u + m->n_y + m->p_integrator].name,
+                       s->p[m->p_integrator]);
+    memcpy(s->p_now, s->p, (size_t)m->n_p * sizeof *s->p);
+    if (m->p_tick >= 0) s->tick = s->p[m->p_tick];
+    if (!(s->tick > 0.0))
+        return jn_fail(s, "%s = %g: allowed are numbers > 0", m->signals[m->n_u + m->n_y + m->p_tick].name, s->tick);
+    if (m->derive(s->p_now, s->d, &f)) return fail_fault(s, "parameters refused", &f);
+    if (m->start(s->p_now, s->d, s->u, s->x, &f)) return fail_fault(s, "no start state", &f);
+    if (m->project) m->project(s->x);
+    i = bad_state(s);
+    if (i >= 0) return jn_fail(s, "no start state: state %d is not a finite number", i);
+    s->start_dirty = s->params_dirty = 0;
+    s->outputs_dirty = 1;
+    return 0;
+}
+
+static int start_over(jn_instance *s) {
+    if (!try_start(s)) return 0;
+    memset(s->d, 0, (size_t)s->model->n_d * sizeof *s->d); /* nothing half-made reaches a snapshot */
+    memset(s->x, 0, (size_t)s->model->n_x * sizeof *s->x);
+    return -1;
+}
+
+int jn_refresh(jn_instance *s) {
+    const jn_model *m = s->model;
+    jn_fault f;
+    int i;
+    if (s->start_dirty && start_over(s)) return -1;
+    if (!s->outputs_dirty) return 0;
+    clear_fault(&f);
+    if (m->outputs(s->x, s->u, s->p_now, s->d, s->ticks, s->y, &f)) return fail_fault(s, "no outputs", &f);
+    for (i = 0; i < m->n_y; i++)
+        if (!jn_finite(s->y[i]))
+            return jn_fail(s, "output %s = %g: not a finite number", m->signals[m->n_u + i].name, s->y[i]);
+    s->outputs_dirty = 0;
+    return 0;
+}
+
+int jn_setup(jn_instance *s, double start_time, int has_stop, double stop_time) {
+    if (!jn_finite(start_time)) return jn_fail(s, "start time = %g: not a finite number", start_time);
+    if (has_stop && !(stop_time >= start_time))
+        return jn_fail(s, "stop time = %g: allowed are numbers from the start time %g on", stop_time, start_time);
+    s->start_time = start_time;
+    s->stop_time = has_stop ? stop_time : HUGE_VAL;
+    return 0;
+}
+
+int jn_finish_init(jn_instance *s) {
+    if (s->start_dirty && start_over(s)) return -1;
+    s->state = JN_STEPPING;
+    return 0;
+}
+
+double jn_time(const jn_instance *s) { return s->start_time + (double)s->ticks * s->tick; }
+
+long long jn_whole_ticks(jn_instance *s, double t, double h) {
+    double ratio, n, slack, over;
+    if (!jn_finite(t)) return jn_fail(s, "communication point = %g: not a finite number", t);
+    if (!jn_finite(h) || !(h > 0.0)) return jn_fail(s, "step size = %g: allowed are finite numbers > 0", h);
+    /* Masters that sum their steps drift by rounding; half a tick tells drift from a wrong clock. */
+    if (fabs(t - jn_time(s)) > 0.5 * s->tick)
+        return jn_fail(s, "communication point = %g: the instance is at %g", t, jn_time(s));
+    ratio = h / s->tick;
+    n = floor(ratio + 0.5);
+    if (ratio > 1e12) return jn_fail(s, "step size = %g: allowed are at most 1e12 ticks of %g s", h, s->tick);
+    slack = 1e-6 * n < 0.01 ? 1e-6 * n : 0.01; /* ticks; capped so that long steps stay whole, too */
+    if (n < 1.0 || fabs(ratio - n) > slack)
+        return jn_fail(s, "step size = %g: allowed are whole multiples of the tick %g s", h, s->tick);
+    over = s->start_time + ((double)s->ticks + n) * s->tick - s->stop_time;
+    if (over > 1e-6 * h && over > 4.0 * DBL_EPSILON * fabs(s->stop_time))
+        return jn_fail(s, "step size = %g: from %g it passes the stop time %g", h, jn_time(s), s->stop_time);
+    return (long long)n;
+}
+
+/* One tick of the classical fourth-order method (Hairer, Norsett, Wanner I, II.1, table 1.2). */
+static int rk4_tick(jn_instance *s, jn_fault *f) {
+    const jn_model *m = s->model;
+    const double h = s->tick;
+    const int n = m->n_x;
+    double *x = s->x, *xs = s->x_stage, *k = s->dx, *sum = s->sum;
+    int i;
+    if (m->rhs(0.0, x, s->u, s->p_now, s->d, k, f)) return -1;
+    for (i = 0; i < n; i++) { sum[i] = k[i]; xs[i] = x[i] + 0.5 * h * k[i]; }
+    if (m->rhs(0.5 * h, xs, s->u, s->p_now, s->d, k, f)) return -1;
+    for (i = 0; i < n; i++) { sum[i] += 2.0 * k[i]; xs[i] = x[i] + 0.5 * h * k[i]; }
+    if (m->rhs(0.5 * h, xs, s->u, s->p_now, s->d, k, f)) return -1;
+    for (i = 0; i < n; i++) { sum[i] += 2.0 * k[i]; xs[i] = x[i] + h * k[i]; }
+    if (m->rhs(h, xs, s->u, s->p_now, s->d, k, f)) return -1;
+    for (i = 0; i < n; i++) x[i] += h / 6.0 * (sum[i] + k[i]);
+    if (m->project) m->project(x);
+    i = bad_state(s);
+    if (i < 0) return 0;
+    snprintf(f->text, sizeof f->text, "state %d is not a finite number", i);
+    return -1;
+}
+
+int jn_advance(jn_instance *s, long long n) {
+    const jn_model *m = s->model;
+    const size_t bytes_p = (size_t)m->n_p * sizeof *s->p, bytes_d = (size_t)m->n_d * sizeof *s->d;
+    const size_t bytes_x = (size_t)m->n_x * sizeof *s->x;
+    const int tuned = s->params_dirty;
+    jn_fault f;
+    long long i;
+    clear_fault(&f);
+    if (tuned) {
+        if (m->derive(s->p, s->d_old, &f)) return fail_fault(s, "parameters refused", &f);
+        memcpy(s->p_old, s->p_now, bytes_p);
+        memcpy(s->p_now, s->p, bytes_p);
+        { double *swap = s->d; s->d = s->d_old; s->d_old = swap; }
+    }
+    memcpy(s->x_old, s->x, bytes_x);
+    for (i = 0; i < n; i++) {
+        if (!rk4_tick(s, &f)) continue;
+        memcpy(s->x, s->x_old, bytes_x);
+        if (tuned) {
+            memcpy(s->p_now, s->p_old, bytes_p);
+            memcpy(s->d, s->d_old, bytes_d);
+        }
+        s->state = JN_FAILED;
+        fail_fault(s, "step failed", &f);
+        {
+            char text[240];
+            memcpy(text, s->error, sizeof text);
+            text[sizeof text - 1] = '\0';
+            return jn_fail(s, "%s (tick %D; the state is that of tick %D)", text, s->ticks + i, s->ticks);
+        }
+    }
+    s->params_dirty = 0;
+    s->ticks += n;
+    s->outputs_dirty = 1;
+    return 0;
+}

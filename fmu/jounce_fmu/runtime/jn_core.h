@@ -1,0 +1,66 @@
+/* One instance of a model: stepping, inputs, parameters, outputs and snapshots. The FMI faces sit on top.
+ *
+ * Functions returning int give 0 when ok. Otherwise s->error holds a text naming the signal, the value and
+ * what is allowed, and the instance is unchanged; only jn_advance may in addition make the state JN_FAILED.
+ */
+#ifndef JN_CORE_H
+#define JN_CORE_H
+
+#include <stddef.h>
+
+#include "jn_model.h"
+
+/* Bits, so that a set of states is one word. */
+typedef enum {
+    JN_INSTANTIATED = 1,
+    JN_INITIALIZING = 2,
+    JN_STEPPING = 4,
+    JN_FAILED = 8, /* a step broke down; x and the tick are those before that step */
+    JN_TERMINATED = 16
+} jn_state;
+
+typedef struct jn_instance {
+    const jn_model *model;
+    void *face; /* the FMI face's own part of the one allocation */
+    jn_state state;
+    long long ticks;
+    double start_time, stop_time; /* stop_time is infinite when there is none */
+    double tick;                  /* s, valid from the end of initialization */
+    int start_dirty;              /* p or u changed before stepping: derive and start are due */
+    int params_dirty;             /* a tunable parameter changed: it takes effect at the next step */
+    int outputs_dirty;
+    int hint; /* last row found: lookups mostly run in table order */
+    double *u, *p, *p_now, *d, *x, *y;                 /* p as set, p_now in effect */
+    double *d_old, *x_old, *p_old, *x_stage, *dx, *sum; /* work */
+    char error[512];
+} jn_instance;
+
+const jn_model *jn_pick_model(void);
+jn_instance *jn_create(const jn_model *model, size_t face_bytes); /* NULL: no memory or a broken table */
+void jn_destroy(jn_instance *s);
+void jn_reset(jn_instance *s);
+
+int jn_find(jn_instance *s, unsigned vr); /* row, or -1 */
+int jn_check(jn_instance *s, int row, double value);
+void jn_apply(jn_instance *s, int row, double value); /* only after jn_check */
+int jn_refresh(jn_instance *s);                       /* outputs valid */
+double jn_value(const jn_instance *s, int row);
+
+int jn_setup(jn_instance *s, double start_time, int has_stop, double stop_time);
+int jn_finish_init(jn_instance *s);
+double jn_time(const jn_instance *s);
+/* How many ticks h is; -1 and an error when it is not a whole number of them or the clock disagrees. */
+long long jn_whole_ticks(jn_instance *s, double t, double h);
+int jn_advance(jn_instance *s, long long n);
+
+size_t jn_snapshot_size(const jn_instance *s);
+void jn_snapshot_write(const jn_instance *s, unsigned char *blob);
+int jn_snapshot_check(jn_instance *s, const unsigned char *blob, size_t size);
+int jn_snapshot_read(jn_instance *s, const unsigned char *blob, size_t size);
+
+/* s->error = text with the pieces "%s" (const char *), "%d" (int), "%D" (long long) and "%g" (double, shortest
+ * exact, with a point in any locale). Always returns -1. */
+int jn_fail(jn_instance *s, const char *format, ...);
+int jn_finite(double value);
+
+#endif

@@ -1,0 +1,56 @@
+/* The plug between a model and the runtime: flat double arrays, one signal table, no vehicle.
+ *
+ * A library links one model. Its files define the symbols declared at the end of this header:
+ *   <model>_table.c   jn_guid, jn_table            (emitted by jounce_fmu.table_c)
+ *   jn_build_hash.c   jn_build_hash_text           (written by jounce_fmu.build)
+ *   the model         jn_models, jn_variant_supported
+ */
+#ifndef JN_MODEL_H
+#define JN_MODEL_H
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+/* Filled by a model function that returns non-zero. */
+typedef struct {
+    int signal;     /* row in the signal table, or -1 */
+    double value;   /* the value at fault, shown when signal >= 0 */
+    char text[240]; /* what is wrong and what is allowed */
+} jn_fault;
+
+/* One row of the signal table: rows are u, then y, then p, each in vector order; vr strictly increases. */
+typedef struct {
+    const char *name;
+    unsigned vr;
+    char kind;  /* 'u' input, 'y' output, 'p' parameter */
+    char type;  /* 'r' Real, 'i' Integer, 'b' Boolean, 'e' Enumeration (values 1..n); all are doubles inside */
+    int fixed;  /* parameter settable only until initialization ends */
+    int index;  /* place in u, y or p */
+    double start, min, max; /* inclusive bounds, infinite where there is none */
+} jn_signal;
+
+typedef struct jn_model {
+    const char *name, *build_hash;
+    int n_x, n_u, n_y, n_p, n_d;
+    int p_tick, p_integrator; /* place in p, or -1: none (then 1 ms, RK4). Integrator 1 is RK4. */
+    const jn_signal *signals;
+    int n_signals;
+    /* All return 0 when ok; otherwise they fill the fault. None may keep state or write its inputs. */
+    int (*derive)(const double *p, double *d, jn_fault *f);
+    int (*start)(const double *p, const double *d, const double *u, double *x, jn_fault *f);
+    int (*rhs)(double tau, const double *x, const double *u, const double *p, const double *d, double *dx,
+               jn_fault *f); /* tau: time since the start of the tick, s */
+    int (*outputs)(const double *x, const double *u, const double *p, const double *d, long long ticks,
+                   double *y, jn_fault *f);
+    void (*project)(double *x); /* back onto the manifold after a tick (quaternions), or NULL */
+} jn_model;
+
+extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */
+extern const jn_signal jn_table[];
+extern const char jn_build_hash_text[]; /* 64 hex digits: sha256 of the sources */
+
+extern const jn_model *const jn_models[]; /* variants, plainest first, ended by NULL; all of equal sizes */
+int jn_variant_supported(int variant);    /* may this processor run jn_models[variant]? */
+
+#endif
