@@ -1,0 +1,1 @@
+"""From CasADi expressions to plain C."""

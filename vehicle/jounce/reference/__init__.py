@@ -1,0 +1,1 @@
+"""Independent formulations that judge the equations."""

@@ -1,0 +1,1 @@
+"""The equations as CasADi expressions: one algorithm a module."""

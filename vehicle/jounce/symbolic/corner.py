@@ -42,7 +42,7 @@ OUTPUTS = Layout(
     spring_length=1, spring_force=1, shock_length=1, shock_rate=1, shock_force=1, spring_energy=1,
     travel=1, travel_unit=1, upright_axes=9, closure=1,
     steer_momentum=6, steer_theta=1, steer_bias=1, centre_steer=3, upright_steer=3, kinetic=1,
-    linear_momentum=3, gravity_moment=1,
+    linear_momentum=3,
 )  # fmt: skip
 
 
@@ -210,9 +210,9 @@ def function() -> ca.Function:
     centre = on_upright(n["wheel_centre"])
     axis = axes @ n["wheel_axis"]
     upright_inertia = axes @ matrix(n["upright_inertia"]) @ axes.T
-    rod = linear(lambda k, e: k - e, outer, (i["end"], SX(3, 1), i["end_unit"], i["end_velocity"], i["end_acceleration"]))
-    mid = linear(lambda k, e: 0.5 * (k + e), outer,
-                 (i["end"], SX(3, 1), i["end_unit"], i["end_velocity"], i["end_acceleration"]))  # fmt: skip
+    inner = (i["end"], SX(3, 1), i["end_unit"], i["end_velocity"], i["end_acceleration"])
+    rod = linear(lambda k, e: k - e, outer, inner)
+    mid = linear(lambda k, e: 0.5 * (k + e), outer, inner)
     strut = tuple(-v for v in shock_a)
     strut = (n["shock_c"] + strut[0], *strut[1:])
     u = _unit_motion((strut[0], strut[1], strut[2], strut[3], strut[4]))
@@ -227,7 +227,7 @@ def function() -> ca.Function:
         _rod(n["shock_lower_mass"], n["shock_lower_across"], n["shock_lower_along"], u, shock_low),
         _rod(n["shock_upper_mass"], n["shock_upper_across"], n["shock_upper_along"], u, shock_up),
     ]
-    # wheel: spin eliminated first, (J + Js) spin_acc + J e.(rest) = torque; what is left about the axis is J Js / (J + Js)
+    # wheel: spin eliminated first, (J + Js) spin_acc + J e.(rest) = torque; left about the axis: J Js / (J + Js)
     spin, along, shaft = i["spin_rate"], n["wheel_along"], n["shaft"]
     ee = axis @ axis.T
     left = along * shaft / (along + shaft)
@@ -237,7 +237,7 @@ def function() -> ca.Function:
 
     omega = i["angular_velocity"]
     total = {key: SX(size, 1) for key, size in (("inertia", 6), ("moment", 3), ("mass", 1), ("h", 6), ("d", 1),
-             ("b", 6), ("bt", 1), ("hs", 6), ("st", 1), ("sb", 1), ("kin", 1), ("lin", 3), ("gm", 1))}  # fmt: skip
+             ("b", 6), ("bt", 1), ("hs", 6), ("st", 1), ("sb", 1), ("kin", 1), ("lin", 3))}  # fmt: skip
     for body in [*bodies, wheel]:
         m, r = body.mass, body.com
         xr, sr, vr, br = body.com_motion
@@ -292,6 +292,6 @@ def function() -> ca.Function:
         upright_axes=ca.reshape(axes @ ca.reshape(n["upright_axes"], 3, 3), 9, 1),
         closure=ca.fmax(ca.fabs(gaps[0]) / (2 * ca.sqrt(n["df2"])), ca.fabs(gaps[1]) / (2 * ca.sqrt(n["kl"]))),
         steer_momentum=total["hs"], steer_theta=total["st"], steer_bias=total["sb"], centre_steer=centre[2],
-        upright_steer=turn[1], kinetic=total["kin"], linear_momentum=total["lin"], gravity_moment=total["gm"],
+        upright_steer=turn[1], kinetic=total["kin"], linear_momentum=total["lin"],
     )  # fmt: skip
     return ca.Function("corner", [x, num], [ca.cse(out)])

@@ -9,6 +9,7 @@ class Layout:
     """Names and sizes of the parts of a flat vector, in order."""
 
     def __init__(self, **sizes: int) -> None:
+        """Parts by name with their sizes, in order."""
         self.sizes = sizes
         self.first: dict[str, int] = {}
         at = 0

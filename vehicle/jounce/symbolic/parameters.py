@@ -1,0 +1,121 @@
+"""From the vehicle data to the derived numbers of the generated functions, symbolically.
+
+Parameters stay run-time inputs: these expressions are emitted as C and evaluated once, at the end of
+initialization. The right side mirrors y of every point and multiplies every rotation axis by -1 (axes are
+pseudo-vectors), so that theta and the branch signs are the same left and right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+
+from jounce.symbolic.algebra import SX, cross, dot, symmetric, turned, unit
+from jounce.symbolic.corner import NUMBERS
+
+#: (axle, side sign) of the corners FL FR RL RR.
+CORNERS = (("front", 1.0), ("front", -1.0), ("rear", 1.0), ("rear", -1.0))
+
+Numbers = Mapping[str, SX]
+
+
+def corner_numbers(p: Numbers, axle: str, side: float) -> SX:
+    """The vector NUMBERS of one corner; points in the chassis frame [m], design position theta = 0."""
+
+    def point(name: str) -> SX:
+        x, y, z = (p[f"{axle}.origin.{a}"] + p[f"{axle}.{name}.{a}"] for a in "xyz")
+        return ca.vertcat(x, side * y, z)
+
+    def inertia(body: str) -> SX:
+        return ca.vertcat(*(p[f"{axle}.{body}.inertia.{a}"] for a in ("xx", "yy", "zz")))
+
+    def number(name: str) -> SX:
+        return p[f"{axle}.{name}"]
+
+    ball, top, centre = point("LCA_U"), point("UCA_U"), point("SPINDLE")
+    outer, inner = point("TIEROD_U"), point("TIEROD_C")
+    shock_a, shock_c = point("SHOCK_A"), point("SHOCK_C")
+    a, g = point("LCA_B"), point("UCA_B")
+    a1, a2 = side * unit(point("LCA_F") - a), side * unit(point("UCA_F") - g)
+    # upper arm: branch sign such that cos = 1, sin = 0 solves the design position
+    arm = top - g
+    along = a2 * dot(a2, arm)
+    branch_upper = _branch(2 * dot(cross(a2, arm), g + along - ball))
+    king = unit(top - ball)
+    e1 = unit(a1 - king * dot(king, a1))
+    triad = ca.horzcat(e1, cross(king, e1), king)
+    kb = triad.T @ (outer - ball)
+    w = ball + king * kb[2] - inner
+    branch_tierod = _branch(2 * dot(triad[:, 1] * kb[0] - e1 * kb[1], w))
+    shock_length = ca.sqrt(dot(shock_c - shock_a, shock_c - shock_a))
+    rods = {
+        f"{name}_{part}": value
+        for name in ("tierod", "shock_lower", "shock_upper")
+        for part, value in (
+            ("mass", number(f"{name}.mass")),
+            ("across", number(f"{name}.inertia.xx")),
+            ("along", number(f"{name}.inertia.zz")),
+        )
+    }
+    return NUMBERS.join(
+        A=a, a1=a1, D0=ball, lca_com=point("LCA_CM"), lca_y=_arm_y(point, "LCA", a1), shock_a0=shock_a,
+        lca_mass=number("LCA.mass"), lca_inertia=inertia("LCA"),
+        G=g, a2=a2, F0=top, uca_com=point("UCA_CM"), uca_y=_arm_y(point, "UCA", a2),
+        uca_mass=number("UCA.mass"), uca_inertia=inertia("UCA"),
+        df2=dot(top - ball, top - ball), branch_upper=branch_upper,
+        kb=kb, kl=dot(outer - inner, outer - inner), branch_tierod=branch_tierod,
+        upright_com=triad.T @ (point("UPRIGHT") - ball), upright_mass=number("upright.mass"),
+        upright_inertia=symmetric(triad.T @ ca.diag(inertia("upright")) @ triad),
+        wheel_centre=triad.T @ (centre - ball), wheel_axis=triad.T @ ca.DM([0, 1, 0]),
+        wheel_mass=p["wheel.mass"] + number("spindle.mass"),
+        wheel_across=p["wheel.inertia.xx"] + number("spindle.inertia.xx"),
+        wheel_along=p["wheel.inertia.yy"] + number("spindle.inertia.yy"),
+        shaft=p["driveline.inertia"], wheel_height0=centre[2], upright_axes=ca.reshape(triad.T, 9, 1),
+        spring_a0=point("SPRING_A"), spring_c=point("SPRING_C"), shock_c=shock_c,
+        shock_lower_com=shock_length / 4, shock_upper_com=shock_length / 4,
+        k1=number("spring.k1"), k3=number("spring.k3"), table_step=number("spring.table_step"),
+        rest_length=number("spring.rest_length"), preload=number("spring.preload"),
+        min_length=number("spring.min_length"), max_length=number("spring.max_length"),
+        stop_depth=ca.vertcat(*(number(f"stop.depth.{k}") for k in range(11))),
+        stop_force=ca.vertcat(*(number(f"stop.force.{k}") for k in range(11))),
+        compression=number("shock.compression"), rebound=number("shock.rebound"),
+        bump_compression=number("shock.bump_compression"), bump_rebound=number("shock.bump_rebound"),
+        shock_min=number("shock.min_length"), shock_max=number("shock.max_length"), **rods,
+    )  # fmt: skip
+
+
+def chassis_inertia(p: Numbers) -> SX:
+    """(mass, first moment 3, inertia 6) about the chassis origin, chassis axes: body, steering link and arm.
+
+    The steering mechanism is treated kinematically (Jain 2016, section 4.1): its masses ride on the chassis as
+    points in the design position.
+    """
+    tilt = SX([0, 1, 0])
+    c, s = ca.cos(p["steering.tilt"]), ca.sin(p["steering.tilt"])
+
+    def steering_point(name: str) -> SX:
+        local = ca.vertcat(*(p[f"steering.{name}.{a}"] for a in "xyz"))
+        return ca.vertcat(*(p[f"steering.origin.{a}"] for a in "xyz")) + turned(local, c, s, tilt)
+
+    i = {k: p[f"chassis.inertia.{k}"] for k in ("xx", "yy", "zz", "xy", "xz", "yz")}
+    own = ca.blockcat([[i["xx"], i["xy"], i["xz"]], [i["xy"], i["yy"], i["yz"]], [i["xz"], i["yz"], i["zz"]]])
+    parts = [
+        (p["chassis.mass"], ca.vertcat(*(p[f"chassis.com.{a}"] for a in "xyz"))),
+        (p["steering.link.mass"], steering_point("STEERINGLINK")),
+        (p["steering.arm.mass"], steering_point("PITMANARM")),
+    ]
+    mass = sum((m for m, _ in parts), SX(0))
+    moment = sum((m * r for m, r in parts), SX(3, 1))
+    inertia = own + sum((m * (dot(r, r) * SX.eye(3) - r @ r.T) for m, r in parts), SX(3, 3))
+    return ca.vertcat(mass, moment, symmetric(inertia))
+
+
+def _branch(b: SX) -> SX:
+    return ca.if_else(b > 0, -1.0, 1.0)
+
+
+def _arm_y(point: object, arm: str, x: SX) -> SX:
+    """The y axis of an arm's own frame: z normal to the arm's three joints, x along its hinge."""
+    b, f, u = (point(f"{arm}_{k}") for k in "BFU")  # type: ignore[operator]
+    return cross(unit(cross(b - u, f - u)), x)
