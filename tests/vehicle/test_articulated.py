@@ -1,0 +1,56 @@
+"""Accelerations of the constraint-embedding recursion against the maximal-coordinate system of `kkt`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ce import Ce
+from jounce.data import load_vehicle
+from jounce.reference import kkt
+from numpy.typing import NDArray
+
+VEHICLES = {name: Ce(load_vehicle(name)) for name in ("hmmwv", "hmmwv_chrono")}
+
+
+def _random_state(rng: np.random.Generator) -> tuple[kkt.Minimal, kkt.Loads, tuple[float, float, float]]:
+    steering = (float(rng.uniform(-12, 12)), float(rng.uniform(-20, 20)), float(rng.uniform(-100, 100)))
+    q = rng.normal(size=4)
+    minimal = kkt.Minimal(
+        position=rng.normal(size=3), quaternion=q / np.linalg.norm(q), theta=rng.uniform(-0.3, 0.3, 4),
+        spin=rng.uniform(-3, 3, 4), angular_velocity=rng.normal(size=3), linear_velocity=10 * rng.normal(size=3),
+        theta_rate=2 * rng.normal(size=4), spin_rate=20 * rng.normal(size=4), steering_angle=steering[0],
+        steering_rate=steering[1], steering_acceleration=steering[2],
+    )  # fmt: skip
+    loads = kkt.Loads(
+        wheel_force=5000 * rng.normal(size=(4, 3)), wheel_moment=200 * rng.normal(size=(4, 3)),
+        drive=500 * rng.normal(size=4), brake=500 * rng.normal(size=4),
+    )  # fmt: skip
+    return minimal, loads, steering
+
+
+def _rotation(q: NDArray[np.float64]) -> NDArray[np.float64]:
+    w, x, y, z = q
+    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                     [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                     [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize("seed", range(100))
+def test_accelerations_equal_those_of_the_maximal_coordinate_system(name: str, seed: int) -> None:
+    ce = VEHICLES[name]
+    minimal, loads, steering = _random_state(np.random.default_rng(seed))
+    ratio = ce.vehicle["steering_ratio"]
+    arm = (steering[0] / ratio, steering[1] / ratio, steering[2] / ratio)
+    r = _rotation(minimal.quaternion)
+    corners = [ce.at(k, minimal.theta[k], rate=minimal.theta_rate[k], arm=arm) for k in range(4)]
+    spring = np.array([c["spring_force"][0] for c in corners])
+    shock = np.array([c["shock_force"][0] for c in corners])
+    judged = kkt.accelerations(ce.vehicle, minimal, kkt.Loads(**{**loads.__dict__, "spring": spring, "shock": shock}))
+    ours = ce.accelerations(
+        minimal.theta, minimal.theta_rate, minimal.spin_rate, arm, minimal.angular_velocity,
+        r.T @ [0.0, 0.0, -loads.gravity], loads.wheel_force @ r, loads.wheel_moment @ r, loads.drive, loads.brake,
+    )  # fmt: skip
+    for mine, key in zip(ours, ("angular_acceleration", "linear_acceleration", "theta_dd", "spin_dd"), strict=True):
+        reference = np.asarray(judged[key])
+        assert np.linalg.norm(mine - reference) < 1e-9 * max(1.0, float(np.linalg.norm(reference))), key
