@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from jounce.data import DataError, Vehicle, load_vehicle
 
 AXLES = ("front", "rear")

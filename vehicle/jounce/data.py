@@ -1,8 +1,8 @@
 """Vehicle data: TOML files with value, unit and source per entry.
 
-A vehicle is a folder with a `vehicle.toml`. It either lists data files (`files = [...]`, read in that order)
-or names a `base` vehicle and a table of `[overrides]`. In a data file every table that has a `value` key is an
-entry; its name is the dotted path to it (`front.spring.k1`). All values are SI.
+A vehicle is a folder with a `vehicle.toml`. It either lists data files (`files = [...]`, read in that
+order) or names a `base` vehicle and a table of `[overrides]`. In a data file every table that has a `value`
+key is an entry; its name is the dotted path to it (`front.spring.k1`). All values are SI.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Vehicle:
 def load_vehicle(name: str | Path) -> Vehicle:
     """Load a vehicle by built-in name ("hmmwv", "hmmwv_chrono") or by the path of its folder or vehicle.toml.
 
-    Raises DataError for a missing file, an unknown key, a missing unit or source, or a value out of its bounds.
+    Raises DataError for a missing file, an unknown key, a missing unit or source, or a value out of bounds.
     """
     return _load(_manifest(name), ())
 

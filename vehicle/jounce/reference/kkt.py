@@ -1,20 +1,21 @@
 """The whole vehicle in maximal coordinates: an independent judge of the constraint-embedding model.
 
-29 bodies (chassis; per corner upper arm, lower arm, upright, wheel, tierod and two shock tubes) with 6 degrees of
-freedom each, every joint as constraint rows, Lagrange multipliers:
+29 bodies (chassis; per corner upper arm, lower arm, upright, wheel, tierod and two shock tubes) with 6
+degrees of freedom each, every joint as constraint rows, Lagrange multipliers:
 
     M a + G^T lambda = f,   G a = gamma.
 
 Model choices
-- Steering: the inner front tierod ends move in the chassis frame as the Pitman four-bar tells (position, rate and
-  acceleration are prescribed); the linkage's mass rides on the chassis.
-- `driveline.inertia` is a rotor with one coordinate, tied to the spin of the wheel relative to its upright: kinetic
-  energy J spin_rate^2 / 2, reaction torque on the upright.
-- Tierods and shock tubes do not spin about their own axis (`Rows.no_spin`); their axial inertia has no effect.
+- Steering: the inner front tierod ends move in the chassis frame as the Pitman four-bar tells (position,
+  rate and acceleration are prescribed); the linkage's mass rides on the chassis.
+- `driveline.inertia` is a rotor with one coordinate, tied to the spin of the wheel relative to its upright:
+  kinetic energy J spin_rate^2 / 2, reaction torque on the upright.
+- Tierods and shock tubes do not spin about their own axis (`Rows.no_spin`); axial inertia has no effect.
 - Zero masses are allowed for tierods and shock tubes.
 
 Signs: theta > 0 is jounce, spin > 0 rolls forward (about +y left), steering > 0 steers left. World axes z up.
-The equations are the fully augmented form of Jain (2016), section 2, solved densely; no code is shared with CE.
+The equations are the fully augmented form that Jain (2016) compares with, solved densely; no code is shared
+with the constraint-embedding model.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Minimal:
     spin_rate: Array = field(default_factory=lambda: _zeros(4))
     """(4,) relative to the upright [rad/s]"""
     steering_angle: float = 0.0
-    """Steering wheel angle, left positive [rad]; Pitman arm angle = this / steering_ratio, not limited here"""
+    """Steering wheel angle, left positive [rad]; Pitman angle = this / steering_ratio, not limited"""
     steering_rate: float = 0.0
     """[rad/s]"""
     steering_acceleration: float = 0.0
@@ -115,8 +116,8 @@ class State:
     rotor: Array
     """(4,) spin rates [rad/s]"""
     drives: tuple[tuple[Array, Array, Array], ...]
-    """Per corner: velocity, acceleration and d velocity / d Pitman rate of the inner tierod end relative to the
-    chassis, world axes"""
+    """Per corner: velocity, acceleration and d velocity / d Pitman rate of the inner tierod end relative to
+    the chassis, world axes"""
 
     @property
     def velocity(self) -> Array:
@@ -124,7 +125,7 @@ class State:
         return np.concatenate([np.hstack([self.v, self.w]).ravel(), self.rotor])
 
     def arm(self, i: int, point: Array) -> Array:
-        """(3,) vector from the centre of mass of body i to a point of it given in the design position; world."""
+        """(3,) vector from body i's centre of mass to a point of it given in the design position; world."""
         return np.asarray(self.rotation[i] @ (point - self.design.com[i]))
 
     def point(self, i: int, point: Array) -> Array:
@@ -192,7 +193,16 @@ def state_from_minimal(vehicle: Vehicle, minimal: Minimal) -> State:
     )
     both = velocity[:_ROTOR].reshape(BODIES, 6)
     return State(
-        d, local, origin, chassis, rest.com, rest.rotation, both[:, :3], both[:, 3:], velocity[_ROTOR:], drives
+        d,
+        local,
+        origin,
+        chassis,
+        rest.com,
+        rest.rotation,
+        both[:, :3],
+        both[:, 3:],
+        velocity[_ROTOR:],
+        drives,
     )
 
 
@@ -217,7 +227,9 @@ def constraint_rows(state: State) -> Rows:
         inner = state.origin + state.chassis @ state.local.inner[c].position - state.com[0]
         rows.name(f"tierod_{c}")
         rows.spherical(tierod, arm(tierod, p["TIEROD_C"]), 0, inner, state.drives[c][:2])
-        rows.no_spin(tierod, _direction(state.point(tierod, p["TIEROD_U"]) - state.point(tierod, p["TIEROD_C"])))
+        rows.no_spin(
+            tierod, _direction(state.point(tierod, p["TIEROD_U"]) - state.point(tierod, p["TIEROD_C"]))
+        )
         axis = _direction(state.com[upper] - state.com[lower])
         rows.spherical(lower, arm(lower, p["SHOCK_A"]), lca, arm(lca, p["SHOCK_A"]))
         rows.spherical(upper, arm(upper, p["SHOCK_C"]), 0, arm(0, p["SHOCK_C"]))
@@ -258,8 +270,9 @@ def accelerations(vehicle: Vehicle, minimal: Minimal, loads: Loads) -> dict[str,
     """Solve the maximal-coordinate system.
 
     Returns (chassis = chassis axes, world = world axes):
-    - `angular_acceleration` (3,) chassis [rad/s2]; `linear_acceleration` (3,) chassis, true acceleration of the
-      chassis origin (not the derivative of velocity components) [m/s2]; `theta_dd`, `spin_dd` (4,) [rad/s2];
+    - `angular_acceleration` (3,) chassis [rad/s2]; `linear_acceleration` (3,) chassis, true acceleration of
+      the chassis origin (not the derivative of velocity components) [m/s2];
+    - `theta_dd`, `spin_dd` (4,) [rad/s2];
     - `steering_load_torque` () that the tierods exert on the Pitman arm, positive left [N.m];
     - `tierod_force` (4,) axial at the inner end, > 0 pushes the ends apart (compression) [N];
     - `lower_ball_force`, `upper_ball_force` (4, 3) on the upright, world [N];

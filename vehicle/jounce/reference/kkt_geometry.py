@@ -1,8 +1,8 @@
 """Bodies, poses and loop closure of the maximal-coordinate reference.
 
 Every body's frame has chassis axes in the design position and its origin at its centre of mass. Body 0 is the
-chassis (with the steering link and arm as point masses); corner c (FL FR RL RR) owns bodies 1 + 7 c + k, k in the
-order of `CORNER_BODIES`. The wheel body holds spindle, wheel and tire.
+chassis (with the steering link and arm as point masses); corner c (FL FR RL RR) owns bodies 1 + 7 c + k, k in
+the order of `CORNER_BODIES`. The wheel body holds spindle, wheel and tire.
 """
 
 from __future__ import annotations
@@ -19,10 +19,24 @@ Array = NDArray[np.float64]
 
 CORNER_BODIES = ("UCA", "LCA", "upright", "wheel", "tierod", "shock_lower", "shock_upper")
 BODIES = 1 + 4 * len(CORNER_BODIES)
-_POINTS = (
-    "SPINDLE UPRIGHT UCA_F UCA_B UCA_U UCA_CM LCA_F LCA_B LCA_U LCA_CM "
-    "SHOCK_C SHOCK_A SPRING_C SPRING_A TIEROD_C TIEROD_U"
-).split()
+_POINTS = [
+    "SPINDLE",
+    "UPRIGHT",
+    "UCA_F",
+    "UCA_B",
+    "UCA_U",
+    "UCA_CM",
+    "LCA_F",
+    "LCA_B",
+    "LCA_U",
+    "LCA_CM",
+    "SHOCK_C",
+    "SHOCK_A",
+    "SPRING_C",
+    "SPRING_A",
+    "TIEROD_C",
+    "TIEROD_U",
+]
 _LARGEST_STEP = 0.04
 _ITERATIONS = 25
 _Y = np.array([0.0, 1.0, 0.0])
@@ -108,7 +122,9 @@ def design(vehicle: Vehicle) -> Design:
             i = body(c, name)
             sources = (f"{axle}.spindle", "wheel") if name == "wheel" else (f"{axle}.{name}",)
             com[i], mass[i] = centre, sum(vehicle[f"{s}.mass"] for s in sources)
-            moments = sum(np.array([vehicle[f"{s}.inertia.{k}"] for k in ("xx", "yy", "zz")]) for s in sources)
+            moments = sum(
+                np.array([vehicle[f"{s}.inertia.{k}"] for k in ("xx", "yy", "zz")]) for s in sources
+            )
             inertia[i] = axes @ np.diag(moments) @ axes.T
     return Design(tuple(corners), com, mass, inertia, vehicle["driveline.inertia"])
 
@@ -128,9 +144,13 @@ def poses(vehicle: Vehicle, d: Design, theta: Array, spin: Array, delta: float) 
             return link_point(vehicle, at, x) if corner.steered else InnerEnd(at, np.zeros(3), np.zeros(3))
 
         phi, origin, upright = 0.0, p["LCA_U"], np.eye(3)
-        steps = max(1, int(np.ceil((abs(theta[c]) + (abs(delta) if corner.steered else 0.0)) / _LARGEST_STEP)))
+        steps = max(
+            1, int(np.ceil((abs(theta[c]) + (abs(delta) if corner.steered else 0.0)) / _LARGEST_STEP))
+        )
         for s in np.linspace(0.0, 1.0, steps + 1)[1:]:
-            phi, origin, upright = _close(c, corner, s * float(theta[c]), end(s * delta), (phi, origin, upright))
+            phi, origin, upright = _close(
+                c, corner, s * float(theta[c]), end(s * delta), (phi, origin, upright)
+            )
         tip = end(delta)
         inner.append(tip)
 
@@ -152,7 +172,10 @@ def poses(vehicle: Vehicle, d: Design, theta: Array, spin: Array, delta: float) 
         com[i] = (outer + tip.position) / 2.0
         foot, quarter = p["LCA_F"] + lower @ (p["SHOCK_A"] - p["LCA_F"]), (p["SHOCK_C"] - p["SHOCK_A"]) / 4.0
         tilt = _swing(4.0 * quarter, p["SHOCK_C"] - foot)
-        for name, at in (("shock_lower", foot + tilt @ quarter), ("shock_upper", p["SHOCK_C"] - tilt @ quarter)):
+        for name, at in (
+            ("shock_lower", foot + tilt @ quarter),
+            ("shock_upper", p["SHOCK_C"] - tilt @ quarter),
+        ):
             rotation[body(c, name)], com[body(c, name)] = tilt, at
     return Poses(com, rotation, tuple(inner))
 
@@ -160,7 +183,7 @@ def poses(vehicle: Vehicle, d: Design, theta: Array, spin: Array, delta: float) 
 def _close(
     index: int, corner: Corner, theta: float, end: InnerEnd, guess: tuple[float, Array, Array]
 ) -> tuple[float, Array, Array]:
-    """Newton on the upper arm angle and the upright's pose: two ball joints and the tierod length (7 equations)."""
+    """Newton on the upper arm angle and the upright's pose: two ball joints, tierod length (7 equations)."""
     p = corner.points
     phi, origin, upright = guess
     ball = p["LCA_F"] + turn(corner.lower_axis, theta) @ (p["LCA_U"] - p["LCA_F"])
@@ -169,7 +192,9 @@ def _close(
         arm = turn(corner.upper_axis, phi) @ (p["UCA_U"] - p["UCA_F"])
         kingpin, steer = upright @ (p["UCA_U"] - p["LCA_U"]), upright @ (p["TIEROD_U"] - p["LCA_U"])
         reach = origin + steer - end.position
-        error = np.concatenate([origin - ball, origin + kingpin - p["UCA_F"] - arm, [(reach @ reach - rod**2) / 2.0]])
+        error = np.concatenate(
+            [origin - ball, origin + kingpin - p["UCA_F"] - arm, [(reach @ reach - rod**2) / 2.0]]
+        )
         jacobian = np.zeros((7, 7))
         jacobian[0:3, 1:4] = jacobian[3:6, 1:4] = np.eye(3)
         jacobian[3:6, 0], jacobian[3:6, 4:7] = -np.cross(corner.upper_axis, arm), -skew(kingpin)

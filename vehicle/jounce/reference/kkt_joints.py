@@ -1,7 +1,8 @@
 """Constraint rows of the maximal-coordinate reference: G v = b, G vdot = gamma.
 
-Velocities of body i stand at columns 6 i .. 6 i + 5: velocity of the centre of mass, then angular velocity, both
-in world axes; after them one column per axle-shaft rotor. Vectors r, a, b passed in are world components now.
+Velocities of body i stand at columns 6 i .. 6 i + 5: velocity of the centre of mass, then angular velocity,
+both in world axes; after them one column per axle-shaft rotor. Vectors r, a, b passed in are world
+components now.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class Rows:
         """Remember the next row as the first one of `label`."""
         self.start[label] = len(self.matrix)
 
-    def spherical(self, i: int, r_i: Array, j: int, r_j: Array, drive: tuple[Array, Array] | None = None) -> None:
+    def spherical(
+        self, i: int, r_i: Array, j: int, r_j: Array, drive: tuple[Array, Array] | None = None
+    ) -> None:
         """3 rows: point r_i of body i is point r_j of body j; its multiplier is the force on body i.
 
         `drive` is the (velocity, acceleration) of the point relative to body j, in world components.
@@ -68,22 +71,26 @@ class Rows:
             self.perpendicular(i, axis, j, b)
 
     def prismatic(self, i: int, j: int, offset: Array, axis: Array) -> None:
-        """5 rows: no relative rotation; body j slides along `axis`; offset = centre of j minus centre of i."""
+        """5 rows: no relative rotation; body j slides along `axis`; offset = centre of j - centre of i."""
         x, y = normals(axis)
         for a, b in ((x, y), (y, axis), (axis, x)):
             self.perpendicular(i, a, j, b)
         w, dv = self.w[i], self.v[j] - self.v[i]
         for b in (x, y):
             row = np.zeros(self.size)
-            row[6 * i : 6 * i + 3], row[6 * j : 6 * j + 3], row[6 * i + 3 : 6 * i + 6] = -b, b, np.cross(b, offset)
+            row[6 * i : 6 * i + 3], row[6 * j : 6 * j + 3], row[6 * i + 3 : 6 * i + 6] = (
+                -b,
+                b,
+                np.cross(b, offset),
+            )
             bdot = np.cross(w, b)
             self._add(row, -float(2.0 * dv @ bdot + offset @ np.cross(w, bdot)))
 
     def no_spin(self, i: int, axis: Array) -> None:
         """1 row: the angular velocity of a slender body has no part along `axis`, fixed in the body.
 
-        The derivative of the axis is w x axis, normal to w, so gamma is 0. The multiplier is 0 for a body that
-        is symmetric about the axis: the row removes a motion that carries no energy and adds no torque.
+        The derivative of the axis is w x axis, normal to w, so gamma is 0. The multiplier is 0 for a body
+        that is symmetric about the axis: the row removes a motion that carries no energy and adds no torque.
         """
         row = np.zeros(self.size)
         row[6 * i + 3 : 6 * i + 6] = axis

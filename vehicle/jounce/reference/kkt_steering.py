@@ -1,9 +1,9 @@
 """The Pitman-arm steering by Newton iteration, for the maximal-coordinate reference.
 
-The arm (REV to UNIV), the link (UNIV to REVSPH_S) and the idler (REVSPH_R to REVSPH_S) form a planar four-bar in
-a frame tilted about chassis y. The steering angle delta is positive to the left; the arm turns by -delta about
-the frame's z axis. The link closes |REVSPH_S - UNIV| = constant; its rates follow from differentiating that
-constraint. Masses of the linkage ride on the chassis.
+The arm (REV to UNIV), the link (UNIV to REVSPH_S) and the idler (REVSPH_R to REVSPH_S) form a planar four-bar
+in a frame tilted about chassis y. The steering angle delta is positive to the left; the arm turns by -delta
+about the frame's z axis. The link closes |REVSPH_S - UNIV| = constant; its rates follow from differentiating
+that constraint. Masses of the linkage ride on the chassis.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def link_point(vehicle: Vehicle, design: Array, delta: float) -> InnerEnd:
     Raises ArithmeticError where the four-bar cannot close.
     """
     frame = turn(np.array([0.0, 1.0, 0.0]), vehicle["steering.tilt"])
-    rev, univ, idler, joint = (vehicle.vector(f"steering.{n}") for n in ("REV", "UNIV", "REVSPH_R", "REVSPH_S"))
+    rev, univ, idler, joint = (
+        vehicle.vector(f"steering.{n}") for n in ("REV", "UNIV", "REVSPH_R", "REVSPH_S")
+    )
     origin = vehicle.vector("steering.origin")
     length = float(np.linalg.norm(joint - univ))
 
