@@ -68,9 +68,7 @@ def test_every_entry_has_a_unit_a_source_and_a_description() -> None:
         assert entry.unit and entry.source and entry.description, name
 
 
-@pytest.mark.parametrize(
-    ("axle", "spring", "shock"), [("front", 0.246463, 0.372586), ("rear", 0.306016, 0.364516)]
-)
+@pytest.mark.parametrize(("axle", "spring", "shock"), [("front", 0.246463, 0.372586), ("rear", 0.306016, 0.364516)])
 def test_design_lengths_match_the_running_chrono_vehicle(axle: str, spring: float, shock: float) -> None:
     vehicle = load_vehicle("hmmwv")
     for kind, length in (("SPRING", spring), ("SHOCK", shock)):
@@ -79,13 +77,9 @@ def test_design_lengths_match_the_running_chrono_vehicle(axle: str, spring: floa
 
 
 @pytest.mark.parametrize(("axle", "force"), [("front", 52791.592), ("rear", 116651.084)])
-def test_the_spring_cubic_meets_the_published_table_point_at_a_tenth_of_a_metre(
-    axle: str, force: float
-) -> None:
+def test_the_spring_cubic_meets_the_published_table_point_at_a_tenth_of_a_metre(axle: str, force: float) -> None:
     vehicle = load_vehicle("hmmwv")
-    assert vehicle[f"{axle}.spring.k1"] * 0.1 + vehicle[f"{axle}.spring.k3"] * 1e-3 == pytest.approx(
-        force, abs=1e-2
-    )
+    assert vehicle[f"{axle}.spring.k1"] * 0.1 + vehicle[f"{axle}.spring.k3"] * 1e-3 == pytest.approx(force, abs=1e-2)
 
 
 def test_the_wheel_with_spindle_is_the_published_lump() -> None:

@@ -166,9 +166,7 @@ def test_accelerations_are_the_derivatives_of_the_velocities(seed: int) -> None:
     result = accelerations(vehicle, m, loads(seed))
     before, after = (state_from_minimal(vehicle, moved(m, x, result)) for x in (-h, h))
     difference = (after.velocity - before.velocity) / (2 * h)
-    np.testing.assert_allclose(
-        difference, result["body_acceleration"], atol=1e-6 * np.max(np.abs(difference))
-    )
+    np.testing.assert_allclose(difference, result["body_acceleration"], atol=1e-6 * np.max(np.abs(difference)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -195,8 +193,7 @@ def lengths(state: State, kind: str) -> NDArray[np.float64]:
     return np.array(
         [
             np.linalg.norm(
-                state.point(0, corner.points[f"{kind}_C"])
-                - state.point(body(c, "LCA"), corner.points[f"{kind}_A"])
+                state.point(0, corner.points[f"{kind}_C"]) - state.point(body(c, "LCA"), corner.points[f"{kind}_A"])
             )
             for c, corner in enumerate(state.design.corners)
         ]
@@ -240,9 +237,7 @@ def test_positive_steering_turns_the_front_wheels_left_only(vehicle: Vehicle) ->
 
 
 @pytest.mark.parametrize("time", [2.0, 4.0])
-def test_hub_poses_at_full_droop_match_chrono_without_and_with_full_steering(
-    vehicle: Vehicle, time: float
-) -> None:
+def test_hub_poses_at_full_droop_match_chrono_without_and_with_full_steering(vehicle: Vehicle, time: float) -> None:
     """Arm angles follow from Chrono's spring lengths; hub positions and spin axes must then agree."""
     row = chrono_row(time)
     theta = np.array([arm_angle(vehicle, c, row[f"{name}_spring_len"]) for c, name in enumerate(WHEELS)])

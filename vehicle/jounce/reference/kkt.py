@@ -188,9 +188,7 @@ def state_from_minimal(vehicle: Vehicle, minimal: Minimal) -> State:
         lower, axis = 6 * body(c, "LCA") + 3, chassis @ d.corners[c].lower_axis
         extra[6 + c, lower : lower + 3], extra[6 + c, 3:6] = axis, -axis
         extra[10 + c, _ROTOR + c] = 1.0
-    velocity = np.linalg.solve(
-        np.vstack([np.array(rows.matrix), extra]), np.concatenate([np.array(rows.rate), wanted])
-    )
+    velocity = np.linalg.solve(np.vstack([np.array(rows.matrix), extra]), np.concatenate([np.array(rows.rate), wanted]))
     both = velocity[:_ROTOR].reshape(BODIES, 6)
     return State(
         d,
@@ -227,9 +225,7 @@ def constraint_rows(state: State) -> Rows:
         inner = state.origin + state.chassis @ state.local.inner[c].position - state.com[0]
         rows.name(f"tierod_{c}")
         rows.spherical(tierod, arm(tierod, p["TIEROD_C"]), 0, inner, state.drives[c][:2])
-        rows.no_spin(
-            tierod, _direction(state.point(tierod, p["TIEROD_U"]) - state.point(tierod, p["TIEROD_C"]))
-        )
+        rows.no_spin(tierod, _direction(state.point(tierod, p["TIEROD_U"]) - state.point(tierod, p["TIEROD_C"])))
         axis = _direction(state.com[upper] - state.com[lower])
         rows.spherical(lower, arm(lower, p["SHOCK_A"]), lca, arm(lca, p["SHOCK_A"]))
         rows.spherical(upper, arm(upper, p["SHOCK_C"]), 0, arm(0, p["SHOCK_C"]))

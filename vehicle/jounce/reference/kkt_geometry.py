@@ -122,9 +122,7 @@ def design(vehicle: Vehicle) -> Design:
             i = body(c, name)
             sources = (f"{axle}.spindle", "wheel") if name == "wheel" else (f"{axle}.{name}",)
             com[i], mass[i] = centre, sum(vehicle[f"{s}.mass"] for s in sources)
-            moments = sum(
-                np.array([vehicle[f"{s}.inertia.{k}"] for k in ("xx", "yy", "zz")]) for s in sources
-            )
+            moments = sum(np.array([vehicle[f"{s}.inertia.{k}"] for k in ("xx", "yy", "zz")]) for s in sources)
             inertia[i] = axes @ np.diag(moments) @ axes.T
     return Design(tuple(corners), com, mass, inertia, vehicle["driveline.inertia"])
 
@@ -144,13 +142,9 @@ def poses(vehicle: Vehicle, d: Design, theta: Array, spin: Array, delta: float) 
             return link_point(vehicle, at, x) if corner.steered else InnerEnd(at, np.zeros(3), np.zeros(3))
 
         phi, origin, upright = 0.0, p["LCA_U"], np.eye(3)
-        steps = max(
-            1, int(np.ceil((abs(theta[c]) + (abs(delta) if corner.steered else 0.0)) / _LARGEST_STEP))
-        )
+        steps = max(1, int(np.ceil((abs(theta[c]) + (abs(delta) if corner.steered else 0.0)) / _LARGEST_STEP)))
         for s in np.linspace(0.0, 1.0, steps + 1)[1:]:
-            phi, origin, upright = _close(
-                c, corner, s * float(theta[c]), end(s * delta), (phi, origin, upright)
-            )
+            phi, origin, upright = _close(c, corner, s * float(theta[c]), end(s * delta), (phi, origin, upright))
         tip = end(delta)
         inner.append(tip)
 
@@ -192,9 +186,7 @@ def _close(
         arm = turn(corner.upper_axis, phi) @ (p["UCA_U"] - p["UCA_F"])
         kingpin, steer = upright @ (p["UCA_U"] - p["LCA_U"]), upright @ (p["TIEROD_U"] - p["LCA_U"])
         reach = origin + steer - end.position
-        error = np.concatenate(
-            [origin - ball, origin + kingpin - p["UCA_F"] - arm, [(reach @ reach - rod**2) / 2.0]]
-        )
+        error = np.concatenate([origin - ball, origin + kingpin - p["UCA_F"] - arm, [(reach @ reach - rod**2) / 2.0]])
         jacobian = np.zeros((7, 7))
         jacobian[0:3, 1:4] = jacobian[3:6, 1:4] = np.eye(3)
         jacobian[3:6, 0], jacobian[3:6, 4:7] = -np.cross(corner.upper_axis, arm), -skew(kingpin)

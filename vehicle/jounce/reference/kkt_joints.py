@@ -38,9 +38,7 @@ class Rows:
         """Remember the next row as the first one of `label`."""
         self.start[label] = len(self.matrix)
 
-    def spherical(
-        self, i: int, r_i: Array, j: int, r_j: Array, drive: tuple[Array, Array] | None = None
-    ) -> None:
+    def spherical(self, i: int, r_i: Array, j: int, r_j: Array, drive: tuple[Array, Array] | None = None) -> None:
         """3 rows: point r_i of body i is point r_j of body j; its multiplier is the force on body i.
 
         `drive` is the (velocity, acceleration) of the point relative to body j, in world components.

@@ -48,9 +48,7 @@ def link_point(vehicle: Vehicle, design: Array, delta: float) -> InnerEnd:
     Raises ArithmeticError where the four-bar cannot close.
     """
     frame = turn(np.array([0.0, 1.0, 0.0]), vehicle["steering.tilt"])
-    rev, univ, idler, joint = (
-        vehicle.vector(f"steering.{n}") for n in ("REV", "UNIV", "REVSPH_R", "REVSPH_S")
-    )
+    rev, univ, idler, joint = (vehicle.vector(f"steering.{n}") for n in ("REV", "UNIV", "REVSPH_R", "REVSPH_S"))
     origin = vehicle.vector("steering.origin")
     length = float(np.linalg.norm(joint - univ))
 
