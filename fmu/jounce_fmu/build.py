@@ -1,0 +1,164 @@
+"""Compiles a model with the C runtime into one native library, and rebuilds it when its sources change.
+
+Standard library only, so that the packaging hook can run it before anything is installed. A library counts as
+current when it contains the sha256 of its sources; a failed compile raises with the compiler's own text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+RUNTIME = PACKAGE / "runtime"
+NATIVE = PACKAGE / "_native"
+FMI2_HEADERS = ("fmi2TypesPlatform.h", "fmi2FunctionTypes.h", "fmi2Functions.h")
+FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-fPIC", "-Wall")
+HASH_FILE = "jn_build_hash.c"
+
+#: FMI 2 platform folder -> (library suffix, zig target). The old glibc makes the linux library portable.
+PLATFORMS: dict[str, tuple[str, str]] = {
+    "linux64": (".so", "x86_64-linux-gnu.2.17"),
+    "win64": (".dll", "x86_64-windows-gnu"),
+    "aarch64-linux": (".so", "aarch64-linux-gnu.2.17"),
+    "darwin64": (".dylib", "x86_64-macos"),
+}
+
+
+class BuildError(RuntimeError):
+    """The native library could not be made; the text is the compiler's own where it spoke."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The C files of one model; the runtime's files are added by the build."""
+
+    identifier: str
+    """FMI model identifier: the library's file name without suffix."""
+    files: tuple[Path, ...]
+    """The model's .c and .h files, its emitted table included."""
+
+    def __post_init__(self) -> None:
+        names = [f.name for f in self.all_files()]
+        if len(set(names)) != len(names):
+            raise BuildError(f"{self.identifier}: two source files share a name among {sorted(names)}")
+
+    def all_files(self) -> tuple[Path, ...]:
+        """Runtime and model files, ordered by name."""
+        runtime = [f for f in RUNTIME.iterdir() if f.suffix in (".c", ".h")]
+        return tuple(sorted([*runtime, *self.files], key=lambda f: f.name))
+
+    def build_hash(self) -> str:
+        """sha256 over names and contents of all sources and the compiler flags, 64 hex digits."""
+        digest = hashlib.sha256(" ".join(FLAGS).encode())
+        for path in self.all_files():
+            data = path.read_bytes()
+            digest.update(f"\0{path.name}\0{len(data)}\0".encode() + data)
+        return digest.hexdigest()
+
+    def packed(self) -> dict[str, bytes]:
+        """All that a bare C99 compiler needs, flat, by file name: sources, the hash file, FMI headers."""
+        content = {f.name: f.read_bytes() for f in self.all_files()}
+        for header in FMI2_HEADERS:
+            content[header] = (fmi_headers() / header).read_bytes()
+        content[HASH_FILE] = (
+            f'#include "jn_model.h"\n\nconst char jn_build_hash_text[] = "{self.build_hash()}";\n'.encode()
+        )
+        return dict(sorted(content.items()))
+
+
+def builtin_sources(name: str = "hmmwv") -> Sources:
+    """Sources of a model that ships with the package."""
+    files = [f for folder in ("models", "generated") for f in (PACKAGE / folder).glob("*.[ch]")]
+    if not any(f.name == f"{name}_table.c" for f in files):
+        raise BuildError(f"no generated/{name}_table.c: emit the model first")
+    return Sources(f"jounce_{name}", tuple(files))
+
+
+def fmi_headers() -> Path:
+    """Folder of the FMI headers, which come with the installed fmpy."""
+    spec = importlib.util.find_spec("fmpy")
+    if spec is None or not spec.submodule_search_locations:
+        raise BuildError("the FMI headers come with the package fmpy, which is not installed")
+    return Path(spec.submodule_search_locations[0]) / "c-code"
+
+
+def has_cc() -> bool:
+    """Is there a C compiler on this machine (``$CC`` or ``cc``)?"""
+    return bool(os.environ.get("CC")) or shutil.which("cc") is not None
+
+
+def compiler(target: str = "") -> list[str]:
+    """Start of the compile command: ``$CC`` or ``cc``; without one, or for a zig ``target``, ziglang."""
+    if not target and has_cc():
+        return shlex.split(os.environ.get("CC", "")) or ["cc"]
+    if importlib.util.find_spec("ziglang") is None:
+        raise BuildError("no C compiler: neither cc nor the package ziglang is installed")
+    # zig adds undefined-behaviour traps to debug builds only when told; keep them out
+    command = [sys.executable, "-m", "ziglang", "cc", "-fno-sanitize=undefined"]
+    return [*command, "-target", target] if target else command
+
+
+def compile_library(sources: Sources, destination: Path, target: str = "") -> None:
+    """Compile all sources into ``destination`` (replaced in one move); BuildError carries the compiler's text."""
+    with tempfile.TemporaryDirectory(dir=destination.parent, prefix=".build-") as folder:
+        for name, data in sources.packed().items():
+            (Path(folder) / name).write_bytes(data)
+        listed = [name for name in sources.packed() if name.endswith(".c")]
+        math_library = [] if "windows" in target else ["-lm"]
+        command = [*compiler(target), *FLAGS, "-shared", "-o", "library", *listed, *math_library]
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if result.returncode:
+            raise BuildError(f"compiling {sources.identifier} failed:\n{shlex.join(command)}\n{result.stderr}")
+        os.replace(Path(folder) / "library", destination)
+
+
+def library_suffix() -> str:
+    """Suffix of a native library on this machine."""
+    return {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+
+
+def is_current(library: Path, build_hash: str) -> bool:
+    """Was ``library`` made from sources of that hash?"""
+    return library.is_file() and build_hash.encode() in library.read_bytes()
+
+
+def ensure_library(sources: Sources, folder: Path = NATIVE) -> Path:
+    """Path of the current native library, built first when it is missing or stale.
+
+    Several processes may ask at once: one builds under a lock file, the others wait. Raises BuildError.
+    """
+    library = folder / (sources.identifier + library_suffix())
+    build_hash = sources.build_hash()
+    if is_current(library, build_hash):
+        return library
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder / f"{sources.identifier}.lock"):
+            if not is_current(library, build_hash):
+                compile_library(sources, library)
+    except OSError as error:
+        raise BuildError(f"{library} is not that of the present sources and cannot be rebuilt: {error}") from error
+    if not is_current(library, build_hash):
+        raise BuildError(f"{library} does not carry the hash of its sources after the build")
+    return library
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,204 @@
+"""Writes modelDescription.xml (FMI 2.0 co-simulation) from a signal table."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from typing import Literal
+
+from jounce import __version__
+from jounce.signals import Scalar, Signal, SignalTable
+from jounce_fmu.units import exponents
+
+NameStyle = Literal["structured", "flat"]
+
+DEFAULT_TICK = 0.001  # s; of a model without a parameter `tick`
+LOG_CATEGORIES = {
+    "logStatusError": "refused calls and failed steps",
+    "logStatusWarning": "warnings",
+    "logEvents": "changes of state",
+    "logAll": "everything",
+}
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
+
+
+class DescribeError(ValueError):
+    """The signal table cannot be written as an FMI 2 model description."""
+
+
+def interface_guid(table: SignalTable) -> str:
+    """Hash of everything a master may rely on: names, references, types, units, variability, bounds, items.
+
+    Start values and descriptions are left out, so the variants of a vehicle share one interface.
+    """
+    digest = hashlib.sha256()
+    for s in table.scalars:
+        g = s.signal
+        row = (s.name, s.value_reference, g.causality, g.type, g.unit, g.variability, g.minimum, g.maximum, g.items)
+        digest.update(repr(row).encode() + b"\n")
+    h = digest.hexdigest()
+    return "{" + "-".join((h[:8], h[8:12], h[12:16], h[16:20], h[20:32])) + "}"
+
+
+def default_tick(table: SignalTable) -> float:
+    """Start value of the parameter ``tick`` in s, or 1 ms for a model without one."""
+    return next((s.start for s in table.parameters if s.name == "tick"), DEFAULT_TICK)
+
+
+def fmi_name(name: str, style: NameStyle = "structured") -> str:
+    """A signal's name in the FMU.
+
+    Structured: as in the table, a numeric component becomes an index (``depth.0`` -> ``depth[0]``).
+    Flat: no dots or brackets (``wheel_FL.pos.x`` -> ``wheel_FL_pos_x``).
+    """
+    if style == "flat":
+        return re.sub(r"[.\[\]]+", "_", name).strip("_")
+    return re.sub(r"\.(\d+)(?=\.|\Z)", r"[\1]", name)
+
+
+def model_description(
+    table: SignalTable, identifier: str, *, source_files: Sequence[str] = (), names: NameStyle = "structured"
+) -> bytes:
+    """The XML file as bytes; the same arguments give the same bytes.
+
+    Raises DescribeError for names that collide or are no identifiers, UnitError for an unknown unit.
+    """
+    root = ET.Element(
+        "fmiModelDescription",
+        fmiVersion="2.0",
+        modelName=table.name,
+        guid=interface_guid(table),
+        generationTool=f"jounce {__version__}",
+        variableNamingConvention=names,
+        numberOfEventIndicators="0",
+    )
+    _co_simulation(root, identifier, source_files)
+    _units(root, table)
+    _enumerations(root, table)
+    categories = ET.SubElement(root, "LogCategories")
+    for name, text in LOG_CATEGORIES.items():
+        ET.SubElement(categories, "Category", name=name, description=text)
+    tick = repr(default_tick(table))
+    ET.SubElement(root, "DefaultExperiment", startTime="0.0", stopTime="10.0", stepSize=tick)
+    outputs = _variables(root, table, names)
+    structure = ET.SubElement(root, "ModelStructure")
+    for kind in ("Outputs", "InitialUnknowns"):
+        if outputs:
+            element = ET.SubElement(structure, kind)
+            for index in outputs:
+                ET.SubElement(element, "Unknown", index=str(index))
+    ET.indent(root)
+    xml: bytes = ET.tostring(root, encoding="UTF-8", xml_declaration=True)
+    return xml + b"\n"
+
+
+def _co_simulation(root: ET.Element, identifier: str, source_files: Sequence[str]) -> None:
+    if not _IDENTIFIER.match(identifier):
+        raise DescribeError(f"model identifier {identifier!r}: allowed are C identifiers")
+    element = ET.SubElement(
+        root,
+        "CoSimulation",
+        modelIdentifier=identifier,
+        needsExecutionTool="false",
+        canHandleVariableCommunicationStepSize="true",
+        canInterpolateInputs="false",
+        maxOutputDerivativeOrder="0",
+        canRunAsynchronuously="false",
+        canBeInstantiatedOnlyOncePerProcess="false",
+        canNotUseMemoryManagementFunctions="true",
+        canGetAndSetFMUstate="true",
+        canSerializeFMUstate="true",
+        providesDirectionalDerivative="false",
+    )
+    if source_files:
+        files = ET.SubElement(element, "SourceFiles")
+        for name in source_files:
+            ET.SubElement(files, "File", name=name)
+
+
+def _units(root: ET.Element, table: SignalTable) -> None:
+    units = sorted({g.unit for g in table.signals if g.type == "Real"})
+    if not units:
+        return
+    definitions = ET.SubElement(root, "UnitDefinitions")
+    for unit in units:
+        element = ET.SubElement(definitions, "Unit", name=unit)
+        ET.SubElement(element, "BaseUnit", {base: str(power) for base, power in exponents(unit).items()})
+
+
+def _enumerations(root: ET.Element, table: SignalTable) -> None:
+    signals = [g for g in table.signals if g.type == "Enumeration"]
+    if not signals:
+        return
+    definitions = ET.SubElement(root, "TypeDefinitions")
+    for g in signals:
+        if bad := [item for item in g.items if not _IDENTIFIER.match(item)]:
+            raise DescribeError(f"{g.name}: items {bad}; allowed are C identifiers")
+        simple = ET.SubElement(definitions, "SimpleType", name=_type_name(g), description=g.description)
+        enumeration = ET.SubElement(simple, "Enumeration")
+        for value, item in enumerate(g.items, start=1):
+            ET.SubElement(enumeration, "Item", name=item, value=str(value))
+
+
+def _type_name(signal: Signal) -> str:
+    return "Type_" + fmi_name(signal.name, "flat")
+
+
+def _variables(root: ET.Element, table: SignalTable, names: NameStyle) -> list[int]:
+    """Append all variables, aliases last; return the 1-based places of the outputs."""
+    parent = ET.SubElement(root, "ModelVariables")
+    outputs: list[int] = []
+    used: set[str] = set()
+    named = [(s.name, s, False) for s in table.scalars]
+    for s in table.scalars:
+        if s.signal.alias:
+            named.append((s.signal.alias + s.name.removeprefix(s.signal.name), s, True))
+    for place, (name, scalar, is_alias) in enumerate(named, start=1):
+        written = fmi_name(name, names)
+        if written in used:
+            raise DescribeError(f"two variables would be called {written!r}")
+        used.add(written)
+        _variable(parent, written, scalar, is_alias)
+        if scalar.signal.causality == "output":
+            outputs.append(place)
+    return outputs
+
+
+def _variable(parent: ET.Element, name: str, scalar: Scalar, is_alias: bool) -> None:
+    g = scalar.signal
+    # Of the variables that share a reference only one may be settable (FMI 2.0.4 section 2.2.7).
+    causality = "local" if is_alias and g.causality != "output" else g.causality
+    variability: str = g.variability
+    if g.type != "Real" and variability == "continuous":
+        variability = "discrete"
+    element = ET.SubElement(
+        parent,
+        "ScalarVariable",
+        name=name,
+        valueReference=str(scalar.value_reference),
+        description=f"{g.description} [frame: {g.frame}]" if g.causality != "parameter" else g.description,
+        causality=causality,
+        variability=variability,
+    )
+    kind = ET.SubElement(element, g.type)
+    if g.type == "Enumeration":
+        kind.set("declaredType", _type_name(g))
+    if g.type == "Real":
+        kind.set("unit", g.unit)
+        if math.isfinite(g.nominal) and g.nominal > 0:
+            kind.set("nominal", repr(float(g.nominal)))
+    if g.type in ("Real", "Integer"):
+        for key, bound in (("min", g.minimum), ("max", g.maximum)):
+            if math.isfinite(bound):
+                kind.set(key, _text(g, bound))
+    if causality in ("input", "parameter"):
+        kind.set("start", _text(g, scalar.start))
+
+
+def _text(signal: Signal, value: float) -> str:
+    if signal.type == "Boolean":
+        return "true" if value else "false"
+    return repr(float(value)) if signal.type == "Real" else str(int(value))

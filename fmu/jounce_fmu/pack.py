@@ -1,0 +1,67 @@
+"""Packs an .fmu: the very library the host loads, its complete sources, and the model description."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from jounce.signals import SignalTable
+from jounce_fmu.build import NATIVE, PLATFORMS, BuildError, Sources, compile_library, ensure_library
+from jounce_fmu.describe import NameStyle, model_description
+
+_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the zip format's first moment: the same inputs give the same bytes
+
+
+def export_fmu(
+    path: str | os.PathLike[str],
+    table: SignalTable,
+    sources: Sources,
+    *,
+    names: NameStyle = "structured",
+    platforms: Sequence[str] = ("linux64",),
+    library_folder: Path = NATIVE,
+) -> Path:
+    """Write ``path`` (an FMI 2.0 co-simulation FMU) and return it.
+
+    ``linux64`` packs the library of `ensure_library` on a Linux host; other platforms of
+    `jounce_fmu.build.PLATFORMS` are cross-compiled with ziglang. Raises BuildError, DescribeError.
+    """
+    if unknown := [p for p in platforms if p not in PLATFORMS]:
+        raise BuildError(f"unknown platforms {unknown}; allowed are {', '.join(PLATFORMS)}")
+    packed = sources.packed()
+    c_files = [name for name in packed if name.endswith(".c")]
+    content = {f"sources/{name}": data for name, data in packed.items()}
+    content["modelDescription.xml"] = model_description(
+        table, sources.identifier, source_files=c_files, names=names
+    )
+    for platform in platforms:
+        suffix, target = PLATFORMS[platform]
+        content[f"binaries/{platform}/{sources.identifier}{suffix}"] = _binary(
+            sources, platform, target, library_folder
+        )
+    destination = Path(path)
+    with zipfile.ZipFile(destination, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(content, key=lambda n: (n != "modelDescription.xml", n)):
+            info = zipfile.ZipInfo(name, _TIMESTAMP)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.create_system = 3
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content[name])
+    return destination
+
+
+def _binary(sources: Sources, platform: str, target: str, library_folder: Path) -> bytes:
+    if platform == _native_platform():
+        return ensure_library(sources, library_folder).read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "cross"
+        compile_library(sources, library, target)
+        return library.read_bytes()
+
+
+def _native_platform() -> str:
+    uname = os.uname() if hasattr(os, "uname") else None
+    return "linux64" if uname and uname.sysname == "Linux" and uname.machine == "x86_64" else ""

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from jounce_fmu.build import Sources, ensure_library
+from jounce_fmu.foreign import Interface
+from jounce_fmu.host import Factory
+from jounce_fmu.pack import export_fmu
+
+sys.path.insert(0, str(Path(__file__).parent))
+import oscillator  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def oscillator_sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
+    return oscillator.sources(tmp_path_factory.mktemp("oscillator"))
+
+
+@pytest.fixture(scope="session")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("native")
+
+
+@pytest.fixture(scope="session")
+def factory(oscillator_sources: Sources, native: Path) -> Factory:
+    library = ensure_library(oscillator_sources, native)
+    return Factory("oscillator", library, Interface.of_table(oscillator.TABLE))
+
+
+@pytest.fixture(scope="session")
+def fmu(oscillator_sources: Sources, native: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("fmu") / "oscillator.fmu"
+    return export_fmu(path, oscillator.TABLE, oscillator_sources, library_folder=native)

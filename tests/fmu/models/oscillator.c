@@ -1,0 +1,64 @@
+/* Damped mass on a spring with an input force: shows that the runtime knows no vehicle.
+ * m x'' + c x' + k x = F, plus -k3 x^3 when `cubic`; `direction` LEFT turns the force round.
+ * p: tick, mass, stiffness, damping, x0, gain (tunable), cubic, direction.  x: position, velocity.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "jn_model.h"
+#include "oscillator_table.h"
+
+enum { D_INVERSE_MASS, D_GAIN, N_D };
+
+static int derive(const double *p, double *d, jn_fault *f) {
+    if (!(p[JN_P_mass] > 0.0)) {
+        f->signal = JN_ROW_P + JN_P_mass;
+        f->value = p[JN_P_mass];
+        snprintf(f->text, sizeof f->text, "allowed are masses > 0");
+        return 1;
+    }
+    d[D_INVERSE_MASS] = 1.0 / p[JN_P_mass];
+    d[D_GAIN] = p[JN_P_gain] * (p[JN_P_direction] == 2.0 ? -1.0 : 1.0);
+    return 0;
+}
+
+static int start(const double *p, const double *d, const double *u, double *x, jn_fault *f) {
+    (void)d; (void)u; (void)f;
+    x[0] = p[JN_P_x0];
+    x[1] = 0.0;
+    return 0;
+}
+
+static int rhs(double tau, const double *x, const double *u, const double *p, const double *d, double *dx,
+               jn_fault *f) {
+    double cubic = p[JN_P_cubic] != 0.0 ? p[JN_P_stiffness] * x[0] * x[0] * x[0] : 0.0;
+    (void)tau;
+    if (fabs(x[0]) > 1e3) {
+        f->signal = JN_ROW_Y + JN_Y_position;
+        f->value = x[0];
+        snprintf(f->text, sizeof f->text, "beyond 1000 m");
+        return 1;
+    }
+    dx[0] = x[1];
+    dx[1] = (d[D_GAIN] * u[JN_U_force] - p[JN_P_damping] * x[1] - p[JN_P_stiffness] * x[0] - cubic) *
+            d[D_INVERSE_MASS];
+    return 0;
+}
+
+static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks,
+                   double *y, jn_fault *f) {
+    double dx[2];
+    if (rhs(0.0, x, u, p, d, dx, f)) return 1;
+    y[JN_Y_position] = x[0];
+    y[JN_Y_velocity] = x[1];
+    y[JN_Y_acceleration] = dx[1];
+    y[JN_Y_tick_count] = (double)ticks;
+    return 0;
+}
+
+static const jn_model oscillator = {
+    "oscillator", jn_build_hash_text, 2, JN_N_U, JN_N_Y, JN_N_P, N_D, JN_P_tick, -1,
+    jn_table, JN_N_SIGNALS, derive, start, rhs, outputs, NULL,
+};
+const jn_model *const jn_models[] = {&oscillator, NULL};
+int jn_variant_supported(int variant) { return variant == 0; }
