@@ -65,10 +65,8 @@ class Ce:
                       ) -> tuple[Array, Array, Array, Array]:
         """(angular, linear, theta, spin) accelerations; all vectors in chassis axes."""
         raw = [self.raw(k, theta[k], rate[k], spin[k], arm, omega) for k in range(4)]
-        gathered = [
-            flat(self.eliminate(raw[k], np.concatenate([force[k], moment[k], [drive[k], brake[k]]]), self.wheel_axial[k]))
-            for k in range(4)
-        ]
+        loads = [np.concatenate([force[k], moment[k], [drive[k], brake[k]]]) for k in range(4)]
+        gathered = [flat(self.eliminate(raw[k], loads[k], self.wheel_axial[k])) for k in range(4)]
         total = sum((g[:27] for g in gathered), np.zeros(27))
         acc = flat(self.chassis(self.own, omega, total, np.zeros(6)))
         back = np.array([flat(self.expand(raw[k], gathered[k], acc, self.wheel_axial[k])) for k in range(4)])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ce import Ce
+from numpy.typing import NDArray
+
 from jounce.data import load_vehicle
 from jounce.reference import kkt
-from numpy.typing import NDArray
 
 VEHICLES = {name: Ce(load_vehicle(name)) for name in ("hmmwv", "hmmwv_chrono")}
 

@@ -1,0 +1,145 @@
+"""The emitted C is the committed C, computes what CasADi computes, and gives the same bits in both lane widths."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+from ce import Ce, flat
+from numpy.typing import NDArray
+
+from jounce.data import load_vehicle
+from jounce.emit import double_wishbone
+from jounce.emit.emitter import emit_function
+from jounce.symbolic import articulated, corner
+
+FMU = Path(__file__).parents[2] / "fmu" / "jounce_fmu"
+CE = Ce(load_vehicle("hmmwv"))
+HARNESS = """
+#define JN_LANES 1
+#include "jn_lanes.h"
+#include "double_wishbone_lanes.inc"
+#undef JN_LANES
+#define JN_LANES 4
+#include "jn_lanes.h"
+#include "double_wishbone_lanes.inc"
+#undef JN_LANES
+#undef JN_STRIDE
+#define JN_STRIDE 1
+#define JN_LANES 1
+#include "jn_lanes.h"
+#include "double_wishbone_scalar.inc"
+void one(int f, int lane, const double *a, const double *b, const double *c, const double *d, double *o) {
+    if (f == 0) corner_1(a + lane, b + lane, o + lane);
+    if (f == 1) eliminate_1(a + lane, b + lane, c + lane, o + lane);
+    if (f == 2) expand_1(a + lane, b + lane, c + lane, d + lane, o + lane);
+}
+void four(int f, const double *a, const double *b, const double *c, const double *d, double *o) {
+    if (f == 0) corner_4(a, b, o);
+    if (f == 1) eliminate_4(a, b, c, o);
+    if (f == 2) expand_4(a, b, c, d, o);
+}
+void once(int f, const double *a, const double *b, const double *c, const double *d, double *o) {
+    if (f == 0) steering_1(a, b, o);
+    if (f == 1) chassis_1(a, b, c, d, o);
+}
+"""
+Array = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler on this machine")
+    if not Path("/proc/cpuinfo").exists() or "avx2" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this processor has no AVX2")
+    folder = tmp_path_factory.mktemp("emitted")
+    (folder / "harness.c").write_text(HARNESS)
+    command = [compiler, "-std=c99", "-Wall", "-Werror", "-O2", "-ffp-contract=off", "-shared", "-fPIC",
+               f"-I{FMU / 'models'}", f"-I{FMU / 'generated'}", "harness.c", "-o", "harness.so", "-lm"]  # fmt: skip
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(folder / "harness.so"))
+
+
+def _call(function: object, *arrays: Array, size: int, head: tuple[int, ...]) -> Array:
+    out = np.full(size, np.nan)
+    padded = [*arrays, *[np.zeros(1)] * (4 - len(arrays)), out]
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in padded]
+    function(*head, *pointers)  # type: ignore[operator]
+    return out
+
+
+def _lanes(columns: list[Array]) -> Array:
+    return np.ascontiguousarray(np.array(columns).T)
+
+
+def test_the_committed_c_is_what_the_generator_emits() -> None:
+    for name, text in double_wishbone.files().items():
+        assert (FMU / "generated" / name).read_text() == text, f"run python -m {double_wishbone.GENERATOR}: {name}"
+
+
+def test_an_operation_without_a_c_counterpart_is_refused_by_name() -> None:
+    x = ca.SX.sym("x")
+    with pytest.raises(NotImplementedError, match="odd"):
+        emit_function(ca.Function("odd", [x], [ca.erf(x)]))
+
+
+def _random_corners(seed: int) -> tuple[Array, Array, list[Array]]:
+    rng = np.random.default_rng(seed)
+    inputs = []
+    for k in range(4):
+        arm = tuple(rng.uniform(-0.4, 0.4, 3))
+        head = [rng.uniform(-0.3, 0.3), rng.normal(), 10 * rng.normal()]
+        inputs.append(np.concatenate([head, CE.inner_end(k, arm), rng.normal(size=3)]))
+    loads = np.concatenate([2000 * rng.normal(size=(4, 6)), 300 * rng.normal(size=(4, 2))], axis=1)
+    return _lanes(inputs), _lanes(list(loads)), inputs
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_one_lane_and_four_lanes_give_the_same_bits_and_casadis_values(library: ctypes.CDLL, seed: int) -> None:
+    x, loads, columns = _random_corners(seed)
+    numbers, axial = _lanes(CE.numbers), _lanes(CE.wheel_axial)
+    acc = _lanes([np.random.default_rng(seed).normal(size=6)] * 4)
+
+    def both(f: int, rows: int, *arrays: Array) -> Array:
+        four = _call(library.four, *arrays, size=4 * rows, head=(f,))
+        one = np.full(4 * rows, np.nan)
+        for lane in range(4):
+            got = _call(library.one, *arrays, size=4 * rows, head=(f, lane))
+            one[lane::4] = got[lane::4]
+        assert one.tobytes() == four.tobytes()
+        return four.reshape(rows, 4)
+
+    c = both(0, corner.OUTPUTS.size, x, numbers)
+    g = both(1, articulated.GATHERED.size, np.ascontiguousarray(c), loads, axial)
+    e = both(2, 2, np.ascontiguousarray(c), np.ascontiguousarray(g), acc, axial)
+    for k in range(4):
+        raw = flat(CE.corner(columns[k], CE.numbers[k]))
+        assert np.allclose(c[:, k], raw, rtol=1e-10, atol=1e-10)
+        gathered = flat(CE.eliminate(raw, loads.reshape(8, 4)[:, k], CE.wheel_axial[k]))
+        assert np.allclose(g[:, k], gathered, rtol=1e-9, atol=1e-8)
+        assert np.allclose(e[:, k], flat(CE.expand(raw, gathered, acc[:, k], CE.wheel_axial[k])), rtol=1e-8, atol=1e-8)
+
+
+def test_the_functions_of_the_whole_vehicle_compute_casadis_values(library: ctypes.CDLL) -> None:
+    rng = np.random.default_rng(1)
+    arm = np.array([0.3, 0.2, -1.0])
+    got = _call(library.once, arm, CE.linkage, size=25, head=(0,))
+    assert np.allclose(got, flat(CE.steering(arm, CE.linkage)), rtol=1e-12, atol=1e-12)
+    omega, external = rng.normal(size=3), 1000 * rng.normal(size=6)
+    gathered = np.concatenate([articulated_lower(rng), 100 * rng.normal(size=6)])
+    got = _call(library.once, CE.own, omega, gathered, external, size=6, head=(1,))
+    assert np.allclose(got, flat(CE.chassis(CE.own, omega, gathered, external)), rtol=1e-10, atol=1e-12)
+
+
+def articulated_lower(rng: np.random.Generator) -> Array:
+    a = rng.normal(size=(6, 6))
+    m = 50 * (a @ a.T)
+    return np.array([m[row, col] for col in range(6) for row in range(col, 6)])

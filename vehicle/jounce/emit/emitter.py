@@ -1,0 +1,98 @@
+"""CasADi functions as plain C for one or four lanes.
+
+A function is written in single-assignment form over a number type T: a double, or four doubles side by
+side (one a corner). Numbers of one lane lie JN_STRIDE doubles apart, so the same text serves both. The file
+is included once for every T by `jn_lanes.h` of the runtime's vehicle models, which defines T and the
+operations; every operation is exact IEEE arithmetic in both, hence the same bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import casadi as ca
+
+_BINARY: dict[int, Callable[[str, str], str]] = {
+    ca.OP_ADD: lambda a, b: f"{a} + {b}",
+    ca.OP_SUB: lambda a, b: f"{a} - {b}",
+    ca.OP_MUL: lambda a, b: f"{a} * {b}",
+    ca.OP_DIV: lambda a, b: f"{a} / {b}",
+    ca.OP_FMIN: lambda a, b: f"JN_MIN({a}, {b})",
+    ca.OP_FMAX: lambda a, b: f"JN_MAX({a}, {b})",
+    ca.OP_LT: lambda a, b: f"JN_LT({a}, {b})",
+    ca.OP_LE: lambda a, b: f"JN_LE({a}, {b})",
+    ca.OP_EQ: lambda a, b: f"JN_EQ({a}, {b})",
+    ca.OP_NE: lambda a, b: f"JN_NE({a}, {b})",
+    ca.OP_AND: lambda a, b: f"JN_AND({a}, {b})",
+    ca.OP_OR: lambda a, b: f"JN_OR({a}, {b})",
+    ca.OP_IF_ELSE_ZERO: lambda a, b: f"JN_IF({a}, {b})",
+    ca.OP_ATAN2: lambda a, b: f"JN_ATAN2({a}, {b})",
+}
+_UNARY: dict[int, Callable[[str], str]] = {
+    ca.OP_ASSIGN: lambda a: a,
+    ca.OP_NEG: lambda a: f"-{a}",
+    ca.OP_SQ: lambda a: f"{a} * {a}",
+    ca.OP_TWICE: lambda a: f"{a} + {a}",
+    ca.OP_INV: lambda a: f"JN_CONST(1.0) / {a}",
+    ca.OP_SQRT: lambda a: f"JN_SQRT({a})",
+    ca.OP_FABS: lambda a: f"JN_ABS({a})",
+    ca.OP_FLOOR: lambda a: f"JN_FLOOR({a})",
+    ca.OP_SIN: lambda a: f"JN_SIN({a})",
+    ca.OP_COS: lambda a: f"JN_COS({a})",
+    ca.OP_ATAN: lambda a: f"JN_ATAN({a})",
+    ca.OP_ASIN: lambda a: f"JN_ASIN({a})",
+    ca.OP_NOT: lambda a: f"JN_EQ({a}, JN_CONST(0.0))",
+}
+
+
+def emit_function(function: ca.Function) -> str:
+    """C text of an SX function: ``JN_FN void name(const double *in0, ..., double *out0, ...)``.
+
+    Inputs and outputs are flat, in the function's order. Raises NotImplementedError for an operation that
+    has no counterpart in the lane header.
+    """
+    ins = [f"const double *restrict i{k}" for k in range(function.n_in())]
+    outs = [f"double *restrict o{k}" for k in range(function.n_out())]
+    lines = [f"JN_FN void JN_NAME({function.name()})({', '.join(ins + outs)}) {{"]
+    lines += [f"    (void)i{k};" for k in range(function.n_in())]
+    current: dict[int, str] = {}
+    count = 0
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        source, target = function.instruction_input(k), function.instruction_output(k)
+        if op == ca.OP_OUTPUT:
+            lines.append(f"    JN_PUT(o{target[0]}, {target[1]}, {current[source[0]]});")
+            continue
+        if op == ca.OP_CONST:
+            text = f"JN_CONST({_number(function.instruction_constant(k))})"
+        elif op == ca.OP_INPUT:
+            text = f"JN_GET(i{source[0]}, {source[1]})"
+        elif op in _BINARY:
+            text = _BINARY[op](current[source[0]], current[source[1]])
+        elif op in _UNARY:
+            text = _UNARY[op](current[source[0]])
+        else:
+            raise NotImplementedError(f"{function.name()}: operation {op} has no C counterpart")
+        name = f"t{count}"
+        count += 1
+        lines.append(f"    const T {name} = {text};")
+        current[target[0]] = name
+    lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def emit_file(functions: list[ca.Function], generator: str) -> str:
+    """A lane-independent C file of those functions; the head names the generator and the text's hash."""
+    body = "\n".join(emit_function(f) for f in functions)
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    return (
+        f"/* Emitted by {generator}; do not edit. sha256 of what follows: {digest}\n"
+        " * Included with T and the JN_ operations defined; see jn_lanes.h. */\n"
+        f"{body}"
+    )
+
+
+def _number(value: float) -> str:
+    text = repr(float(value))
+    return text if any(c in text for c in ".en") else text + ".0"
