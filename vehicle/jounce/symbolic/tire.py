@@ -1,0 +1,325 @@
+"""TMeasy tire on a plane, with a bristle in its place near standstill.
+
+Contact frame: x along the wheel's heading in the terrain plane, y to the left, z along the terrain normal.
+The patch is a single point: where the disc's own radius towards the plane meets it. Above `frblend_end_mps`
+the forces are the steady-state TMeasy curves (no relaxation); below `frblend_begin_mps` a two-dimensional
+bristle (`jounce.symbolic.bristle`) that rolls with the initial slopes of the same curves and holds at rest.
+
+Sources: G. Rill, "Road Vehicle Dynamics: Fundamentals and Modeling", ch. 3 (contact, slips, steady-state curve
+with its hyperbola, parabolas and cubic, combined slip, dynamic offset, load interpolation); G. Rill, "An
+Engineer's Guess on Tyre Parameters made possible with TMeasy", 2015. Choices where the book leaves room
+(rolling radius, no slip normalization, overturning stiffness) are those of Project Chrono's ChTMeasyTire, to
+which the high-speed forces are compared in the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import casadi as ca
+
+from jounce.symbolic.algebra import SX, cross, dot
+from jounce.symbolic.bristle import bristle
+
+__all__ = ["PARAMETERS", "Hub", "Plane", "Wrench", "query_point", "tmeasy"]
+
+_CURVES = ("dfx0", "fxm", "fxs", "sxm", "sxs", "dfy0", "fym", "fys", "sym", "sys", "nL0", "sq0", "sqe")
+
+#: Names under `tire.` of the vehicle data that `tmeasy` reads.
+PARAMETERS = (
+    "unloaded_radius",
+    "width",
+    "pn",
+    "pn_max",
+    "mu_0",
+    "vertical_stiffness_linear_N_m",
+    "vertical_stiffness_quadratic",
+    "vertical_damping_Ns_m",
+    "rolling_resistance",
+    "vnum",
+    "frblend_begin_mps",
+    "frblend_end_mps",
+    "dahl_sigma0",
+    "dahl_sigma1",
+    *(f"{curve}_{load}" for curve in _CURVES for load in ("pn", "p2n")),
+)
+
+#: Numerical guards, not properties of the tire.
+RATE_LIMIT: Final = 500.0
+"""Largest eigenvalue of the bristle states [1/s]: half of what a 1 ms step resolves."""
+ROLLING_SPIN: Final = 1.0
+"""Spin rate [rad/s] from which the rolling resistance is fully there."""
+FLIGHT_RATE: Final = 50.0
+"""Rate at which the bristle springs back off the ground [1/s]."""
+MU_MIN: Final = 0.01
+"""Least friction coefficient; keeps the slip scale off zero."""
+SPEED_MIN: Final = 1e-4
+"""Speed [m/s] below which the reported slips fade to zero."""
+TILT_MIN: Final = 1e-6
+"""Least squared sine between spin axis and normal: a wheel flat on its side has no heading."""
+TINY: Final = 1e-24
+"""Added to squared slips, so that the direction of zero slip is defined."""
+GAP: Final = 1e-6
+"""Least width of a slip interval of the curve, over its own slip."""
+FLOOR: Final = 0.05
+"""Least curve value over its value at nominal load, where the load parabola would turn negative."""
+
+
+@dataclass(frozen=True)
+class Hub:
+    """Motion of the wheel centre, in world axes."""
+
+    position: SX
+    """Wheel centre (3) [m]."""
+    velocity: SX
+    """Velocity of the wheel centre (3) [m/s]."""
+    axis: SX
+    """Unit spin axis (3), to the left."""
+    spin: SX
+    """Spin rate about `axis` [rad/s], rolling forward positive."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Terrain under one wheel, taken as a plane, in world axes."""
+
+    point: SX
+    """Any point of the plane (3) [m]; for uneven terrain the ground below `query_point`."""
+    normal: SX
+    """Unit normal (3), upwards."""
+    friction: SX
+    """Coefficient of friction."""
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """What the tire does."""
+
+    force: SX
+    """Force on the wheel (3) [N], world axes."""
+    moment: SX
+    """Moment on the wheel about its centre (3) [N.m], world axes."""
+    rate: SX
+    """Rate of the bristle state (2) [m/s]."""
+    contact_force: SX
+    """Force (3) [N], contact frame."""
+    contact_moment: SX
+    """Moment about the contact point (3) [N.m], contact frame."""
+    slip: SX
+    """Longitudinal slip -(v_x - R_eff omega) / |v_x|, as reported by Chrono."""
+    slip_angle: SX
+    """Slip angle atan(v_y / |v_x|) [rad]."""
+    deflection: SX
+    """Radial deflection [m], >= 0."""
+    contact_point: SX
+    """Contact point (3) [m], world axes."""
+    query: SX
+    """Point whose terrain should be looked up (3) [m], world axes; see `query_point`."""
+    stored_energy: SX
+    """Elastic energy of the bristle [J]."""
+
+
+def query_point(hub: Hub, par: Mapping[str, SX]) -> SX:
+    """Lowest point of the wheel disc (3) [m], world axes: where the terrain is to be looked up."""
+    up = ca.vertcat(0, 0, 1) - hub.axis[2] * hub.axis
+    return hub.position - par["unloaded_radius"] * up / ca.sqrt(ca.fmax(dot(up, up), TILT_MIN))
+
+
+@dataclass(frozen=True)
+class _Curves:
+    """Curve parameters at the load. Forces and slopes are over pn q; slips carry the friction scale."""
+
+    dfx0: SX
+    fxm: SX
+    fxs: SX
+    sxm: SX
+    sxs: SX
+    dfy0: SX
+    fym: SX
+    fys: SX
+    sym: SX
+    sys: SX
+    nL0: SX
+    sq0: SX
+    sqe: SX
+
+
+def _curves(q: SX, scale: SX, par: Mapping[str, SX]) -> _Curves:
+    """Parameters at the load ratio q = F_z / pn; quadratic (through zero) for forces, linear for slips."""
+
+    def quadratic(name: str) -> SX:
+        first, second = par[f"{name}_pn"], par[f"{name}_p2n"]
+        value = 2.0 * first - 0.5 * second - (first - 0.5 * second) * q
+        return ca.fmax(value, FLOOR * first)
+
+    def linear(name: str) -> SX:
+        first, second = par[f"{name}_pn"], par[f"{name}_p2n"]
+        return ca.fmax(first + (second - first) * (q - 1.0), FLOOR * first)
+
+    return _Curves(
+        dfx0=quadratic("dfx0"),
+        fxm=scale * quadratic("fxm"),
+        fxs=scale * quadratic("fxs"),
+        sxm=scale * linear("sxm"),
+        sxs=scale * linear("sxs"),
+        dfy0=quadratic("dfy0"),
+        fym=scale * quadratic("fym"),
+        fys=scale * quadratic("fys"),
+        sym=scale * linear("sym"),
+        sys=scale * linear("sys"),
+        nL0=linear("nL0"),
+        sq0=linear("sq0"),
+        sqe=linear("sqe"),
+    )
+
+
+def _secant(s: SX, df0: SX, fm: SX, sm: SX, fs: SX, ss: SX) -> SX:
+    """Force over slip F(s) / s of the steady-state curve (Rill, ch. 3: hyperbola, two parabolas or a cubic)."""
+    df0 = ca.fmax(df0, 2.0 * fm / sm)
+    sn = s / sm
+    rise = df0 / (1.0 + (sn + df0 * sm / fm - 2.0) * sn)
+    width = ca.fmax(ss - sm, GAP * sm)
+    curvature = (fm / sm) ** 2 / (df0 * sm)
+    knee = (fm - fs) / (curvature * width)
+    rest = ca.fmax(width - knee, GAP * sm)
+    over = ca.fmax(s - sm, 0.0)
+    left = ca.fmax(width - over, 0.0)
+    first = fm - curvature * over * over
+    second = fs + curvature * knee / rest * left * left
+    x = ca.fmin(over / width, 1.0)
+    cubic = fm - (fm - fs) * x * x * (3.0 - 2.0 * x)
+    parabolas = ca.if_else(over <= knee, first, second)
+    slide = ca.if_else(knee <= width, parabolas, cubic)
+    return ca.if_else(s < sm, rise, slide / ca.fmax(s, sm))
+
+
+def _steady(sx: SX, sy: SX, c: _Curves) -> SX:
+    """TMeasy force over slip for combined slip; force over pn q."""
+    x2, y2 = sx * sx + TINY, sy * sy + TINY
+    total = x2 + y2
+    x2, y2 = x2 / total, y2 / total
+
+    def combined(x: SX, y: SX) -> SX:
+        return ca.sqrt(x * x * x2 + y * y * y2)
+
+    return _secant(
+        ca.sqrt(total),
+        combined(c.dfx0, c.dfy0),
+        combined(c.fxm, c.fym),
+        combined(c.sxm, c.sym),
+        combined(c.fxs, c.fys),
+        combined(c.sxs, c.sys),
+    )
+
+
+def _offset(sy: SX, c: _Curves) -> SX:
+    """Dynamic tire offset over the contact length: falls to zero at sq0, negative up to sqe, zero beyond."""
+    slip = ca.fabs(sy)
+    end = ca.fmax(c.sqe, c.sq0 * (1.0 + GAP))
+    weight = c.sq0 / end
+    x = ca.fmin(slip / c.sq0, 1.0)
+    line, bend = 1.0 - x, 1.0 - (3.0 - 2.0 * x) * x * x
+    tail = ca.fmax(ca.fmin((end - slip) / (end - c.sq0), 1.0), 0.0)
+    beyond = (1.0 - weight) * ca.fmax(slip - c.sq0, 0.0) / c.sq0 * tail * tail
+    return c.nL0 * ((1.0 - weight) * line + weight * bend - beyond)
+
+
+def _hold(state: SX, sliding: SX, rolling: SX, mu: SX, c: _Curves, par: Mapping[str, SX]) -> tuple[SX, SX]:
+    """(bristle rate (2) [m/s], traction per load (2), within the friction circle)."""
+    stiffness = par["dahl_sigma0"] / par["pn"]
+    sliding_rate = stiffness * ca.sqrt(dot(sliding, sliding)) / mu
+    rates, tractions = [], []
+    for i, slope in enumerate((c.dfx0, c.dfy0)):
+        rate, traction = bristle(
+            deflection=state[i],
+            sliding=sliding[i],
+            relaxation=sliding_rate + par["dahl_sigma0"] / slope * rolling,
+            stiffness=stiffness,
+            damping=par["dahl_sigma1"] / par["pn"],
+            rate_limit=RATE_LIMIT,
+        )
+        rates.append(rate)
+        tractions.append(traction)
+    traction = ca.vertcat(*tractions)
+    length = ca.sqrt(dot(traction, traction))
+    return ca.vertcat(*rates), traction * mu / ca.fmax(length, mu)
+
+
+def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench:
+    """Tire force and moment on the wheel, and the rates of its bristle.
+
+    Args:
+        hub: motion of the wheel centre, world axes.
+        terrain: the plane under the wheel, world axes.
+        state: bristle deflection (2) [m] along x and y of the contact frame.
+        par: the numbers of PARAMETERS (`tire.<name>` of the vehicle data), SI.
+
+    Source: see the head of this module.
+    """
+    radius, n = par["unloaded_radius"], terrain.normal
+    lean = dot(hub.axis, n)
+    upright = ca.sqrt(ca.fmax(1.0 - lean * lean, TILT_MIN))
+    heading = cross(hub.axis, n) / upright
+    left = cross(n, heading)
+    down = (lean * hub.axis - n) / upright  # unit vector in the disc, towards the plane
+    height = dot(hub.position - terrain.point, n)
+    arm = height / upright
+    # Chrono's measure: falls off with camber by half R lean^2 more than the radial gap R - arm (second order).
+    deflection = ca.fmax(upright * (radius - height) - radius * lean * lean, 0.0)
+    camber = ca.atan(lean / upright)
+
+    vx, vy, vz = dot(hub.velocity, heading), dot(hub.velocity, left), dot(hub.velocity, n)
+    spring = deflection * (par["vertical_stiffness_linear_N_m"] + par["vertical_stiffness_quadratic"] * deflection)
+    load = ca.if_else(deflection > 0.0, ca.fmax(spring - par["vertical_damping_Ns_m"] * vz, 0.0), 0.0)
+    touching = load > 0.0
+    grip = ca.fmin(load, par["pn_max"])
+    mu = ca.fmax(terrain.friction, MU_MIN)
+    curves = _curves(grip / par["pn"], mu / par["mu_0"], par)
+
+    speed = ca.fabs(vx)
+    begin, end = par["frblend_begin_mps"], par["frblend_end_mps"]
+    u = ca.fmax(ca.fmin((speed - begin) / (end - begin), 1.0), 0.0)
+    blend = u * u * (3.0 - 2.0 * u)
+    # Near standstill the slip speed is that of the point where the force acts: else the tire could do work.
+    # Chrono's heading has the length `upright`, which makes the rolling radius R_eff / upright.
+    rolling_radius = (radius - deflection / 3.0) / upright
+    rolling_radius = arm + blend * (rolling_radius - arm)
+    rolling = ca.fabs(rolling_radius * hub.spin)
+    sliding = ca.vertcat(vx - rolling_radius * hub.spin, vy)
+    transport = rolling + par["vnum"]
+    sx, sy = -sliding[0] / transport, -sliding[1] / transport
+
+    secant = grip / par["pn"] * _steady(sx, sy, curves)
+    rate, traction = _hold(state, sliding, rolling, mu, curves, par)
+    fx = blend * secant * sx - (1.0 - blend) * grip * traction[0]
+    fy = blend * secant * sy - (1.0 - blend) * grip * traction[1]
+
+    length = 2.0 * ca.sqrt(radius * deflection)
+    overturning = -(par["width"] ** 2) / 12.0 * camber
+    overturning *= par["vertical_stiffness_linear_N_m"]
+    overturning += -(par["width"] ** 2) / 6.0 * camber * par["vertical_stiffness_quadratic"] * deflection
+    w = ca.fmax(ca.fmin(hub.spin / ROLLING_SPIN, 1.0), -1.0)
+    resistance = -par["rolling_resistance"] * load * radius * w * (3.0 - w * w) / 2.0
+    forward = vx / ca.fmax(speed, begin)
+    aligning = -blend * forward * fy * length * _offset(sy, curves)
+
+    force = fx * heading + fy * left + load * n
+    contact_moment = ca.if_else(touching, ca.vertcat(overturning, resistance, aligning), ca.SX.zeros(3))
+    moment = contact_moment[0] * heading + contact_moment[1] * left + contact_moment[2] * n
+    shown = ca.fmax(speed, SPEED_MIN)
+    stiffness = par["dahl_sigma0"] / par["pn"]
+    return Wrench(
+        force=force,
+        moment=moment + cross(arm * down, force),
+        rate=ca.if_else(touching, rate, -FLIGHT_RATE * state),
+        contact_force=ca.vertcat(fx, fy, load),
+        contact_moment=contact_moment,
+        slip=ca.if_else(touching, -sliding[0] / shown, 0.0),
+        slip_angle=ca.if_else(touching, ca.atan(vy / shown), 0.0),
+        deflection=deflection,
+        contact_point=hub.position + arm * down,
+        query=query_point(hub, par),
+        stored_energy=0.5 * grip * stiffness * dot(state, state),
+    )
