@@ -1,0 +1,70 @@
+"""Building: current libraries are kept, stale ones rebuilt, errors carry the compiler's text."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import oscillator
+import pytest
+
+from jounce_fmu.build import BuildError, Sources, compile_library, ensure_library
+from jounce_fmu.host import Factory, FmuError
+
+
+def own_sources(folder: Path) -> tuple[Sources, Path]:
+    made = oscillator.sources(folder)
+    model = folder / "oscillator.c"
+    shutil.copy(made.files[0], model)
+    return replace(made, files=(model, *made.files[1:])), model
+
+
+def test_a_current_library_is_kept_and_a_stale_one_rebuilt(tmp_path: Path) -> None:
+    sources, model = own_sources(tmp_path / "c")
+    library = ensure_library(sources, tmp_path / "native")
+    before = library.stat().st_mtime_ns
+    assert ensure_library(sources, tmp_path / "native").stat().st_mtime_ns == before
+    model.write_text(model.read_text() + "/* changed */\n")
+    ensure_library(sources, tmp_path / "native")
+    assert library.stat().st_mtime_ns != before
+    function = ctypes.CDLL(str(library)).jn_build_hash
+    function.restype = ctypes.c_char_p
+    assert function() == sources.build_hash().encode()
+
+
+def test_a_failed_compile_raises_with_the_compilers_text(tmp_path: Path) -> None:
+    sources, model = own_sources(tmp_path / "c")
+    model.write_text(model.read_text() + "this is no C;\n")
+    with pytest.raises(BuildError, match="oscillator.c"):
+        ensure_library(sources, tmp_path / "native")
+    assert not list((tmp_path / "native").glob("*.so"))
+
+
+def test_zig_makes_the_library_where_there_is_no_cc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ziglang")
+    sources, _ = own_sources(tmp_path / "c")
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr("jounce_fmu.build.shutil.which", lambda _: None)
+    compile_library(sources, tmp_path / "zig.so")
+    assert ctypes.CDLL(str(tmp_path / "zig.so")).fmi2DoStep
+
+
+def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
+    sources, model = own_sources(tmp_path / "c")
+    with pytest.raises(BuildError, match="share a name"):
+        replace(sources, files=(*sources.files, tmp_path / "d" / model.name))
+
+
+def test_the_host_names_unknown_parameters_and_what_an_enumeration_allows(factory: Factory) -> None:
+    with factory.instance("h") as fmu:
+        with pytest.raises(FmuError, match="did you mean stiffness"):
+            fmu.setup({"stifness": 1.0})
+        fmu.reset()
+        with pytest.raises(FmuError, match="direction = 'UP': allowed are RIGHT, LEFT"):
+            fmu.setup({"direction": "UP"})
+        fmu.reset()
+        fmu.setup({"direction": "LEFT", "mass": "3.5", "cubic": "true"})
+    with pytest.raises(FmuError, match="was freed"):
+        fmu.reset()

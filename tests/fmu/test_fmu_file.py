@@ -1,0 +1,157 @@
+"""The packed FMU as importers see it."""
+
+from __future__ import annotations
+
+import subprocess
+import xml.etree.ElementTree as ET
+import zipfile
+from pathlib import Path
+
+import fmpy
+import numpy as np
+import oscillator
+import pytest
+from fmpy.validation import validate_fmu
+
+from jounce.data import load_vehicle
+from jounce.signals import Signal, SignalTable, table
+from jounce_fmu.build import Sources
+from jounce_fmu.describe import DescribeError, fmi_name, model_description
+from jounce_fmu.host import Factory, FmuError, open_fmu
+from jounce_fmu.pack import export_fmu
+from jounce_fmu.units import UnitError, exponents
+
+
+def test_fmpy_finds_no_problem(fmu: Path) -> None:
+    assert validate_fmu(str(fmu)) == []
+
+
+@pytest.mark.parametrize("names", ["structured", "flat"])
+def test_the_vehicle_description_passes_the_schema_and_the_name_grammar(tmp_path: Path, names: str) -> None:
+    signals = table(load_vehicle("hmmwv"))
+    path = tmp_path / "modelDescription.xml"
+    path.write_bytes(model_description(signals, "jounce_hmmwv", names=names))  # type: ignore[arg-type]
+    description = fmpy.read_model_description(
+        str(tmp_path), validate=True, validate_variable_names=names == "structured", validate_model_structure=True
+    )
+    assert len(description.modelVariables) == len(signals.scalars)
+
+
+def test_fmpy_simulates_it_to_the_exact_solution(fmu: Path) -> None:
+    result = fmpy.simulate_fmu(str(fmu), stop_time=2.0, output_interval=0.04, output=["position", "tick_count"])
+    assert result["time"][-1] == pytest.approx(2.0)
+    assert result["tick_count"][-1] == 2000
+    expected = [oscillator.exact(t) for t in result["time"]]
+    assert np.allclose(result["position"], expected, rtol=0, atol=1e-10)
+
+
+def test_libcosim_simulates_it_with_fmi_librarys_strict_check(fmu: Path) -> None:
+    cosim = pytest.importorskip("libcosimpy")
+    from libcosimpy.CosimExecution import CosimExecution
+    from libcosimpy.CosimObserver import CosimObserver
+    from libcosimpy.CosimSlave import CosimLocalSlave
+
+    assert cosim is not None
+    execution = CosimExecution.from_step_size(step_size=1_000_000)
+    slave = execution.add_local_slave(CosimLocalSlave(fmu_path=str(fmu), instance_name="osc"))
+    observer = CosimObserver.create_last_value()
+    execution.add_observer(observer)
+    assert execution.step(step_count=500)
+    position = next(v for v in fmpy.read_model_description(str(fmu)).modelVariables if v.name == "position")
+    value = observer.last_real_values(slave_index=slave, variable_references=[position.valueReference])
+    assert value[0] == pytest.approx(oscillator.exact(0.5), abs=1e-9)
+
+
+def test_our_host_and_the_packed_fmu_agree_bit_for_bit(fmu: Path, factory: Factory) -> None:
+    foreign = open_fmu(fmu)
+    outputs = [s.name for s in foreign.table.outputs]
+    assert outputs[:4] == ["position", "velocity", "acceleration", "tick_count"]
+    with factory.instance("a") as ours, foreign.instance("b") as other:
+        for instance in (ours, other):
+            instance.setup({"x0": 0.3, "cubic": True, "direction": "LEFT"}, {"force": 1.0})
+            instance.step(777)
+        assert np.array_equal(ours.get_outputs(), other.get_outputs()[:4])
+
+
+def test_exactly_the_listed_files_compile_with_a_bare_compiler(fmu: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(fmu) as archive:
+        archive.extractall(tmp_path)
+    root = ET.parse(tmp_path / "modelDescription.xml").getroot()
+    listed = [f.attrib["name"] for f in root.iterfind("CoSimulation/SourceFiles/File")]
+    command = ["cc", "-std=c99", "-Wall", "-Werror", "-shared", "-fPIC", "-o", "out.so", *listed, "-lm"]
+    result = subprocess.run(command, cwd=tmp_path / "sources", capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_same_inputs_give_the_same_bytes(fmu: Path, oscillator_sources: Sources, native: Path,
+                                             tmp_path: Path) -> None:
+    again = export_fmu(tmp_path / "x.fmu", oscillator.TABLE, oscillator_sources, library_folder=native)
+    assert again.read_bytes() == fmu.read_bytes()
+
+
+def test_a_path_with_unicode_and_spaces_works(oscillator_sources: Sources, native: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "Fähre 車 #1 %41"
+    folder.mkdir()
+    path = export_fmu(folder / "modèle.fmu", oscillator.TABLE, oscillator_sources, library_folder=native)
+    with open_fmu(path).instance("名前") as fmu:
+        fmu.setup()
+        fmu.step()
+
+
+def test_a_windows_library_is_cross_compiled(oscillator_sources: Sources, native: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ziglang")
+    path = export_fmu(tmp_path / "w.fmu", oscillator.TABLE, oscillator_sources, library_folder=native,
+                      platforms=("linux64", "win64"))
+    with zipfile.ZipFile(path) as archive:
+        assert archive.read("binaries/win64/jounce_oscillator.dll")[:2] == b"MZ"
+
+
+def test_only_the_fmi_functions_and_the_hash_are_visible(factory: Factory) -> None:
+    listing = subprocess.run(["nm", "-D", "--defined-only", factory.library], capture_output=True, text=True,
+                             check=True).stdout
+    names = {line.split()[-1] for line in listing.splitlines()}
+    assert {n for n in names if not n.startswith("fmi2")} == {"jn_build_hash"}
+
+
+def test_an_alias_shares_its_value_reference(fmu: Path) -> None:
+    variables = {v.name: v for v in fmpy.read_model_description(str(fmu)).modelVariables}
+    assert variables["displacement"].valueReference == variables["position"].valueReference
+
+
+def test_names_follow_the_style() -> None:
+    assert fmi_name("front.stop.depth.10") == "front.stop.depth[10]"
+    assert fmi_name("wheel_FL.pos.x", "flat") == "wheel_FL_pos_x"
+    clash = SignalTable("m", (Signal("a.b", "input", "m", ""), Signal("a_b", "input", "m", "")))
+    with pytest.raises(DescribeError, match="a_b"):
+        model_description(clash, "m", names="flat")
+
+
+def test_500_outputs_are_described() -> None:
+    many = SignalTable("m", tuple(Signal(f"y{i}", "output", "m", "") for i in range(500)))
+    assert model_description(many, "m").count(b"<Unknown ") == 1000
+
+
+@pytest.mark.parametrize(("unit", "expected"), [
+    ("N.m", {"kg": 1, "m": 2, "s": -2}),
+    ("N.m/rad", {"kg": 1, "m": 2, "s": -2, "rad": -1}),
+    ("kg.m2", {"kg": 1, "m": 2}),
+    ("m/s2", {"m": 1, "s": -2}),
+    ("1", {}),
+    ("1/s", {"s": -1}),
+])
+def test_units_become_si_exponents(unit: str, expected: dict[str, int]) -> None:
+    assert exponents(unit) == expected
+
+
+@pytest.mark.parametrize("unit", ["deg", "", "N..m", "km/h", "m**2"])
+def test_other_units_are_refused(unit: str) -> None:
+    with pytest.raises(UnitError):
+        exponents(unit)
+
+
+def test_a_file_that_is_no_fmi2_cs_fmu_is_refused(tmp_path: Path, fmu: Path) -> None:
+    stripped = tmp_path / "nobinary.fmu"
+    with zipfile.ZipFile(fmu) as old, zipfile.ZipFile(stripped, "w") as new:
+        new.writestr("modelDescription.xml", old.read("modelDescription.xml"))
+    with pytest.raises(FmuError, match="no library for this machine"):
+        open_fmu(stripped)

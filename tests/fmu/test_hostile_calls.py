@@ -1,0 +1,94 @@
+"""Each hostile call runs in its own process, which must end well."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jounce_fmu.host import Factory
+
+NULL_LISTS = "f=new(); f.ready(); n=ct.c_size_t; "
+CASES = {
+    "null callbacks": "f=new(callbacks=False); f.ready(); assert f.step(0.0, NAN) == ERROR; f.free()",
+    "null logger": "f=new(logger=False); f.ready(); assert f.step(0.0, NAN) == ERROR; f.free()",
+    "odd resource URI": "for r in (None, b'', b'file:///a b#c%41%', bytes([0xc3, 0xa4, 0xff])): "
+    "f=new(resources=r); f.ready(); f.free()",
+    "null GUID": "l=ct.CDLL(LIBRARY); l.fmi2Instantiate.restype=ct.c_void_p; "
+    "assert not l.fmi2Instantiate(b'a', 1, None, None, None, 0, 0)",
+    "wrong GUID": "f=Raw(LIBRARY, 'other'); assert not f.component; assert 'GUID' in f.log[-1]",
+    "null name": "l=ct.CDLL(LIBRARY); l.fmi2Instantiate.restype=ct.c_void_p; "
+    "assert not l.fmi2Instantiate(None, 1, GUID.encode(), None, None, 0, 0)",
+    "long name": "l=ct.CDLL(LIBRARY); l.fmi2Instantiate.restype=ct.c_void_p; "
+    "c=l.fmi2Instantiate(b'n'*100000, 1, GUID.encode(), None, None, 0, 0); assert c; "
+    "l.fmi2FreeInstance(ct.c_void_p(c))",
+    "model exchange": "l=ct.CDLL(LIBRARY); l.fmi2Instantiate.restype=ct.c_void_p; "
+    "assert not l.fmi2Instantiate(b'a', 0, GUID.encode(), None, None, 0, 0)",
+    "null component": "f=new(); f.component=ct.c_void_p(); assert f.setup() == ERROR; "
+    "assert f.step(0.0, 1.0) == ERROR; assert f.call('Reset') == ERROR; assert f.call('Terminate') == ERROR; "
+    "assert f.call('GetFMUstate', None) == ERROR; assert f.set(force=1.0) == ERROR; f.free()",
+    "null value lists": NULL_LISTS + "\nfor t in ('Real', 'Integer', 'Boolean', 'String'):\n"
+    "  for k in ('Get', 'Set'):\n"
+    "    assert f.call(k + t, None, n(3), None) == ERROR; assert f.call(k + t, None, n(0), None) == OK",
+    "null log categories": NULL_LISTS + "assert f.call('SetDebugLogging', 1, n(2), None) == ERROR",
+    "null state pointers": NULL_LISTS + "assert f.call('GetFMUstate', None) == ERROR; "
+    "assert f.call('SetFMUstate', None) == ERROR; assert f.call('FreeFMUstate', None) == OK; "
+    "s=ct.c_void_p(); assert f.call('FreeFMUstate', ct.byref(s)) == OK; "
+    "assert f.call('SerializeFMUstate', None, None, n(0)) == ERROR; "
+    "assert f.call('DeSerializeFMUstate', None, n(9), None) == ERROR; "
+    "assert f.call('SerializedFMUstateSize', None, None) == ERROR",
+    "null status pointers": NULL_LISTS + "\nfor k in ('', 'Real', 'Boolean'): "
+    "assert f.call('Get' + k + 'Status', 0, None) == ERROR",
+    "free without end": "f=new(); f.free(); f=new(); f.setup(); f.call('EnterInitializationMode'); f.free()",
+    "free null": "f=new(); f.component=ct.c_void_p(); f.free()",
+    "everything twice": "f=new()\nfor k in range(2):\n  f.ready(); f.step(0.0, 0.01); f.call('Terminate'); "
+    "f.call('Terminate'); f.call('Reset'); f.call('Reset')\nf.free()",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_process_survives(case: str, factory: Factory) -> None:
+    script = Path(__file__).parent / "raw.py"
+    command = [sys.executable, str(script), str(factory.library), factory.interface.guid, CASES[case]]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_another_locale_changes_no_number(factory: Factory, tmp_path: Path) -> None:
+    made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")],
+                          capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("no locale definitions on this machine")
+    snippet = (
+        "import locale; locale.setlocale(locale.LC_ALL, 'de_DE.UTF-8'); "
+        "assert locale.localeconv()['decimal_point'] == ','; "
+        "f=new(); assert f.set(mass=1234.5) == OK; f.ready(); assert f.get('mass') == [1234.5]; "
+        "assert f.set(force=-1234567890123.5) == ERROR; assert 'force = -1234567890123.5:' in f.log[-1], f.log"
+    )
+    script = Path(__file__).parent / "raw.py"
+    command = [sys.executable, str(script), str(factory.library), factory.interface.guid, snippet]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, env={"LOCPATH": str(tmp_path)})
+    assert result.returncode == 0, result.stderr
+
+
+def test_2000_instances_and_100000_steps_leave_no_growth(factory: Factory) -> None:
+    snippet = (
+        "import resource\n"
+        "def rss(): return int(open('/proc/self/statm').read().split()[1]) * resource.getpagesize()\n"
+        "def cycle():\n"
+        "  f=new(); f.ready(); f.step(0.0, 0.01); s=ct.c_void_p(); f.call('GetFMUstate', ct.byref(s))\n"
+        "  f.call('FreeFMUstate', ct.byref(s)); f.free()\n"
+        "for _ in range(200): cycle()\n"
+        "import gc; gc.collect(); before = rss()\n"
+        "for _ in range(2000): cycle()\n"
+        "gc.collect(); grown = rss() - before; assert grown < 2000 * 1024, grown\n"
+        "f=new(); f.ready(); f.step(0.0, 1.0); before = rss()\n"
+        "for k in range(100000): f.step(1.0 + k * 0.001, 0.001)\n"
+        "assert rss() - before < 300000, rss() - before"
+    )
+    script = Path(__file__).parent / "raw.py"
+    command = [sys.executable, str(script), str(factory.library), factory.interface.guid, snippet]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
