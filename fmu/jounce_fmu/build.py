@@ -39,6 +39,10 @@ class BuildError(RuntimeError):
     """The native library could not be made; the text is the compiler's own where it spoke."""
 
 
+def _code(folder: Path) -> list[Path]:
+    return [f for f in folder.iterdir() if f.suffix in (".c", ".h", ".inc")]
+
+
 @dataclass(frozen=True)
 class Sources:
     """The C files of one model; the runtime's files are added by the build."""
@@ -46,7 +50,7 @@ class Sources:
     identifier: str
     """FMI model identifier: the library's file name without suffix."""
     files: tuple[Path, ...]
-    """The model's .c and .h files, its emitted table included."""
+    """The model's .c, .h and .inc files, its emitted table included. Includes go by bare name."""
 
     def __post_init__(self) -> None:
         names = [f.name for f in self.all_files()]
@@ -55,8 +59,7 @@ class Sources:
 
     def all_files(self) -> tuple[Path, ...]:
         """Runtime and model files, ordered by name."""
-        runtime = [f for f in RUNTIME.iterdir() if f.suffix in (".c", ".h")]
-        return tuple(sorted([*runtime, *self.files], key=lambda f: f.name))
+        return tuple(sorted([*_code(RUNTIME), *self.files], key=lambda f: f.name))
 
     def build_hash(self) -> str:
         """sha256 over names and contents of all sources and the compiler flags, 64 hex digits."""
@@ -79,7 +82,7 @@ class Sources:
 
 def builtin_sources(name: str = "hmmwv") -> Sources:
     """Sources of a model that ships with the package."""
-    files = [f for folder in ("models", "generated") for f in (PACKAGE / folder).glob("*.[ch]")]
+    files = [f for folder in ("models", "generated") for f in _code(PACKAGE / folder)]
     if not any(f.name == f"{name}_table.c" for f in files):
         raise BuildError(f"no generated/{name}_table.c: emit the model first")
     return Sources(f"jounce_{name}", tuple(files))

@@ -1,0 +1,32 @@
+/* What the two files of the FMI 2.0 face share: the calls, the face's part of an instance, refusal. */
+#ifndef JN_FMI2_H
+#define JN_FMI2_H
+
+#include "fmi2Functions.h"
+#include "jn_core.h"
+
+typedef enum {
+    SET_DEBUG_LOGGING, SETUP_EXPERIMENT, ENTER_INIT, EXIT_INIT, TERMINATE, RESET, GET_VALUE, SET_VALUE,
+    GET_STATE, SET_STATE, FREE_STATE, STATE_SIZE, SERIALIZE, DESERIALIZE, DO_STEP, CANCEL_STEP, GET_STATUS,
+    UNSUPPORTED
+} jn_call;
+
+enum { LOG_ERROR, LOG_WARNING, LOG_EVENT, CATEGORIES };
+
+typedef struct {
+    fmi2CallbackLogger logger;
+    fmi2ComponentEnvironment environment;
+    int logged[CATEGORIES];
+    fmi2Status last_step;
+    char name[1]; /* goes on past the struct */
+} jn_face;
+
+static inline jn_face *jn_fmi2_face(jn_instance *s) { return (jn_face *)s->face; }
+
+/* The instance, when the call is allowed in its state; otherwise NULL after logging why. */
+jn_instance *jn_fmi2_enter(fmi2Component c, jn_call which, const char *function);
+/* Log s->error under the function's name; always fmi2Error. */
+fmi2Status jn_fmi2_refuse(jn_instance *s, const char *function);
+fmi2Status jn_fmi2_null(jn_instance *s, const char *function);
+
+#endif
