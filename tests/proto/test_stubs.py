@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import re
 from pathlib import Path
 
@@ -25,7 +26,7 @@ def test_the_committed_stubs_match_the_proto_file() -> None:
 
 def test_every_message_field_and_enum_value_has_a_comment() -> None:
     lines = (PROTO / "jounce" / "v1" / "jounce.proto").read_text().splitlines()
-    bare = [line for previous, line in zip(lines, lines[1:], strict=False)
+    bare = [line for previous, line in itertools.pairwise(lines)
             if re.match(r"^\s*(message|enum|service|rpc|oneof|reserved)\b|^\s+[\w<>., ]+ \w+ = \d+;", line)
             and not _BODY_COMMENT.match(previous)]
     assert bare == []

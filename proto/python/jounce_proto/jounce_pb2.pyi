@@ -89,7 +89,7 @@ class ListModelsResponse(_message.Message):
     __slots__ = ("models",)
     MODELS_FIELD_NUMBER: _ClassVar[int]
     models: _containers.RepeatedCompositeFieldContainer[ModelSummary]
-    def __init__(self, models: _Optional[_Iterable[_Union[ModelSummary, _Mapping]]] = ...) -> None: ...
+    def __init__(self, models: _Optional[_Iterable[_Union[ModelSummary, _Mapping[str, object]]]] = ...) -> None: ...
 
 class ModelSummary(_message.Message):
     __slots__ = ("name", "input_count", "output_count", "parameter_count")
@@ -119,7 +119,7 @@ class DescribeModelResponse(_message.Message):
     signals: _containers.RepeatedCompositeFieldContainer[Signal]
     server_version: str
     tick_seconds: float
-    def __init__(self, model: _Optional[str] = ..., signals: _Optional[_Iterable[_Union[Signal, _Mapping]]] = ..., server_version: _Optional[str] = ..., tick_seconds: _Optional[float] = ...) -> None: ...
+    def __init__(self, model: _Optional[str] = ..., signals: _Optional[_Iterable[_Union[Signal, _Mapping[str, object]]]] = ..., server_version: _Optional[str] = ..., tick_seconds: _Optional[float] = ...) -> None: ...
 
 class Signal(_message.Message):
     __slots__ = ("name", "causality", "type", "unit", "frame", "shape", "components", "first_index", "first_value_reference", "start", "minimum", "maximum", "nominal", "variability", "items", "description")
@@ -173,7 +173,7 @@ class CreateSessionRequest(_message.Message):
         VALUE_FIELD_NUMBER: _ClassVar[int]
         key: str
         value: Value
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping]] = ...) -> None: ...
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping[str, object]]] = ...) -> None: ...
     class StartInputsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -249,7 +249,7 @@ class GetSessionResponse(_message.Message):
     tick_seconds: float
     participants: _containers.RepeatedCompositeFieldContainer[ParticipantStatus]
     failure: str
-    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., participants: _Optional[_Iterable[_Union[ParticipantStatus, _Mapping]]] = ..., failure: _Optional[str] = ...) -> None: ...
+    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., participants: _Optional[_Iterable[_Union[ParticipantStatus, _Mapping[str, object]]]] = ..., failure: _Optional[str] = ...) -> None: ...
 
 class DeleteSessionRequest(_message.Message):
     __slots__ = ("session_id", "token")
@@ -305,7 +305,7 @@ class LockstepRequest(_message.Message):
     step: Step
     join: Join
     leave: Leave
-    def __init__(self, step: _Optional[_Union[Step, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ...) -> None: ...
+    def __init__(self, step: _Optional[_Union[Step, _Mapping[str, object]]] = ..., join: _Optional[_Union[Join, _Mapping[str, object]]] = ..., leave: _Optional[_Union[Leave, _Mapping[str, object]]] = ...) -> None: ...
 
 class LockstepReply(_message.Message):
     __slots__ = ("state", "joined", "left", "error")
@@ -317,7 +317,7 @@ class LockstepReply(_message.Message):
     joined: Joined
     left: Left
     error: ErrorInfo
-    def __init__(self, state: _Optional[_Union[State, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., left: _Optional[_Union[Left, _Mapping]] = ..., error: _Optional[_Union[ErrorInfo, _Mapping]] = ...) -> None: ...
+    def __init__(self, state: _Optional[_Union[State, _Mapping[str, object]]] = ..., joined: _Optional[_Union[Joined, _Mapping[str, object]]] = ..., left: _Optional[_Union[Left, _Mapping[str, object]]] = ..., error: _Optional[_Union[ErrorInfo, _Mapping[str, object]]] = ...) -> None: ...
 
 class Join(_message.Message):
     __slots__ = ("session_id", "token", "name", "inputs", "outputs", "period_ticks", "phase_ticks", "barrier_timeout")

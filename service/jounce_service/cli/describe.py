@@ -1,0 +1,22 @@
+"""``jounce describe``: the signal table as text."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from jounce.data import load_vehicle
+from jounce.signals import table
+from jounce_service.describe import lines
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options."""
+    parser.add_argument("--model", default="hmmwv", help="vehicle name or data folder (default: %(default)s)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the table."""
+    for line in lines(table(load_vehicle(arguments.model))):
+        sys.stdout.write(line + "\n")
+    return 0

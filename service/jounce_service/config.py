@@ -1,0 +1,33 @@
+"""The server's settings, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """Every setting of a server; flags are made from it."""
+
+    #: TCP address ``host:port``; port 0 takes a free one; empty for none.
+    address: str = "127.0.0.1:50051"
+    #: Path of a unix socket; empty for none.
+    socket_path: str = ""
+    #: Listen without TLS on an address other than loopback.
+    allow_insecure: bool = False
+    #: Wall-clock time [s] a Step waits for others where Join names none; 0 = for ever.
+    barrier_timeout: float = 5.0
+    #: Sessions at a time [1].
+    max_sessions: int = 64
+    #: Participants per session [1].
+    max_participants: int = 64
+    #: Ticks that one Advance, or one period, may span [ticks].
+    max_ticks_per_call: int = 1_000_000
+    #: Greatest message [bytes].
+    max_message_bytes: int = 4 << 20
+    #: Moves longer than this [ticks] run off the event loop, so that other sessions go on.
+    offload_ticks: int = 20
+    #: A session without participants and calls is reaped after this time [s]; 0 = never.
+    session_lease: float = 3600.0
+    #: Time [s] that running calls get to end when the server stops.
+    drain: float = 5.0

@@ -1,0 +1,67 @@
+"""The signal table as the wire and as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jounce.signals import Signal, SignalTable
+from jounce_proto import jounce_pb2 as pb
+
+_CAUSALITY = {"input": pb.CAUSALITY_INPUT, "output": pb.CAUSALITY_OUTPUT, "parameter": pb.CAUSALITY_PARAMETER}
+_TYPE = {
+    "Real": pb.SIGNAL_TYPE_REAL,
+    "Integer": pb.SIGNAL_TYPE_INTEGER,
+    "Boolean": pb.SIGNAL_TYPE_BOOLEAN,
+    "Enumeration": pb.SIGNAL_TYPE_ENUMERATION,
+}
+_VARIABILITY = {
+    "continuous": pb.VARIABILITY_CONTINUOUS,
+    "discrete": pb.VARIABILITY_DISCRETE,
+    "fixed": pb.VARIABILITY_FIXED,
+    "tunable": pb.VARIABILITY_TUNABLE,
+}
+
+
+def describe(table: SignalTable, *, tick: float, version: str) -> pb.DescribeModelResponse:
+    """The DescribeModel reply; ``tick`` is the default tick length [s]."""
+    reply = pb.DescribeModelResponse(model=table.name, server_version=version, tick_seconds=tick)
+    scalars = iter(table.scalars)
+    for signal in table.signals:
+        parts = [next(scalars) for _ in signal.components]
+        reply.signals.append(
+            pb.Signal(
+                name=signal.name,
+                causality=_CAUSALITY[signal.causality],
+                type=_TYPE[signal.type],
+                unit=signal.unit,
+                frame=signal.frame,
+                shape=signal.shape,
+                components=signal.components,
+                first_index=parts[0].index,
+                first_value_reference=parts[0].value_reference,
+                start=[p.start for p in parts],
+                minimum=signal.minimum,
+                maximum=signal.maximum,
+                nominal=signal.nominal,
+                variability=_VARIABILITY[signal.variability],
+                items=signal.items,
+                description=signal.description,
+            )
+        )
+    return reply
+
+
+def lines(table: SignalTable) -> Iterator[str]:
+    """One line of text per signal, under a heading per causality."""
+    causality = ""
+    for signal in sorted(table.signals, key=lambda s: ("input", "output", "parameter").index(s.causality)):
+        if signal.causality != causality:
+            causality = signal.causality
+            yield f"{causality}s"
+        yield f"  {signal.name:36} {_shape(signal):14} {signal.unit:8} {signal.frame:9} {signal.description}"
+
+
+def _shape(signal: Signal) -> str:
+    if signal.items:
+        return "|".join(signal.items)
+    return ",".join(c.lstrip(".") for c in signal.components) if signal.shape else signal.type

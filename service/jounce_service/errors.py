@@ -1,0 +1,209 @@
+"""One exception tree, and the one table from exception to gRPC status and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import grpc
+
+from jounce_proto import jounce_pb2 as pb
+
+#: Trailing metadata key of the serialised ErrorInfo on unary calls.
+METADATA_KEY: Final = "jounce-error-bin"
+
+
+class ServiceError(Exception):
+    """A request that was refused; nothing was applied.
+
+    ``field`` is what it concerns, ``given`` the value given and ``allowed`` what would be accepted.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        field: str = "",
+        given: object = "",
+        allowed: str = "",
+        missing: Iterable[str] = (),
+        tick: int = 0,
+        epoch: int = 0,
+    ) -> None:
+        """``tick`` and ``epoch`` are where the session expects the sender."""
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        self.given = str(given)
+        self.allowed = allowed
+        self.missing = tuple(missing)
+        self.tick = tick
+        self.epoch = epoch
+
+
+class BadField(ServiceError):
+    """A field is wrong on its face."""
+
+
+class UnknownSignal(ServiceError):
+    """No signal of that name and causality."""
+
+
+class WrongLength(ServiceError):
+    """A packed vector has another length than its names."""
+
+
+class NotFinite(ServiceError):
+    """NaN or infinity."""
+
+
+class BadParameters(ServiceError):
+    """The model refused its parameters or start values."""
+
+
+class InputOutOfRange(ServiceError):
+    """A value is past the signal's bounds."""
+
+
+class TooManyTicks(ServiceError):
+    """More ticks than one call may span."""
+
+
+class UnknownModel(ServiceError):
+    """No hosted model of that name."""
+
+
+class UnknownSession(ServiceError):
+    """No session of that id."""
+
+
+class InputOwned(ServiceError):
+    """Another participant owns the input."""
+
+
+class NameTaken(ServiceError):
+    """A participant of that name is joined."""
+
+
+class WrongTick(ServiceError):
+    """The inputs are for another tick than the one that is due."""
+
+
+class WrongEpoch(ServiceError):
+    """The message belongs to another epoch."""
+
+
+class StaleRequest(ServiceError):
+    """The request number does not rise, or repeats with other content."""
+
+
+class StepPending(ServiceError):
+    """An earlier Step still waits; repeat that one."""
+
+
+class WrongState(ServiceError):
+    """The session's state does not allow the call."""
+
+
+class SessionFailed(ServiceError):
+    """The solver failed in an earlier call."""
+
+
+class SessionClosed(ServiceError):
+    """The session was deleted."""
+
+
+class NotJoined(ServiceError):
+    """The stream has not joined a session."""
+
+
+class AlreadyJoined(ServiceError):
+    """The stream has joined a session already."""
+
+
+class ParticipantsPresent(ServiceError):
+    """Advance is for sessions without participants."""
+
+
+class TooManySessions(ServiceError):
+    """The cap on sessions is reached."""
+
+
+class TooManyParticipants(ServiceError):
+    """The cap on participants is reached."""
+
+
+class BarrierTimeout(ServiceError):
+    """Others did not deliver in time; the delivery stands and a repeat waits again."""
+
+
+class NoToken(ServiceError):
+    """The call needs the session token."""
+
+
+class WrongToken(ServiceError):
+    """The token is not the session's."""
+
+
+class Draining(ServiceError):
+    """The server is stopping."""
+
+
+class SolverFailed(ServiceError):
+    """The model failed in this call."""
+
+
+_S = grpc.StatusCode
+
+#: Exception -> (gRPC status, stable reason). The only such table.
+TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
+    BadField: (_S.INVALID_ARGUMENT, "BAD_FIELD"),
+    UnknownSignal: (_S.INVALID_ARGUMENT, "UNKNOWN_SIGNAL"),
+    WrongLength: (_S.INVALID_ARGUMENT, "WRONG_LENGTH"),
+    NotFinite: (_S.INVALID_ARGUMENT, "NOT_FINITE"),
+    BadParameters: (_S.INVALID_ARGUMENT, "BAD_PARAMETERS"),
+    InputOutOfRange: (_S.OUT_OF_RANGE, "INPUT_OUT_OF_RANGE"),
+    TooManyTicks: (_S.OUT_OF_RANGE, "TOO_MANY_TICKS"),
+    UnknownModel: (_S.NOT_FOUND, "UNKNOWN_MODEL"),
+    UnknownSession: (_S.NOT_FOUND, "UNKNOWN_SESSION"),
+    InputOwned: (_S.ALREADY_EXISTS, "INPUT_OWNED"),
+    NameTaken: (_S.ALREADY_EXISTS, "NAME_TAKEN"),
+    WrongTick: (_S.ABORTED, "WRONG_TICK"),
+    WrongEpoch: (_S.ABORTED, "WRONG_EPOCH"),
+    StaleRequest: (_S.ABORTED, "STALE_REQUEST"),
+    StepPending: (_S.ABORTED, "STEP_PENDING"),
+    WrongState: (_S.FAILED_PRECONDITION, "WRONG_STATE"),
+    SessionFailed: (_S.FAILED_PRECONDITION, "SESSION_FAILED"),
+    SessionClosed: (_S.FAILED_PRECONDITION, "SESSION_CLOSED"),
+    NotJoined: (_S.FAILED_PRECONDITION, "NOT_JOINED"),
+    AlreadyJoined: (_S.FAILED_PRECONDITION, "ALREADY_JOINED"),
+    ParticipantsPresent: (_S.FAILED_PRECONDITION, "PARTICIPANTS_PRESENT"),
+    TooManySessions: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS"),
+    TooManyParticipants: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_PARTICIPANTS"),
+    BarrierTimeout: (_S.DEADLINE_EXCEEDED, "BARRIER_TIMEOUT"),
+    NoToken: (_S.UNAUTHENTICATED, "NO_TOKEN"),
+    WrongToken: (_S.PERMISSION_DENIED, "WRONG_TOKEN"),
+    Draining: (_S.UNAVAILABLE, "DRAINING"),
+    SolverFailed: (_S.INTERNAL, "SOLVER_FAILED"),
+}
+
+
+def status(error: ServiceError) -> grpc.StatusCode:
+    """gRPC status of an error."""
+    return TABLE[type(error)][0]
+
+
+def error_info(error: ServiceError) -> pb.ErrorInfo:
+    """The wire form of an error."""
+    code, reason = TABLE[type(error)]
+    return pb.ErrorInfo(
+        reason=reason,
+        field=error.field,
+        given=error.given,
+        allowed=error.allowed,
+        message=error.message,
+        code=code.value[0],
+        missing=error.missing,
+        expected_tick=error.tick,
+        expected_epoch=error.epoch,
+    )

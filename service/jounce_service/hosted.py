@@ -1,0 +1,102 @@
+"""The FMUs of jounce_fmu as hosted models; FMU errors become the service's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from importlib.resources import files
+
+from jounce.signals import SignalTable
+from jounce_fmu.host import Factory, Fmu2Instance, FmuError, open_builtin
+from jounce_service.errors import BadParameters, SolverFailed
+from jounce_service.models import HostedInstance, HostedModel, Registry, Vector
+
+
+class FmuHost:
+    """A running FMU, as a HostedInstance."""
+
+    def __init__(self, instance: Fmu2Instance) -> None:
+        """``instance`` is set up."""
+        self._instance = instance
+
+    @property
+    def tick(self) -> float:
+        """Tick length [s]."""
+        return self._instance.tick
+
+    def set_inputs(self, values: Vector) -> None:
+        """Sets all inputs [unit of each]."""
+        try:
+            self._instance.set_inputs(values)
+        except FmuError as error:
+            raise SolverFailed(str(error), field="inputs") from error
+
+    def step(self, n_ticks: int) -> None:
+        """Advances ``n_ticks`` [ticks]."""
+        try:
+            self._instance.step(n_ticks)
+        except FmuError as error:
+            raise SolverFailed(str(error), field="step", given=n_ticks) from error
+
+    def get_outputs(self) -> Vector:
+        """All outputs [unit of each]."""
+        try:
+            return self._instance.get_outputs()
+        except FmuError as error:
+            raise SolverFailed(str(error), field="outputs") from error
+
+    def get_state(self) -> bytes:
+        """The FMU's serialised state."""
+        return self._instance.get_state()
+
+    def free(self) -> None:
+        """Frees the FMU instance."""
+        self._instance.free()
+
+
+class FmuModel:
+    """An FMU that can be instantiated, as a HostedModel."""
+
+    def __init__(self, factory: Factory) -> None:
+        """``factory`` comes from open_builtin or open_fmu."""
+        self._factory = factory
+
+    @property
+    def table(self) -> SignalTable:
+        """Its signals."""
+        return self._factory.table
+
+    @property
+    def tick(self) -> float:
+        """Default tick length [s]."""
+        return self._factory.tick
+
+    def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> HostedInstance:
+        """An instance through its initialization; raises BadParameters with the FMU's words."""
+        instance = self._factory.instance(name)
+        try:
+            instance.setup(dict(parameters), dict(start_inputs))
+        except FmuError as error:
+            instance.free()
+            raise BadParameters(
+                str(error),
+                field="parameters",
+                given=", ".join(f"{n} = {v!r}" for n, v in parameters.items()),
+                allowed="values with which the model starts",
+            ) from error
+        return FmuHost(instance)
+
+
+def _open(name: str) -> HostedModel:
+    return FmuModel(open_builtin(name))
+
+
+def builtin_registry() -> Registry:
+    """Every vehicle that ships with jounce."""
+    return Registry({name: partial(_open, name) for name in builtin_names()})
+
+
+def builtin_names() -> tuple[str, ...]:
+    """Names of the vehicles that ship with jounce, sorted."""
+    folders = (files("jounce") / "vehicles").iterdir()
+    return tuple(sorted(f.name for f in folders if f.is_dir() and not f.name.startswith((".", "_"))))

@@ -1,0 +1,74 @@
+"""The models that a server hosts, behind one small protocol, so that the service knows no vehicle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jounce.signals import SignalTable
+from jounce_service.errors import UnknownModel
+
+Vector = NDArray[np.float64]
+
+
+class HostedInstance(Protocol):
+    """One running model. Raises SolverFailed where a step fails."""
+
+    @property
+    def tick(self) -> float:
+        """Tick length [s]."""
+
+    def set_inputs(self, values: Vector) -> None:
+        """Sets all inputs, in the order of ``table.inputs``."""
+
+    def step(self, n_ticks: int) -> None:
+        """Advances exactly ``n_ticks`` [ticks]."""
+
+    def get_outputs(self) -> Vector:
+        """All outputs, in the order of ``table.outputs``."""
+
+    def get_state(self) -> bytes:
+        """The whole state."""
+
+    def free(self) -> None:
+        """Ends the instance."""
+
+
+class HostedModel(Protocol):
+    """A model that can be instantiated."""
+
+    @property
+    def table(self) -> SignalTable:
+        """Its signals."""
+
+    @property
+    def tick(self) -> float:
+        """Default tick length [s]."""
+
+    def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> HostedInstance:
+        """An instance at tick 0; raises BadParameters with the model's own words."""
+
+
+class Registry:
+    """Name -> model; a model is opened when first asked for."""
+
+    def __init__(self, openers: Mapping[str, Callable[[], HostedModel]]) -> None:
+        """``openers`` are called once each, at most."""
+        self._openers = dict(openers)
+        self._open: dict[str, HostedModel] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the hosted models, sorted."""
+        return tuple(sorted(self._openers))
+
+    def get(self, name: str) -> HostedModel:
+        """The model; raises UnknownModel."""
+        if name not in self._open:
+            if name not in self._openers:
+                raise UnknownModel(f"no model named {name!r}", field="model", given=name, allowed=", ".join(self.names))
+            self._open[name] = self._openers[name]()
+        return self._open[name]

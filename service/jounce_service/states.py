@@ -1,0 +1,44 @@
+"""The states of a session and the calls that each allows; the one table of them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+from jounce_service.errors import SessionClosed, SessionFailed, WrongState
+
+
+class SessionState(IntEnum):
+    """As on the wire."""
+
+    CREATED = 1
+    RUNNING = 2
+    PAUSED = 3
+    FAILED = 4
+    CLOSED = 5
+
+
+_OPEN = frozenset({SessionState.CREATED, SessionState.RUNNING})
+
+#: Call -> states that allow it.
+ALLOWED: Final[dict[str, frozenset[SessionState]]] = {
+    "GetSession": frozenset(SessionState) - {SessionState.CLOSED},
+    "DeleteSession": frozenset(SessionState) - {SessionState.CLOSED},
+    "Advance": _OPEN,
+    "Join": _OPEN | {SessionState.PAUSED},
+    "Step": _OPEN,
+    "Leave": frozenset(SessionState) - {SessionState.CLOSED},
+}
+
+
+def require(call: str, state: SessionState, why: str = "") -> None:
+    """Raises where the state does not allow the call; ``why`` is the reason of a failure."""
+    allowed = ALLOWED[call]
+    if state in allowed:
+        return
+    names = ", ".join(s.name for s in sorted(allowed))
+    if state is SessionState.FAILED:
+        raise SessionFailed(f"{call}: the session has failed: {why}", field=call, given=state.name, allowed=names)
+    if state is SessionState.CLOSED:
+        raise SessionClosed(f"{call}: the session was deleted", field=call, given=state.name, allowed=names)
+    raise WrongState(f"{call} is not allowed while {state.name}", field=call, given=state.name, allowed=names)

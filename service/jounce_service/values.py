@@ -1,0 +1,149 @@
+"""Names and values from the wire, checked against the signal table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jounce.signals import Scalar, SignalTable
+from jounce_service import errors
+
+Vector = NDArray[np.float64]
+Columns = NDArray[np.intp]
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Scalars of one vector, in the order asked for; ``columns`` are their places in the vector."""
+
+    scalars: tuple[Scalar, ...]
+    columns: Columns
+    minimum: Vector
+    maximum: Vector
+
+    @property
+    def names(self) -> list[str]:
+        """Scalar names."""
+        return [s.name for s in self.scalars]
+
+
+def select(scalars: Sequence[Scalar], names: Iterable[str], what: str) -> Selection:
+    """The scalars that the names stand for: a scalar, a vector with all components, or ``*`` for all.
+
+    Raises UnknownSignal, or BadField where one is named twice.
+    """
+    by_name = {s.name: [s] for s in scalars}
+    for s in scalars:
+        if s.signal.shape:
+            by_name.setdefault(s.signal.name, []).append(s)
+    by_name["*"] = list(scalars)
+    chosen: list[Scalar] = []
+    for name in names:
+        if name not in by_name:
+            raise errors.UnknownSignal(
+                f"no {what} named {name!r}", field=name, given=name, allowed=_near(name, by_name, what)
+            )
+        chosen += by_name[name]
+    seen: set[str] = set()
+    for s in chosen:
+        if s.name in seen:
+            raise errors.BadField(f"{what} {s.name!r} is named twice", field=s.name, given=s.name, allowed="once")
+        seen.add(s.name)
+    return Selection(
+        tuple(chosen),
+        np.array([s.index for s in chosen], dtype=np.intp),
+        np.array([s.signal.minimum for s in chosen]),
+        np.array([s.signal.maximum for s in chosen]),
+    )
+
+
+def check(selection: Selection, values: Sequence[float]) -> Vector:
+    """The values as a vector in the selection's order.
+
+    Raises WrongLength, NotFinite or InputOutOfRange, naming the signal, the value and the limit.
+    """
+    vector = np.array(values, dtype=np.float64)
+    if vector.shape != selection.columns.shape:
+        raise errors.WrongLength(
+            f"{len(selection.scalars)} inputs are due, {vector.size} were given",
+            field="inputs",
+            given=vector.size,
+            allowed=str(len(selection.scalars)),
+        )
+    good = (vector >= selection.minimum) & (vector <= selection.maximum) & np.isfinite(vector)
+    if not good.all():
+        place = int(np.argmin(good))
+        check_scalar(selection.scalars[place], float(vector[place]))
+    return vector
+
+
+def check_scalar(scalar: Scalar, value: float) -> float:
+    """The value; raises NotFinite or InputOutOfRange, naming the signal, the value and the limit."""
+    signal = scalar.signal
+    allowed = f"{signal.minimum!r} to {signal.maximum!r} {signal.unit}"
+    if not math.isfinite(value):
+        raise errors.NotFinite(
+            f"{scalar.name} = {value!r} is not finite", field=scalar.name, given=repr(value), allowed=allowed
+        )
+    if not signal.minimum <= value <= signal.maximum:
+        raise errors.InputOutOfRange(
+            f"{scalar.name} = {value!r} {signal.unit} is outside {allowed}",
+            field=scalar.name,
+            given=repr(value),
+            allowed=allowed,
+        )
+    return value
+
+
+def parse(table: SignalTable, scalar: Scalar, given: float | str) -> float:
+    """A number, or the text of one, a truth value or an enumeration's item, as the signal's double."""
+    signal = scalar.signal
+    if isinstance(given, str):
+        text = given.strip()
+        if signal.type == "Enumeration" and text in signal.items:
+            return float(signal.items.index(text) + 1)
+        if signal.type == "Boolean" and text.lower() in _TRUTH:
+            return _TRUTH[text.lower()]
+        try:
+            value = float(text)
+        except ValueError:
+            allowed = ", ".join(signal.items) or ("true, false" if signal.type == "Boolean" else "a number")
+            raise errors.BadField(
+                f"{scalar.name} = {given!r} is not {allowed}", field=scalar.name, given=given, allowed=allowed
+            ) from None
+    else:
+        value = float(given)
+    check_scalar(scalar, value)
+    if signal.type != "Real" and value != math.floor(value):
+        raise errors.BadField(
+            f"{scalar.name} = {value!r} is not a whole number",
+            field=scalar.name,
+            given=repr(value),
+            allowed="a whole number",
+        )
+    return value
+
+
+def scalar_of(table: SignalTable, scalars: Sequence[Scalar], name: str, what: str) -> Scalar:
+    """The scalar of that name among ``scalars``; raises UnknownSignal."""
+    for s in scalars:
+        if s.name == name:
+            return s
+    raise errors.UnknownSignal(
+        f"no {what} named {name!r} in {table.name}",
+        field=name,
+        given=name,
+        allowed=_near(name, [s.name for s in scalars], what),
+    )
+
+
+def _near(name: str, names: Iterable[str], what: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(names), n=3)
+    return " or ".join(near) if near else f"the {what}s that DescribeModel names"
