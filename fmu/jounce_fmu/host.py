@@ -20,9 +20,9 @@ import fmpy
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce.data import load_vehicle
-from jounce.signals import SignalTable, table
-from jounce_fmu.build import BuildError, builtin_sources, ensure_library
+from jounce.signals import SignalTable
+from jounce_fmu.build import BuildError, ensure_library
+from jounce_fmu.builtin import checked_sources, variant_table
 from jounce_fmu.foreign import CALLS, Interface, Variable, library_path
 
 Value = float | bool | str
@@ -338,17 +338,14 @@ def open_builtin(name: str = "hmmwv", base: str = "hmmwv") -> Factory:
     ``name`` may be a variant or a vehicle folder: it uses the library of ``base`` and sets the parameters in
     which it differs. Raises BuildError when the library is stale and cannot be rebuilt.
     """
-    own, common = table(load_vehicle(name)), table(load_vehicle(base))
-    interface = Interface.of_table(own)
-    if interface.guid != Interface.of_table(common).guid:
-        raise FmuError(f"vehicle {name!r} has other signals or bounds than {base!r}")
-    sources = builtin_sources(base)
+    common, sources = checked_sources(base)
+    own = common if name == base else variant_table(name, common)
     library = ensure_library(sources)
     _check_hash(library, sources.build_hash())
     defaults: dict[str, Value] = {
         s.name: s.start for s, c in zip(own.parameters, common.parameters, strict=True) if s.start != c.start
     }
-    return Factory(name, library, interface, defaults)
+    return Factory(name, library, Interface.of_table(own), defaults)
 
 
 def _check_hash(library: Path, build_hash: str) -> None:
