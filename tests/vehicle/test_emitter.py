@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from jounce.data import load_vehicle
 from jounce.emit import double_wishbone
 from jounce.emit.emitter import emit_function
-from jounce.symbolic import articulated, corner
+from jounce.symbolic import articulated, corner, wheel
 
 FMU = Path(__file__).parents[2] / "fmu" / "jounce_fmu"
 CE = Ce(load_vehicle("hmmwv"))
@@ -38,6 +38,13 @@ void one(int f, int lane, const double *a, const double *b, const double *c, con
     if (f == 0) corner_1(a + lane, b + lane, o + lane);
     if (f == 1) eliminate_1(a + lane, b + lane, c + lane, o + lane);
     if (f == 2) expand_1(a + lane, b + lane, c + lane, d + lane, o + lane);
+}
+void wheel_one(int lane, const double *a, const double *b, const double *c, const double *d, const double *e,
+               double *o) {
+    wheel_1(a + lane, b + lane, c + lane, d + lane, e + lane, o + lane);
+}
+void wheel_four(const double *a, const double *b, const double *c, const double *d, const double *e, double *o) {
+    wheel_4(a, b, c, d, e, o);
 }
 void four(int f, const double *a, const double *b, const double *c, const double *d, double *o) {
     if (f == 0) corner_4(a, b, o);
@@ -126,6 +133,37 @@ def test_one_lane_and_four_lanes_give_the_same_bits_and_casadis_values(library: 
         gathered = flat(CE.eliminate(raw, loads.reshape(8, 4)[:, k], CE.wheel_axial[k]))
         assert np.allclose(g[:, k], gathered, rtol=1e-9, atol=1e-8)
         assert np.allclose(e[:, k], flat(CE.expand(raw, gathered, acc[:, k], CE.wheel_axial[k])), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_wheel_gives_the_same_bits_in_both_widths_and_casadis_values(library: ctypes.CDLL, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    v = CE.vehicle
+    numbers = np.array([v[name] for name in wheel.NUMBERS.sizes])
+    lanes = []
+    for lane in range(4):
+        axis = np.array([0.02, 1.0, -0.03]) / np.linalg.norm([0.02, 1.0, -0.03])
+        speed = rng.choice([0.0, 2.0, 15.0])
+        hub = np.concatenate([[1.6, 0.9, -0.03], axis, 0.1 * rng.normal(size=6)])
+        q = np.array([1.0, *0.02 * rng.normal(size=3)])
+        place, turning = [0, 0, 0.47 + 0.02 * rng.normal()], 0.1 * rng.normal(size=3)
+        chassis = np.concatenate([place, q / np.linalg.norm(q), turning, [speed, 0.1 * rng.normal(), 0.0]])
+        state = np.array([speed / 0.46 + rng.normal(), *0.001 * rng.normal(size=2), 0.001 * rng.normal()])
+        ground = [1.6, 0.9, 0.0, 0, 0, 0, 0, 0, 1, 0.8, float(lane == 3)]
+        given = np.concatenate([rng.uniform(0, 500, 2), 100 * rng.normal(size=6), ground])
+        lanes.append([hub, chassis, state, given, numbers])
+    arrays = [_lanes([lane[k] for lane in lanes]) for k in range(5)]
+    rows = wheel.RESULTS.size
+    four, one, scratch = np.full(4 * rows, np.nan), np.full(4 * rows, np.nan), np.full(4 * rows, np.nan)
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in arrays]
+    library.wheel_four(*pointers, ctypes.c_void_p(four.ctypes.data))
+    for lane in range(4):
+        library.wheel_one(lane, *pointers, ctypes.c_void_p(scratch.ctypes.data))
+        one[lane::4] = scratch[lane::4]
+    assert one.tobytes() == four.tobytes()
+    function = wheel.function()
+    for lane in range(4):
+        assert np.allclose(four[lane::4], flat(function(*lanes[lane])), rtol=1e-9, atol=1e-9)
 
 
 def test_the_functions_of_the_whole_vehicle_compute_casadis_values(library: ctypes.CDLL) -> None:

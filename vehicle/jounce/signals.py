@@ -127,8 +127,10 @@ class SignalTable:
         return "did you mean " + " or ".join(near) + "?" if near else "see `jounce describe` for the names"
 
 
-def _inputs() -> Iterator[Signal]:
-    yield Signal("steering_wheel_angle", "input", "rad", "steering-wheel angle, left positive", nominal=1.0)
+def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
+    limit = vehicle["steering_ratio"] * vehicle["steering.max_arm_angle"]
+    yield Signal("steering_wheel_angle", "input", "rad", "steering-wheel angle, left positive; the Pitman arm turns by "
+                 "this over steering_ratio", minimum=-limit, maximum=limit)
     yield Signal("steering_wheel_rate", "input", "rad/s", "its rate, left positive; 0 if not known")
     for w in WHEELS:
         p = f"wheel_{w}"
@@ -251,5 +253,5 @@ def table(vehicle: Vehicle) -> SignalTable:
 
     ``vehicle`` gives the start values of the vehicle-data parameters, which close the parameter vector.
     """
-    groups: Iterable[Iterator[Signal]] = (_inputs(), _outputs(), _run_parameters(), _vehicle_parameters(vehicle))
+    groups: Iterable[Iterator[Signal]] = (_inputs(vehicle), _outputs(), _run_parameters(), _vehicle_parameters(vehicle))
     return SignalTable(vehicle.name, tuple(s for group in groups for s in group))

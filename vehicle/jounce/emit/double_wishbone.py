@@ -12,14 +12,14 @@ from pathlib import Path
 import casadi as ca
 
 from jounce.emit.emitter import emit_file
-from jounce.symbolic import articulated, corner, steering
+from jounce.symbolic import articulated, corner, steering, wheel
 
 GENERATOR = "jounce.emit.double_wishbone"
 
 
 def lane_functions() -> list[ca.Function]:
     """Evaluated for each corner, four lanes at once where the processor can."""
-    return [corner.function(), articulated.eliminate_function(), articulated.expand_function()]
+    return [corner.function(), wheel.function(), articulated.eliminate_function(), articulated.expand_function()]
 
 
 def scalar_functions() -> list[ca.Function]:

@@ -1,0 +1,61 @@
+"""What acts on one wheel: TMeasy tire or external contact wrench, drive and brake torque.
+
+The door between the corner (hub motion) and the recursion (loads): internal tires, an external
+terramechanics model and a test bench all enter here.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from jounce.symbolic import articulated, brake, tire
+from jounce.symbolic.algebra import SX, cross, dot
+from jounce.symbolic.layout import Layout
+from jounce.symbolic.vehicle import rotation
+
+#: From the corner function, in chassis axes.
+HUB = Layout(centre=3, axis=3, centre_velocity=3, upright_velocity=3)
+#: Chassis pose and motion, the same for every wheel.
+CHASSIS = Layout(position=3, quaternion=4, angular=3, linear=3)
+#: States of the wheel: spin rate relative to the upright [rad/s], tire bristle [m], brake wind-up [rad].
+STATES = Layout(spin_rate=1, bristle=2, wind_up=1)
+#: Inputs: torques [N.m], external wrench about its point (world), terrain plane (world), and whether the
+#: contact wrench is the external one (1) or the tire's (0).
+GIVEN = Layout(drive=1, brake=1, force=3, moment=3, point=3, ground=3, normal=3, friction=1, external=1)
+#: Numbers of the tire and the brake.
+NUMBERS = Layout(
+    **{f"tire.{name}": 1 for name in tire.PARAMETERS}, **{name: 1 for name in brake.PARAMETERS}, **{"brake.capacity": 1}
+)
+#: Loads for `articulated.eliminate`, rates of the bristle and the wind-up, and the reports.
+RESULTS = Layout(loads=8, rates=3, force=3, moment=3, slip=1, slip_angle=1, deflection=1, query=3, centre=3, velocity=3)
+
+
+def function() -> ca.Function:
+    """wheel(HUB, CHASSIS, STATES, GIVEN, NUMBERS) -> RESULTS."""
+    layouts = (HUB, CHASSIS, STATES, GIVEN, NUMBERS)
+    flat = [SX.sym(f"v{k}", layout.size) for k, layout in enumerate(layouts)]
+    hub, chassis, state, given, number = (layout.split(v) for layout, v in zip(layouts, flat, strict=True))
+    r = rotation(chassis["quaternion"])
+    omega = chassis["angular"]
+    centre = chassis["position"] + r @ hub["centre"]
+    velocity = r @ (chassis["linear"] + cross(omega, hub["centre"]) + hub["centre_velocity"])
+    spin = state["spin_rate"] + dot(hub["axis"], omega + hub["upright_velocity"])
+    body = tire.Hub(centre, velocity, r @ hub["axis"], spin)
+    plane = tire.Plane(given["ground"], given["normal"], given["friction"])
+    par = {name: number[f"tire.{name}"] for name in tire.PARAMETERS}
+    contact = tire.tmeasy(body, plane, state["bristle"], par)
+    outside = given["external"] > 0.5
+    force = ca.if_else(outside, given["force"], contact.force)
+    lever = cross(given["point"] - centre, given["force"])
+    moment = ca.if_else(outside, given["moment"] + lever, contact.moment)
+    torque, wind_up = brake.brake(
+        state["spin_rate"], ca.fmin(given["brake"], number["brake.capacity"]), state["wind_up"],
+        {name: number[name] for name in brake.PARAMETERS},
+    )  # fmt: skip
+    loads = articulated.LOADS.join(force=r.T @ force, moment=r.T @ moment, drive=given["drive"], brake=torque)
+    return ca.Function("wheel", flat, [ca.cse(RESULTS.join(
+        loads=loads, rates=ca.vertcat(ca.if_else(outside, SX(2, 1), contact.rate), wind_up),
+        force=contact.contact_force, moment=contact.contact_moment, slip=contact.slip,
+        slip_angle=contact.slip_angle, deflection=contact.deflection, query=contact.query, centre=centre,
+        velocity=velocity,
+    ))])  # fmt: skip
