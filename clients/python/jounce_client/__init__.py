@@ -1,0 +1,11 @@
+"""Client of the jounce lockstep service: knows the wire, nothing else."""
+
+from jounce_client._wire import Session as Session
+from jounce_client._wire import State as State
+from jounce_client.aio import AsyncClient as AsyncClient
+from jounce_client.aio import AsyncParticipant as AsyncParticipant
+from jounce_client.client import Client as Client
+from jounce_client.client import Participant as Participant
+from jounce_client.errors import JounceError as JounceError
+
+__all__ = ["AsyncClient", "AsyncParticipant", "Client", "JounceError", "Participant", "Session", "State"]

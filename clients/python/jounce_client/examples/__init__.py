@@ -1,0 +1,1 @@
+"""Example participants: an autopilot and a terramechanics program, each its own process."""
