@@ -10,8 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import grpc
 from google.protobuf.internal import api_implementation
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1.health import aio as health
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from jounce import __version__
@@ -44,7 +43,7 @@ class JounceServer:
         #: Addresses bound by ``start``, for clients: ``host:port`` and ``unix:path``.
         self.addresses: tuple[str, ...] = ()
         self._server: grpc.aio.Server | None = None
-        self._health = health.HealthServicer()
+        self._health = health.aio.HealthServicer()
         self._reaper: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -59,7 +58,7 @@ class JounceServer:
                 # A peer whose machine has gone is noticed within these [ms].
                 ("grpc.keepalive_time_ms", 10_000),
                 ("grpc.keepalive_timeout_ms", 5_000),
-                ("grpc.http2.min_ping_interval_without_data_ms", 1_000),
+                ("grpc.http2.min_recv_ping_interval_without_data_ms", 1_000),
             ]
         )
         rpc.add_SessionServiceServicer_to_server(_SessionService(self.manager), server)

@@ -6,10 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from jounce.data import load_vehicle
-from jounce.signals import table
-from jounce_fmu.build import builtin_sources
-from jounce_fmu.pack import export_fmu
+from jounce_fmu.builtin import export_builtin
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,12 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the FMU and says where."""
-    path = export_fmu(
-        arguments.output,
-        table(load_vehicle(arguments.model)),
-        builtin_sources(arguments.model),
-        names=arguments.names,
-        platforms=tuple(arguments.platforms or ("linux64",)),
-    )
+    platforms = tuple(arguments.platforms or ("linux64",))
+    path = export_builtin(arguments.output, arguments.model, names=arguments.names, platforms=platforms)
     sys.stdout.write(f"wrote {path}\n")
     return 0

@@ -1,0 +1,144 @@
+"""A real server on its own event loop in a thread, over TCP and a unix socket, with plain sync stubs."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from integrator_model import Integrator, IntegratorModel, registry
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_proto import jounce_pb2_grpc as rpc
+from jounce_service import JounceServer, ServerConfig
+
+
+class Running:
+    """A running server and a stub to it."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.model = IntegratorModel()
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        self.server = JounceServer(registry(self.model), config)
+        self.run(self.server.start())
+        self.channels = [grpc.insecure_channel(a) for a in self.server.addresses]
+        self.stub = rpc.SessionServiceStub(self.channels[-1])
+
+    def run(self, coroutine: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
+
+    def create(self, *expected: str, **parameters: float) -> pb.CreateSessionResponse:
+        return self.stub.CreateSession(pb.CreateSessionRequest(
+            model="integrator", expected_participants=expected,
+            parameters={n: pb.Value(number=v) for n, v in parameters.items()}))
+
+    def instance(self, session: pb.CreateSessionResponse) -> Integrator:
+        return self.model.made[session.session_id]
+
+    def member(self, session: pb.CreateSessionResponse, name: str, **join: Any) -> Stream:
+        stream = Stream(self.stub)
+        stream.join(session, name, **join)
+        return stream
+
+    def close(self) -> None:
+        for channel in self.channels:
+            channel.close()
+        self.run(self.server.stop())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(10)
+
+
+class Stream:
+    """One participant's stream, spoken by hand."""
+
+    def __init__(self, stub: Any) -> None:
+        self._requests: queue.Queue[pb.LockstepRequest | None] = queue.Queue()
+        self.call = stub.Lockstep(iter(self._requests.get, None))
+        self.tick, self.epoch, self.request = 0, 1, 0
+
+    def send(self, **kind: Any) -> None:
+        self._requests.put(pb.LockstepRequest(**kind))
+
+    def ask(self, **kind: Any) -> pb.LockstepReply:
+        self.send(**kind)
+        return self.read()
+
+    def read(self) -> pb.LockstepReply:
+        reply: pb.LockstepReply = next(self.call)
+        if reply.HasField("state"):
+            self.tick = reply.state.tick
+        return reply
+
+    def join(self, session: pb.CreateSessionResponse, name: str, inputs: Any = (), outputs: Any = ("*",),
+             period: int = 1, phase: int = 0, timeout: float = 20.0) -> pb.LockstepReply:
+        reply = self.ask(join=pb.Join(session_id=session.session_id, token=session.token, name=name, inputs=inputs,
+                                      outputs=outputs, period_ticks=period, phase_ticks=phase,
+                                      barrier_timeout=timeout))
+        if reply.HasField("joined"):
+            self.tick, self.epoch = reply.joined.tick, reply.joined.epoch
+            self.joined = reply.joined
+        return reply
+
+    def deliver(self, *inputs: float, **changed: Any) -> None:
+        self.request += 1
+        self.send(step=pb.Step(**({"epoch": self.epoch, "tick": self.tick, "request": self.request,
+                                   "inputs": inputs} | changed)))
+
+    def step(self, *inputs: float, **changed: Any) -> pb.LockstepReply:
+        self.deliver(*inputs, **changed)
+        return self.read()
+
+    def refused(self, *inputs: float, **changed: Any) -> pb.ErrorInfo:
+        """A step that must be refused; the request number is free again."""
+        reply = self.step(*inputs, **changed)
+        self.request -= 1
+        assert reply.HasField("error"), reply
+        return reply.error
+
+    def end(self) -> None:
+        self._requests.put(None)
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Starts servers; all stop at the end."""
+    running: list[Running] = []
+
+    def start(**config: Any) -> Running:
+        settings = {"address": "127.0.0.1:0", "socket_path": str(tmp_path / "j.sock"), "drain": 0.2} | config
+        running.append(Running(ServerConfig(**settings)))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+@pytest.fixture
+def server(serve: Callable[..., Running]) -> Running:
+    """A server with the default settings."""
+    return serve()
+
+
+def info(error: grpc.RpcError) -> pb.ErrorInfo:
+    """ErrorInfo of a failed unary call."""
+    metadata = dict(error.trailing_metadata())
+    found: pb.ErrorInfo = pb.ErrorInfo.FromString(metadata["jounce-error-bin"])
+    assert found.code == error.code().value[0]
+    return found
+
+
+@pytest.fixture(name="info")
+def _info() -> Callable[[grpc.RpcError], pb.ErrorInfo]:
+    return info
