@@ -1,0 +1,94 @@
+"""The ISO 3888-1 double lane change: where the cones stand, and a smooth path between them.
+
+x runs along the track from its start, y to the left from the right edge of the first lane.
+
+Source: ISO 3888-1:2018, Passenger cars - Test track for a severe lane-change manoeuvre - Part 1: section
+lengths 15, 30, 25, 25, 15 and 15 m (125 m in all), lane widths 1.1 w + 0.25, 1.2 w + 0.25 and 1.3 w + 0.25 m
+for a vehicle of width w, lane offset 3.5 m. The standard itself was not at hand: lengths and widths are as
+Project Chrono's HMMWV demonstration (demo_VEH_HMMWV_DLC) uses them, and the offset is read here as right edge
+to right edge, with the right edges of the first and last lanes in line. The sixth section continues the fifth lane.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One lane between cones: from ``start`` to ``end`` [m], between ``right`` and ``left`` [m]."""
+
+    start: float
+    end: float
+    right: float
+    left: float
+
+    @property
+    def centre(self) -> float:
+        """Middle of the lane [m]."""
+        return 0.5 * (self.right + self.left)
+
+
+@dataclass(frozen=True)
+class DoubleLaneChange:
+    """The track for a vehicle of ``width`` [m], starting at ``start`` [m] along x."""
+
+    width: float = 2.18
+    start: float = 20.0
+    offset: float = 3.5
+    #: The path starts to leave a lane this far before its end and is in the next as far after its start [m].
+    blend: float = 4.0
+
+    @cached_property
+    def lanes(self) -> tuple[Lane, Lane, Lane]:
+        """The three lanes; the last one is sections five and six, and y = 0 is the middle of the first."""
+        w1, w3, w5 = (f * self.width + 0.25 for f in (1.1, 1.2, 1.3))
+        edges = np.cumsum([self.start, 15.0, 30.0, 25.0, 25.0, 15.0 + 15.0])
+        right = -0.5 * w1
+        return (Lane(edges[0], edges[1], right, right + w1),
+                Lane(edges[2], edges[3], right + self.offset, right + self.offset + w3),
+                Lane(edges[4], edges[5], right, right + w5))
+
+    def cones(self, spacing: float = 5.0) -> Array:
+        """Cone positions (n, 2) [m]."""
+        rows = []
+        for lane in self.lanes:
+            x = np.linspace(lane.start, lane.end, round((lane.end - lane.start) / spacing) + 1)
+            rows += [np.column_stack([x, np.full_like(x, y)]) for y in (lane.right, lane.left)]
+        return np.concatenate(rows)
+
+    def path(self, x: float) -> tuple[float, float, float]:
+        """Path at ``x`` [m]: lateral position [m], heading [rad], curvature [1/m], left positive.
+
+        Quintic blends 10 s^3 - 15 s^4 + 6 s^5, with continuous curvature (minimum jerk: Flash and Hogan 1985).
+        """
+        y, slope, bend = self.lanes[0].centre, 0.0, 0.0
+        for before, after in zip(self.lanes, self.lanes[1:], strict=False):
+            first, last = before.end - self.blend, after.start + self.blend
+            length, step = last - first, after.centre - before.centre
+            s = min(max((x - first) / length, 0.0), 1.0)
+            y += step * s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+            slope += step / length * 30.0 * (s * (1.0 - s)) ** 2
+            bend += step / length**2 * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s)
+        return y, math.atan(slope), bend / (1.0 + slope * slope) ** 1.5
+
+    def lateral_error(self, x: float, y: float) -> float:
+        """Distance of (x, y) [m] from the path, left positive, to first order in the distance."""
+        path_y, heading, _ = self.path(x)
+        return (y - path_y) * math.cos(heading)
+
+    def cones_hit(self, x: Array, y: Array) -> int:
+        """Samples (x, y) [m] at which a body of the vehicle's width, heading along x, would touch a lane's edge."""
+        half = 0.5 * self.width
+        hit = np.zeros(np.shape(x), dtype=bool)
+        for lane in self.lanes:
+            inside = (x >= lane.start) & (x <= lane.end)
+            hit |= inside & ((y - half < lane.right) | (y + half > lane.left))
+        return int(hit.sum())

@@ -1,0 +1,43 @@
+"""A real server on its own event loop in a thread, with the integrator of the service's tests."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jounce_service import JounceServer, ServerConfig
+
+_FILE = Path(__file__).parents[1] / "service" / "integrator_model.py"
+
+
+def integrator_registry() -> Any:
+    """Registry of the service tests' hand-computable model."""
+    if "integrator_model" not in sys.modules:
+        spec = importlib.util.spec_from_file_location("integrator_model", _FILE)
+        assert spec and spec.loader
+        sys.modules["integrator_model"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["integrator_model"])
+    module = sys.modules["integrator_model"]
+    return module.registry(module.IntegratorModel())
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """Unix address of a running server."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    config = ServerConfig(address="", socket_path=str(tmp_path / "s"), barrier_timeout=0.3, drain=0.2)
+    server = JounceServer(integrator_registry(), config)
+    asyncio.run_coroutine_threadsafe(server.start(), loop).result(30)
+    yield server.addresses[-1]
+    asyncio.run_coroutine_threadsafe(server.stop(), loop).result(30)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(10)
