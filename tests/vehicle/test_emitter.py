@@ -51,6 +51,9 @@ void four(int f, const double *a, const double *b, const double *c, const double
     if (f == 1) eliminate_4(a, b, c, o);
     if (f == 2) expand_4(a, b, c, d, o);
 }
+void derive(const double *p, double *corners, double *axial, double *wheels, double *linkage, double *own) {
+    derive_1(p, corners, axial, wheels, linkage, own);
+}
 void once(int f, const double *a, const double *b, const double *c, const double *d, double *o) {
     if (f == 0) steering_1(a, b, o);
     if (f == 1) chassis_1(a, b, c, d, o);
@@ -164,6 +167,17 @@ def test_the_wheel_gives_the_same_bits_in_both_widths_and_casadis_values(library
     function = wheel.function()
     for lane in range(4):
         assert np.allclose(four[lane::4], flat(function(*lanes[lane])), rtol=1e-9, atol=1e-9)
+
+
+def test_the_derived_numbers_are_those_of_the_symbolic_vehicle_for_any_variant(library: ctypes.CDLL) -> None:
+    for ce in (CE, Ce(load_vehicle("hmmwv_chrono"))):
+        entries = np.array([e.value for e in ce.vehicle.entries.values()])
+        wheels = np.array([ce.vehicle[name] for name in wheel.NUMBERS.sizes])
+        expected = [_lanes(ce.numbers), _lanes(ce.wheel_axial), _lanes([wheels] * 4), ce.linkage, ce.own]
+        out = [np.full(e.size, np.nan) for e in expected]
+        library.derive(*(ctypes.c_void_p(a.ctypes.data) for a in (entries, *out)))
+        for got, want in zip(out, expected, strict=True):
+            assert np.allclose(got, want.ravel(), rtol=1e-13, atol=1e-15)
 
 
 def test_the_functions_of_the_whole_vehicle_compute_casadis_values(library: ctypes.CDLL) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import casadi as ca
 
+from jounce.data import load_vehicle
 from jounce.emit.emitter import emit_file
-from jounce.symbolic import articulated, corner, steering, wheel
+from jounce.symbolic import articulated, corner, parameters, steering, wheel
 
 GENERATOR = "jounce.emit.double_wishbone"
 
@@ -24,7 +25,8 @@ def lane_functions() -> list[ca.Function]:
 
 def scalar_functions() -> list[ca.Function]:
     """Evaluated once a vehicle."""
-    return [steering.function(), articulated.chassis_function()]
+    derive = parameters.derive_function(load_vehicle("hmmwv"))
+    return [steering.function(), articulated.chassis_function(), derive]
 
 
 def files() -> dict[str, str]:

@@ -50,3 +50,13 @@ def symmetric(m: SX) -> SX:
 def matrix(v: SX) -> SX:
     """The symmetric 3x3 matrix of xx yy zz xy xz yz."""
     return ca.blockcat([[v[0], v[3], v[4]], [v[3], v[1], v[5]], [v[4], v[5], v[2]]])
+
+
+def rotation(q: SX) -> SX:
+    """Chassis axes to world axes from the quaternion w x y z."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    return ca.blockcat([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 import casadi as ca
 
+from jounce.data import Vehicle
+from jounce.symbolic import steering, wheel
 from jounce.symbolic.algebra import SX, cross, dot, symmetric, turned, unit
 from jounce.symbolic.corner import NUMBERS
 
@@ -119,3 +121,22 @@ def _arm_y(point: object, arm: str, x: SX) -> SX:
     """The y axis of an arm's own frame: z normal to the arm's three joints, x along its hinge."""
     b, f, u = (point(f"{arm}_{k}") for k in "BFU")  # type: ignore[operator]
     return cross(unit(cross(b - u, f - u)), x)
+
+
+def derive_function(vehicle: Vehicle) -> ca.Function:
+    """derive(vehicle entries in file order) -> (corner numbers, axial inertias, wheel numbers, linkage, chassis).
+
+    The first three are interleaved by corner, FL FR RL RR, as the lane functions read them.
+    """
+    symbols = SX.sym("p", len(vehicle.entries))
+    p = {name: symbols[k] for k, name in enumerate(vehicle.entries)}
+    corners = [corner_numbers(p, axle, side) for axle, side in CORNERS]
+    first = NUMBERS.first
+    axial = [ca.vertcat(n[first["wheel_along"]], n[first["shaft"]]) for n in corners]
+    wheels = [ca.vertcat(*(p[name] for name in wheel.NUMBERS.sizes))] * 4
+    parts = [_interleaved(v) for v in (corners, axial, wheels)]
+    return ca.Function("derive", [symbols], [*(ca.cse(v) for v in parts), steering.derived(p), chassis_inertia(p)])
+
+
+def _interleaved(lanes: list[SX]) -> SX:
+    return ca.reshape(ca.horzcat(*lanes).T, -1, 1)

@@ -10,7 +10,7 @@ import casadi as ca
 
 from jounce.data import Vehicle
 from jounce.symbolic import articulated, corner, parameters, steering
-from jounce.symbolic.algebra import SX, cross
+from jounce.symbolic.algebra import SX, cross, rotation
 from jounce.symbolic.layout import Layout
 from jounce.symbolic.tire import PARAMETERS, Hub, Plane, tmeasy
 
@@ -20,16 +20,6 @@ STATES = Layout(position=3, quaternion=4, theta=4, spin=4, angular=3, linear=3, 
 INPUTS = Layout(arm=3, drive=4, friction=1, height=1, gravity=1)
 #: Reports of each wheel: contact force and moment, slip, slip angle, deflection, wheel centre and axis in the world.
 REPORTS = Layout(force=3, moment=3, slip=1, slip_angle=1, deflection=1, centre=3, axis=3)
-
-
-def rotation(q: SX) -> SX:
-    """Chassis axes to world axes from the quaternion w x y z."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    return ca.blockcat([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
 
 
 def quaternion_rate(q: SX, omega: SX) -> SX:

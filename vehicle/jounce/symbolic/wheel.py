@@ -9,9 +9,8 @@ from __future__ import annotations
 import casadi as ca
 
 from jounce.symbolic import articulated, brake, tire
-from jounce.symbolic.algebra import SX, cross, dot
+from jounce.symbolic.algebra import SX, cross, dot, rotation
 from jounce.symbolic.layout import Layout
-from jounce.symbolic.vehicle import rotation
 
 #: From the corner function, in chassis axes.
 HUB = Layout(centre=3, axis=3, centre_velocity=3, upright_velocity=3)
