@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jounce.signals import Signal, SignalTable
 from jounce_proto import jounce_pb2 as pb
+from jounce_service.barrier import Barrier
 
 _CAUSALITY = {"input": pb.CAUSALITY_INPUT, "output": pb.CAUSALITY_OUTPUT, "parameter": pb.CAUSALITY_PARAMETER}
 _TYPE = {
@@ -49,6 +50,20 @@ def describe(table: SignalTable, *, tick: float, version: str) -> pb.DescribeMod
             )
         )
     return reply
+
+
+def participants(barrier: Barrier, table: SignalTable) -> list[pb.ParticipantStatus]:
+    """Status of everyone joined or expected, by name."""
+    missing = set(barrier.missing())
+    found = []
+    for name in sorted(barrier.participants.keys() | barrier.expected):
+        one = pb.ParticipantStatus(name=name, expected=name in barrier.expected, missing=name in missing)
+        member = barrier.participants.get(name)
+        if member is not None:
+            one.joined, one.due_tick, one.period_ticks = True, member.due, member.period
+            one.inputs.extend(table.inputs[column].name for column in member.columns.tolist())
+        found.append(one)
+    return found
 
 
 def lines(table: SignalTable) -> Iterator[str]:

@@ -108,7 +108,8 @@ class SessionManager:
         session = self.owned(session_id, token)
         require("DeleteSession", session.state)
         del self._sessions[session_id]
-        await session.close()
+        # A caller that goes away must not leave the session half closed.
+        await asyncio.shield(asyncio.create_task(session.close()))
 
     def touch(self, session: Session) -> None:
         """Somebody used the session now."""

@@ -6,14 +6,16 @@ Short moves run on the loop; long ones in a thread, while ``_busy`` keeps every 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from jounce.signals import SignalTable
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.barrier import Barrier, Delivery, Move, Participant, Vector
 from jounce_service.config import ServerConfig
+from jounce_service.describe import participants
 from jounce_service.models import HostedInstance
 from jounce_service.states import SessionState, require
 from jounce_service.values import Selection, check, select
@@ -70,7 +72,7 @@ class Session:
         self.last_used = 0.0
         self._members: dict[str, Member] = {}
         self._gone: dict[str, int] = {}
-        self._busy: asyncio.Task[None] | None = None
+        self._busy: asyncio.Task[Any] | None = None
         self._last = _LastAdvance()
 
     @property
@@ -206,10 +208,10 @@ class Session:
                 return
             try:
                 self._advance(move.ticks)
+                self._finish(move)
             except errors.SolverFailed as error:
                 self._fail(error)
                 return
-            self._finish(move)
 
     # ------------------------------------------------------------ unary
 
@@ -270,40 +272,23 @@ class Session:
         outputs = select(self.table.outputs, request.output_names, "output")
         values = check(inputs, request.inputs)
         self.barrier.inputs[inputs.columns] = values
-        task = self._busy = asyncio.get_running_loop().create_task(self._advance_alone(request, outputs))
+        task = asyncio.get_running_loop().create_task(self._advance_alone(request, outputs))
+        self._busy = task
         # A caller that goes away must not stop the move half-way.
-        await asyncio.shield(task)
-        return self._last.reply
+        return await asyncio.shield(task)
 
     async def close(self) -> None:
         """Closes the session; whoever waits is told."""
         await self._idle()
         require("DeleteSession", self.state)
         self.state = SessionState.CLOSED
-        for member in self._members.values():
-            if member.waiter is not None and not member.waiter.done():
-                member.waiter.set_exception(
-                    errors.SessionClosed(
-                        "the session was deleted",
-                        field="session_id",
-                        given=self.id,
-                        allowed="an open session",
-                    )
-                )
+        said = "the session was deleted"
+        self._tell(lambda: errors.SessionClosed(said, field="session_id", given=self.id, allowed="an open session"))
         self.instance.free()
 
     def status(self) -> pb.GetSessionResponse:
         """Where the session stands."""
         require("GetSession", self.state)
-        missing = set(self.barrier.missing())
-        names = sorted(set(self._members) | self.barrier.expected)
-        found = [pb.ParticipantStatus(name=n, expected=n in self.barrier.expected, missing=n in missing) for n in names]
-        for one in found:
-            if one.name in self._members:
-                member = self._members[one.name]
-                one.joined, one.due_tick = True, member.participant.due
-                one.period_ticks = member.participant.period
-                one.inputs.extend(member.inputs.names)
         return pb.GetSessionResponse(
             session_id=self.id,
             model=self.model,
@@ -312,7 +297,7 @@ class Session:
             tick=self.tick,
             sim_ns=self.sim_ns,
             tick_seconds=self.instance.tick,
-            participants=found,
+            participants=participants(self.barrier, self.table),
             failure=self.failure,
         )
 
@@ -329,15 +314,14 @@ class Session:
     async def _offload(self, move: Move) -> None:
         try:
             await asyncio.to_thread(self._advance, move.ticks)
+            self._finish(move)
         except errors.SolverFailed as error:
             self._fail(error)
-            return
         finally:
             self._busy = None
-        self._finish(move)
         self.kick()
 
-    async def _advance_alone(self, request: pb.AdvanceRequest, outputs: Selection) -> None:
+    async def _advance_alone(self, request: pb.AdvanceRequest, outputs: Selection) -> pb.AdvanceResponse:
         try:
             if request.n_ticks > self.config.offload_ticks:
                 await asyncio.to_thread(self._advance, request.n_ticks)
@@ -357,8 +341,9 @@ class Session:
         reply = pb.AdvanceResponse(
             epoch=self.barrier.epoch, tick=self.tick, sim_ns=self.sim_ns, outputs=y[outputs.columns].tolist()
         )
-        kept = request if request.request else self._last.request
-        self._last = _LastAdvance(kept, reply)
+        if request.request:
+            self._last = _LastAdvance(request, reply)
+        return reply
 
     def _finish(self, move: Move) -> None:
         reached = self.barrier.commit(move)
@@ -380,17 +365,13 @@ class Session:
     def _fail(self, error: errors.SolverFailed) -> None:
         self.state = SessionState.FAILED
         self.failure = f"at tick {self.tick}: {error.message}"
+        self._tell(lambda: errors.SolverFailed(self.failure, field=error.field, given=error.given, tick=self.tick))
+
+    def _tell(self, error: Callable[[], errors.ServiceError]) -> None:
         for member in self._members.values():
             if member.waiter is not None and not member.waiter.done():
-                member.waiter.set_exception(
-                    errors.SolverFailed(
-                        self.failure,
-                        field=error.field,
-                        given=error.given,
-                        allowed=error.allowed,
-                        tick=self.tick,
-                    )
-                )
+                # One exception each: a traceback grows where it is raised.
+                member.waiter.set_exception(error())
 
     def _expire(self, member: Member, waiter: asyncio.Future[pb.State]) -> None:
         if waiter.done():

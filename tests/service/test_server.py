@@ -1,0 +1,99 @@
+"""Where the server listens, what it refuses, how it stops; the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from integrator_model import IntegratorModel, registry
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_proto import jounce_pb2_grpc as rpc
+from jounce_service import JounceServer, ServerConfig
+from jounce_service.cli import main
+from jounce_service.server import ConfigError
+
+
+@pytest.mark.parametrize(("config", "words"), [
+    ({"address": "0.0.0.0:0"}, "allow_insecure"), ({"address": "[::]:0"}, "allow_insecure"),
+    ({"address": "example.org:1"}, "allow_insecure"), ({"address": ""}, "nothing to listen on"),
+    ({"address": "localhost"}, "host:port"), ({"address": "localhost:99999"}, "host:port"),
+    ({"socket_path": "/" + "x" * 107}, "107"), ({"socket_path": "/no/such/folder/s"}, "cannot listen"),
+])
+def test_a_config_that_cannot_be_served_is_refused_in_words(config: dict[str, Any], words: str) -> None:
+    async def start() -> None:
+        await JounceServer(registry(IntegratorModel()), ServerConfig(**({"address": "127.0.0.1:0"} | config))).start()
+
+    with pytest.raises(ConfigError, match=words):
+        asyncio.run(start())
+
+
+def test_a_non_loopback_address_is_served_with_the_explicit_flag(serve: Any) -> None:
+    server = serve(address="0.0.0.0:0", allow_insecure=True)
+    assert server.create().tick == 0
+
+
+def test_a_taken_port_is_refused(server: Any) -> None:
+    taken = server.server.addresses[0]
+    with pytest.raises(ConfigError, match="cannot listen"):
+        server.run(JounceServer(registry(IntegratorModel()), ServerConfig(address=taken)).start())
+
+
+def test_a_stopping_server_makes_no_new_session_and_frees_all_models(serve: Any, info: Any) -> None:
+    server = serve()
+    session = server.create()
+    server.server.manager.draining = True
+    with pytest.raises(grpc.RpcError) as caught:
+        server.create()
+    assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert info(caught.value).reason == "DRAINING"
+    server.run(server.server.stop())
+    assert server.instance(session).freed == 1
+
+
+def test_jounce_serve_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path) -> None:
+    ready, socket = tmp_path / "ready", tmp_path / "s.sock"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jounce_service.cli", "serve", "--address", "127.0.0.1:0", "--socket-path", str(socket),
+         "--ready-file", str(ready), "--drain", "0.2"], stdout=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        addresses = ready.read_text().split()
+        assert line == f"listening on {' '.join(addresses)}\n"
+        assert addresses[1] == f"unix:{socket}"
+        for address in addresses:
+            with grpc.insecure_channel(address) as channel, pytest.raises(grpc.RpcError) as caught:
+                rpc.SessionServiceStub(channel).GetSession(pb.GetSessionRequest(session_id="x"))
+            assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+    finally:
+        process.send_signal(signal.SIGTERM)
+    end = time.monotonic() + 20
+    while process.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
+    assert process.returncode == 0
+
+
+def test_jounce_serve_refuses_an_open_address_with_one_line(capsys: Any) -> None:
+    assert main(["serve", "--address", "0.0.0.0:0"]) == 2
+    captured = capsys.readouterr().err
+    assert "--allow-insecure" in captured
+    assert captured.count("\n") == 1
+
+
+def test_jounce_describe_prints_every_signal_once(capsys: Any) -> None:
+    from jounce.data import load_vehicle
+    from jounce.signals import table
+
+    assert main(["describe"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert sorted(names) == sorted(s.name for s in table(load_vehicle("hmmwv")).signals)
