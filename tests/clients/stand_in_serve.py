@@ -1,0 +1,13 @@
+"""``jounce serve`` with the stand-in in place of the built-in vehicles."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import stand_in
+
+from jounce_service.cli import main, serve
+
+serve.builtin_registry = stand_in.registry
+sys.exit(main())

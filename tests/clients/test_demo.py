@@ -1,0 +1,77 @@
+"""The demonstration: processes, table, picture, and what is said when a child dies."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from jounce_service import demo
+from jounce_service.cli import main
+from jounce_service.demo import Child, DemoError, load
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server child hosts the stand-in model."""
+    here = str(Path(__file__).parent)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([here, *sys.path]))
+
+    def init(self: Child, name: str, command: list[str], folder: Path) -> None:
+        if name == "server":
+            command = ["stand_in_serve", *command[1:]]
+        original(self, name, command, folder)
+
+    original = Child.__init__
+    monkeypatch.setattr(Child, "__init__", init)
+
+
+def test_the_demo_runs_three_processes_and_writes_its_files(
+    stand_in: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["demo", f"--out={out}", "--duration=1.0", "--speed=10"]) == 0, capsys.readouterr().err
+    told = capsys.readouterr().out
+    assert "real-time factor" in told and "soil" in told and "asphalt" in told
+    assert (out / "demo.png").read_bytes().startswith(b"\x89PNG")
+    pilot, soil = load(out / "soil_autopilot.csv"), load(out / "soil_terramechanics.csv")
+    assert len(pilot["time"]) == 50 and len(soil["time"]) == 100
+    assert pilot["time"][-1] == pytest.approx(0.98)
+    assert soil["sinkage_FL"] == pytest.approx(0.03)
+    # The wrench that the soil program sends is the one that the model gets, one tick later.
+    assert pilot["wheel_FL.tire_force.z"][-1] == pytest.approx(soil["load_FL"][-1], rel=0.05)
+    assert not (out / "asphalt_terramechanics.csv").exists()
+
+
+def test_a_dying_child_is_reported_with_its_own_words(tmp_path: Path) -> None:
+    child = Child("autopilot", ["jounce_client.examples.autopilot", "--address=unix:/nowhere"], tmp_path)
+    child.process.wait()
+    with pytest.raises(DemoError, match=r"(?s)autopilot ended with code 2.*--session"):
+        child.running()
+
+
+def test_a_server_that_does_not_start_is_reported_with_its_own_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    original = Child.__init__
+    monkeypatch.setattr(Child, "__init__", lambda self, name, command, folder: original(
+        self, name, ["jounce_service.cli", "serve", "--socket-path=" + "x" * 200, "--address="], folder))
+    assert main(["demo", f"--out={tmp_path}"]) == 1
+    assert "socket path has 200 bytes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--duration=0", "--duration=nan", "--speed=-1", "--speed=99"])
+def test_settings_out_of_range_are_refused_with_what_is_allowed(
+    flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", f"--out={tmp_path / 'none'}", flag]) == 2
+    assert "allowed" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_table_has_a_dash_where_there_is_no_number() -> None:
+    result = demo.Result("asphalt", {}, {}, {"ticks [1]": 20000.0, "mean sinkage [m]": float("nan")})
+    lines = demo.report([result]).splitlines()
+    assert lines[1].split()[-1] == "20000" and lines[2].endswith("-")
