@@ -1,0 +1,26 @@
+"""The demonstration with the built-in vehicle; skipped while that has not been emitted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jounce_fmu.build import BuildError
+from jounce_fmu.builtin import checked_sources
+from jounce_service.demo import Settings, demonstrate
+
+
+def test_the_vehicle_passes_the_double_lane_change_on_soil_and_on_asphalt(tmp_path: Path) -> None:
+    try:
+        checked_sources("hmmwv")
+    except BuildError as error:
+        pytest.skip(f"the vehicle is not emitted: {error}")
+    soil, asphalt = demonstrate(Settings(out=tmp_path, duration=15.0), lambda _: None)
+    for result in (soil, asphalt):
+        assert result.facts["samples past the cones [1]"] == 0.0
+        assert result.facts["lateral error, max [m]"] < 0.6
+        assert result.pilot["speed"][-1] == pytest.approx(12.0, abs=0.5)
+    weight = sum(soil.soil[f"load_{w}"] for w in ("FL", "FR", "RL", "RR"))
+    assert np.mean(weight[300:]) == pytest.approx(2573.0 * 9.81, rel=0.03)
