@@ -166,3 +166,24 @@ def advance_request(session: Session, ticks: int, inputs: Mapping[str, float],
     """The wire form of set, advance, get."""
     return pb.AdvanceRequest(session_id=session.id, token=session.token, n_ticks=ticks, input_names=list(inputs),
                              inputs=[float(v) for v in inputs.values()], output_names=list(outputs))
+
+
+class Member:
+    """What every participant tells of its membership, sync or async."""
+
+    _member: Membership
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Owned scalar inputs, in the order of packed inputs."""
+        return self._member.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Wanted scalar outputs, in the order of ``State.values``."""
+        return self._member.outputs
+
+    @property
+    def due(self) -> int:
+        """Tick [1] that the next step's inputs are for."""
+        return self._member.due

@@ -102,7 +102,7 @@ class AsyncClient:
         await self.close()
 
 
-class AsyncParticipant:
+class AsyncParticipant(_wire.Member):
     """One participant in lockstep; made by ``AsyncClient.join``."""
 
     def __init__(self, stream: Any, member: _wire.Membership) -> None:
@@ -111,21 +111,6 @@ class AsyncParticipant:
         self._member = member
         #: State at the clock when the participant joined.
         self.start = member.first()
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Owned scalar inputs, in the order of packed inputs."""
-        return self._member.inputs
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Wanted scalar outputs, in the order of ``State.values``."""
-        return self._member.outputs
-
-    @property
-    def due(self) -> int:
-        """Tick [1] that the next step's inputs are for."""
-        return self._member.due
 
     async def step(self, inputs: Inputs) -> State:
         """Deliver inputs for the due tick; return the state at the next due tick (see ``Participant.step``)."""

@@ -113,7 +113,7 @@ class Client:
         self.close()
 
 
-class Participant:
+class Participant(_wire.Member):
     """One participant in lockstep; made by ``Client.join``."""
 
     def __init__(self, stub: Any, join: pb.LockstepRequest) -> None:
@@ -127,21 +127,6 @@ class Participant:
             raise
         #: State at the clock when the participant joined.
         self.start = self._member.first()
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Owned scalar inputs, in the order of packed inputs."""
-        return self._member.inputs
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Wanted scalar outputs, in the order of ``State.values``."""
-        return self._member.outputs
-
-    @property
-    def due(self) -> int:
-        """Tick [1] that the next step's inputs are for."""
-        return self._member.due
 
     def step(self, inputs: Inputs) -> State:
         """Deliver inputs for the due tick; return the state at the next due tick.

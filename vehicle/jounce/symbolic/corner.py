@@ -106,8 +106,8 @@ def pose(theta: SX, end: SX, n: dict[str, SX]) -> Pose:
 class Body:
     """One rigid body: mass, centre of mass, inertia, and its motion relative to the chassis.
 
-    Each of ``com`` and ``spin`` is (per unit theta rate, per unit arm rate, rate, velocity-product part of
-    the acceleration), in chassis axes; ``turn_unit`` and ``turn_bias`` for angles in the same way.
+    ``com_motion`` of the centre of mass and ``turn_motion`` of the angles are each (per unit theta rate, per
+    unit arm rate, rate, velocity-product part of the acceleration), in chassis axes.
     """
 
     mass: SX
