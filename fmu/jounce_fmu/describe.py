@@ -30,14 +30,16 @@ class DescribeError(ValueError):
 
 
 def interface_guid(table: SignalTable) -> str:
-    """Hash of everything a master may rely on: names, references, types, units, variability, bounds, items.
+    """Hash of everything a master may rely on: names, references, types, units, variability, bounds, items,
+    shapes.
 
     Start values and descriptions are left out, so the variants of a vehicle share one interface.
     """
     digest = hashlib.sha256()
     for s in table.scalars:
         g = s.signal
-        row = (s.name, s.value_reference, g.causality, g.type, g.unit, g.variability, g.minimum, g.maximum, g.items)
+        row = (s.name, s.value_reference, g.causality, g.type, g.unit, g.variability, g.minimum, g.maximum, g.items,
+               g.components)
         digest.update(repr(row).encode() + b"\n")
     h = digest.hexdigest()
     return "{" + "-".join((h[:8], h[8:12], h[12:16], h[16:20], h[20:32])) + "}"

@@ -28,10 +28,11 @@ def emit_table(table: SignalTable, model_name: str) -> str:
     for s in (*table.inputs, *table.outputs, *table.parameters):
         g = s.signal
         fixed = int(g.causality == "parameter" and g.variability == "fixed")
+        more = len(g.components) - 1 - g.components.index(s.name.removeprefix(g.name))
         bounds = ", ".join(_number(v) for v in (s.start, g.minimum, g.maximum))
         rows.append(
             f"    {{\"{s.name}\", {s.value_reference}U, '{_KINDS[g.causality]}', '{_TYPES[g.type]}', "
-            f"{fixed}, {s.index}, {bounds}}},\n"
+            f"{fixed}, {s.index}, {bounds}, {more}}},\n"
         )
     return (
         _banner(table, model_name)

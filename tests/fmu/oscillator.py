@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jounce.signals import Signal, SignalTable
+from jounce.signals import XYZ, Signal, SignalTable
 from jounce_fmu.build import Sources
 from jounce_fmu.table_c import emit_header, emit_table
 
@@ -19,10 +19,12 @@ def _parameter(name: str, unit: str, start: float, text: str, low: float = -1e6,
 
 TABLE = SignalTable("oscillator", (
     Signal("force", "input", "N", "force on the mass", minimum=-1e9, maximum=1e9),
+    Signal("push", "input", "N", "second force, x moves the mass", XYZ, minimum=-1e6, maximum=1e6, alias="shove"),
     Signal("position", "output", "m", "deflection", alias="displacement"),
     Signal("velocity", "output", "m/s", "its rate"),
     Signal("acceleration", "output", "m/s2", "its second rate"),
     Signal("tick_count", "output", "1", "ticks since the start", type="Integer", variability="discrete"),
+    Signal("load", "output", "N", "sum of the forces from outside", XYZ, nominal=10.0),
     _parameter("tick", "s", 0.001, "internal step", 1e-5, 0.1),
     _parameter("mass", "kg", 2.0, "mass; must be above 0", 0.0),
     _parameter("stiffness", "N/m", 50.0, "spring rate", 0.0),

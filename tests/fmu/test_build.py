@@ -12,6 +12,7 @@ import pytest
 
 from jounce_fmu.build import BuildError, Sources, compile_library, ensure_library
 from jounce_fmu.host import Factory, FmuError
+from jounce_fmu.table_c import emit_table
 
 
 def own_sources(folder: Path) -> tuple[Sources, Path]:
@@ -68,3 +69,10 @@ def test_the_host_names_unknown_parameters_and_what_an_enumeration_allows(factor
         fmu.setup({"direction": "LEFT", "mass": "3.5", "cubic": "true"})
     with pytest.raises(FmuError, match="was freed"):
         fmu.reset()
+
+
+def test_the_table_says_how_many_components_of_a_vector_follow() -> None:
+    rows = [line for line in emit_table(oscillator.TABLE, "o").splitlines() if line.startswith("    {")]
+    follow = {row.split('"')[1]: int(row.rstrip("},").rsplit(",", 1)[1]) for row in rows}
+    assert [follow[n] for n in ("force", "push.x", "push.y", "push.z", "tick_count", "load.x", "tick")] == [
+        0, 2, 1, 0, 0, 2, 0]

@@ -16,7 +16,7 @@ from jounce_fmu.host import Factory, Fmu2Instance, FmuError
 def run_on(fmu: Fmu2Instance) -> bytes:
     rows = []
     for k in range(50):
-        fmu.set_inputs(np.array([10.0 * np.sin(0.1 * k)]))
+        fmu.set_inputs(np.array([10.0 * np.sin(0.1 * k), 0.1 * k, 1.0, -k]))
         fmu.step(7)
         rows.append(fmu.get_outputs())
     return np.array(rows).tobytes()

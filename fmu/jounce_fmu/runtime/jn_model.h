@@ -28,6 +28,7 @@ typedef struct {
     int fixed;  /* parameter settable only until initialization ends */
     int index;  /* place in u, y or p */
     double start, min, max; /* inclusive bounds, infinite where there is none */
+    int more;   /* components of the same vector signal that follow: 2, 1, 0 for x, y, z; 0 for a scalar */
 } jn_signal;
 
 typedef struct jn_model {
@@ -43,7 +44,10 @@ typedef struct jn_model {
                jn_fault *f); /* tau: time since the start of the tick, s */
     int (*outputs)(const double *x, const double *u, const double *p, const double *d, long long ticks,
                    double *y, jn_fault *f);
-    void (*project)(double *x); /* back onto the manifold after a tick (quaternions), or NULL */
+    /* After a start and after each tick: back onto the manifold (quaternions), and what the next tick must
+     * remember of the inputs in the last n_memory states, whose rates are zero. Or NULL. */
+    void (*finish)(double *x, const double *u, const double *p);
+    int n_memory;
 } jn_model;
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */

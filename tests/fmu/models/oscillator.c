@@ -1,5 +1,5 @@
 /* Damped mass on a spring with an input force: shows that the runtime knows no vehicle.
- * m x'' + c x' + k x = F, plus -k3 x^3 when `cubic`; `direction` LEFT turns the force round.
+ * m x'' + c x' + k x = F + push.x, plus -k3 x^3 when `cubic`; `direction` LEFT turns the forces round.
  * p: tick, mass, stiffness, damping, x0, gain (tunable), cubic, direction.  x: position, velocity.
  */
 #include <math.h>
@@ -40,8 +40,8 @@ static int rhs(double tau, const double *x, const double *u, const double *p, co
         return 1;
     }
     dx[0] = x[1];
-    dx[1] = (d[D_GAIN] * u[JN_U_force] - p[JN_P_damping] * x[1] - p[JN_P_stiffness] * x[0] - cubic) *
-            d[D_INVERSE_MASS];
+    dx[1] = (d[D_GAIN] * (u[JN_U_force] + u[JN_U_push_x]) - p[JN_P_damping] * x[1] -
+             p[JN_P_stiffness] * x[0] - cubic) * d[D_INVERSE_MASS];
     return 0;
 }
 
@@ -53,12 +53,15 @@ static int outputs(const double *x, const double *u, const double *p, const doub
     y[JN_Y_velocity] = x[1];
     y[JN_Y_acceleration] = dx[1];
     y[JN_Y_tick_count] = (double)ticks;
+    y[JN_Y_load_x] = u[JN_U_force] + u[JN_U_push_x];
+    y[JN_Y_load_y] = u[JN_U_push_y];
+    y[JN_Y_load_z] = u[JN_U_push_z];
     return 0;
 }
 
 static const jn_model oscillator = {
     "oscillator", jn_build_hash_text, 2, JN_N_U, JN_N_Y, JN_N_P, N_D, JN_P_tick, -1,
-    jn_table, JN_N_SIGNALS, derive, start, rhs, outputs, NULL,
+    jn_table, JN_N_SIGNALS, derive, start, rhs, outputs, NULL, 0,
 };
 const jn_model *const jn_models[] = {&oscillator, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }
