@@ -152,8 +152,8 @@ def test_the_wheel_gives_the_same_bits_in_both_widths_and_casadis_values(library
         place, turning = [0, 0, 0.47 + 0.02 * rng.normal()], 0.1 * rng.normal(size=3)
         chassis = np.concatenate([place, q / np.linalg.norm(q), turning, [speed, 0.1 * rng.normal(), 0.0]])
         state = np.array([speed / 0.46 + rng.normal(), *0.001 * rng.normal(size=2), 0.001 * rng.normal()])
-        ground = [1.6, 0.9, 0.0, 0, 0, 0, 0, 0, 1, 0.8, float(lane == 3)]
-        given = np.concatenate([rng.uniform(0, 500, 2), 100 * rng.normal(size=6), ground])
+        ground = [1.6, 0.9, 0.0, 0, 0, 1, 0.8, float(lane == 2), float(lane == 3)]
+        given = np.concatenate([rng.uniform(0, 500, 2), 100 * rng.normal(size=9), ground])
         lanes.append([hub, chassis, state, given, numbers])
     arrays = [_lanes([lane[k] for lane in lanes]) for k in range(5)]
     rows = wheel.RESULTS.size

@@ -131,24 +131,29 @@ def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
     limit = vehicle["steering_ratio"] * vehicle["steering.max_arm_angle"]
     yield Signal("steering_wheel_angle", "input", "rad", "steering-wheel angle, left positive; the Pitman arm turns by "
                  "this over steering_ratio", minimum=-limit, maximum=limit)
-    yield Signal("steering_wheel_rate", "input", "rad/s", "its rate, left positive; 0 if not known")
+    yield Signal("steering_wheel_rate", "input", "rad/s", "its rate, left positive; 0 if not known. Within a tick the "
+                 "angle moves on with it", minimum=-100.0, maximum=100.0)
     for w in WHEELS:
         p = f"wheel_{w}"
-        yield Signal(f"{p}.drive_torque", "input", "N.m", "on the spin axis, forward positive", frame="wheel")
+        yield Signal(f"{p}.drive_torque", "input", "N.m", "on the spin axis, forward positive; reacts on the chassis",
+                     frame="wheel", minimum=-1e5, maximum=1e5, nominal=1000.0)
         yield Signal(f"{p}.brake_torque", "input", "N.m", "friction-brake torque, opposes spin and holds the wheel; "
-                     "limited at brake.capacity", frame="wheel", minimum=0.0, nominal=1000.0)
+                     "limited at brake.capacity", frame="wheel", minimum=0.0, maximum=1e6, nominal=1000.0)
         yield Signal(f"{p}.force", "input", "N", "external contact force, used where tire_source is EXTERNAL",
-                     XYZ, nominal=1000.0)
-        yield Signal(f"{p}.moment", "input", "N.m", "external contact moment about the contact point", XYZ,
-                     nominal=100.0)
-        yield Signal(f"{p}.point", "input", "m", "point at which the external contact force acts", XYZ)
+                     XYZ, minimum=-1e6, maximum=1e6, nominal=1000.0)
+        yield Signal(f"{p}.moment", "input", "N.m", "external contact moment about that point", XYZ, minimum=-1e6,
+                     maximum=1e6, nominal=100.0)
+        yield Signal(f"{p}.point", "input", "m", "point at which the external contact force acts", XYZ,
+                     minimum=-1e9, maximum=1e9)
         yield Signal(f"{p}.terrain_height", "input", "m", "terrain height at the query point, used where "
-                     "terrain_source is EXTERNAL")
-        yield Signal(f"{p}.terrain_normal", "input", "1", "terrain normal there", XYZ, start=(0.0, 0.0, 1.0))
-        yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0)
+                     "terrain_source is EXTERNAL", minimum=-1e6, maximum=1e6)
+        yield Signal(f"{p}.terrain_normal", "input", "1", "terrain normal there, upwards, of any length", XYZ,
+                     start=(0.0, 0.0, 1.0), minimum=-1.0, maximum=1.0)
+        yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0, maximum=2.0)
     yield Signal("chassis.ext_force", "input", "N", "external force at the chassis reference point", XYZ,
+                 minimum=-1e6, maximum=1e6, nominal=1000.0)
+    yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, minimum=-1e6, maximum=1e6,
                  nominal=1000.0)
-    yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, nominal=1000.0)
 
 
 def _wheel_outputs(w: str) -> Iterator[Signal]:
@@ -174,8 +179,9 @@ def _wheel_outputs(w: str) -> Iterator[Signal]:
     yield out("shock_length", "m", "shock length", frame="shock", nominal=0.3)
     yield out("shock_rate", "m/s", "rate of the shock length", frame="shock")
     yield out("shock_force", "N", "shock force, positive pushes the ends apart", frame="shock", nominal=1e4)
-    yield out("tire_force", "N", "contact force (x heading, y left, z normal)", XYZ, "contact", 1e3)
-    yield out("tire_moment", "N.m", "contact moment about the wheel centre", XYZ, "contact", 100.0)
+    yield out("tire_force", "N", "contact force (x heading, y left, z normal); the external one where tire_source is "
+              "EXTERNAL", XYZ, "contact", 1e3)
+    yield out("tire_moment", "N.m", "contact moment about the contact point", XYZ, "contact", 100.0)
     yield out("slip", "1", "longitudinal slip, driving positive", frame="contact")
     yield out("slip_angle", "rad", "slip angle atan(vy/|vx|) of the wheel centre", frame="contact")
     yield out("deflection", "m", "tire deflection", frame="contact", nominal=0.01)

@@ -204,8 +204,9 @@ static int try_start(jn_instance *s) {
     if (!(s->tick > 0.0))
         return jn_fail(s, "%s = %g: allowed are numbers > 0", m->signals[m->n_u + m->n_y + m->p_tick].name, s->tick);
     if (m->derive(s->p_now, s->d, &f)) return fail_fault(s, "parameters refused", &f);
+    if (m->admit && m->admit(s->u, s->p_now, &f)) return fail_fault(s, "inputs refused", &f);
     if (m->start(s->p_now, s->d, s->u, s->x, &f)) return fail_fault(s, "no start state", &f);
-    if (m->project) m->project(s->x);
+    if (m->finish) m->finish(s->x, s->u, s->p_now);
     i = bad_state(s);
     if (i >= 0) return jn_fail(s, "no start state: state %d is not a finite number", i);
     s->start_dirty = s->params_dirty = 0;
@@ -286,7 +287,7 @@ static int rk4_tick(jn_instance *s, jn_fault *f) {
     for (i = 0; i < n; i++) { sum[i] += 2.0 * k[i]; xs[i] = x[i] + h * k[i]; }
     if (m->rhs(h, xs, s->u, s->p_now, s->d, k, f)) return -1;
     for (i = 0; i < n; i++) x[i] += h / 6.0 * (sum[i] + k[i]);
-    if (m->project) m->project(x);
+    if (m->finish) m->finish(x, s->u, s->p_now);
     i = bad_state(s);
     if (i < 0) return 0;
     snprintf(f->text, sizeof f->text, "state %d is not a finite number", i);
@@ -301,6 +302,7 @@ int jn_advance(jn_instance *s, long long n) {
     jn_fault f;
     long long i;
     clear_fault(&f);
+    if (m->admit && m->admit(s->u, s->p, &f)) return fail_fault(s, "inputs refused", &f);
     if (tuned) {
         if (m->derive(s->p, s->d_old, &f)) return fail_fault(s, "parameters refused", &f);
         memcpy(s->p_old, s->p_now, bytes_p);

@@ -115,8 +115,10 @@ class Wrench:
     """Radial deflection [m], >= 0."""
     contact_point: SX
     """Contact point (3) [m], world axes."""
-    query: SX
-    """Point whose terrain should be looked up (3) [m], world axes; see `query_point`."""
+    heading: SX
+    """x axis of the contact frame (3), world axes."""
+    left: SX
+    """y axis of the contact frame (3), world axes."""
     stored_energy: SX
     """Elastic energy of the bristle [J]."""
 
@@ -320,6 +322,7 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
         slip_angle=ca.if_else(touching, ca.atan(vy / shown), 0.0),
         deflection=deflection,
         contact_point=hub.position + arm * down,
-        query=query_point(hub, par),
+        heading=heading,
+        left=left,
         stored_energy=0.5 * grip * stiffness * dot(state, state),
     )

@@ -18,15 +18,17 @@ HUB = Layout(centre=3, axis=3, centre_velocity=3, upright_velocity=3)
 CHASSIS = Layout(position=3, quaternion=4, angular=3, linear=3)
 #: States of the wheel: spin rate relative to the upright [rad/s], tire bristle [m], brake wind-up [rad].
 STATES = Layout(spin_rate=1, bristle=2, wind_up=1)
-#: Inputs: torques [N.m], external wrench about its point (world), terrain plane (world), and whether the
-#: contact wrench is the external one (1) or the tire's (0).
-GIVEN = Layout(drive=1, brake=1, force=3, moment=3, point=3, ground=3, normal=3, friction=1, external=1)
+#: Inputs: torques [N.m], external wrench about its point (world), terrain plane (world), whether only the
+#: height of `ground` counts, right below or above the query point (1), and whether the contact wrench is the
+#: external one (1) or the tire's (0).
+GIVEN = Layout(drive=1, brake=1, force=3, moment=3, point=3, ground=3, normal=3, friction=1, height_only=1, external=1)
 #: Numbers of the tire and the brake.
 NUMBERS = Layout(
     **{f"tire.{name}": 1 for name in tire.PARAMETERS}, **{name: 1 for name in brake.PARAMETERS}, **{"brake.capacity": 1}
 )
 #: Loads for `articulated.eliminate`, rates of the bristle and the wind-up, and the reports.
-RESULTS = Layout(loads=8, rates=3, force=3, moment=3, slip=1, slip_angle=1, deflection=1, query=3, centre=3, velocity=3)
+RESULTS = Layout(loads=8, rates=3, force=3, moment=3, slip=1, slip_angle=1, deflection=1, query=3, centre=3, velocity=3,
+                 heading=3, left=3)  # fmt: skip
 
 
 def function() -> ca.Function:
@@ -40,10 +42,13 @@ def function() -> ca.Function:
     velocity = r @ (chassis["linear"] + cross(omega, hub["centre"]) + hub["centre_velocity"])
     spin = state["spin_rate"] + dot(hub["axis"], omega + hub["upright_velocity"])
     body = tire.Hub(centre, velocity, r @ hub["axis"], spin)
-    plane = tire.Plane(given["ground"], given["normal"], given["friction"])
     par = {name: number[f"tire.{name}"] for name in tire.PARAMETERS}
+    query = tire.query_point(body, par)
+    below = ca.vertcat(query[:2], given["ground"][2])
+    plane = tire.Plane(ca.if_else(given["height_only"] > 0.5, below, given["ground"]), given["normal"], given["friction"])
     contact = tire.tmeasy(body, plane, state["bristle"], par)
     outside = given["external"] > 0.5
+    frame = ca.horzcat(contact.heading, contact.left, plane.normal)
     force = ca.if_else(outside, given["force"], contact.force)
     lever = cross(given["point"] - centre, given["force"])
     moment = ca.if_else(outside, given["moment"] + lever, contact.moment)
@@ -54,7 +59,8 @@ def function() -> ca.Function:
     loads = articulated.LOADS.join(force=r.T @ force, moment=r.T @ moment, drive=given["drive"], brake=torque)
     return ca.Function("wheel", flat, [ca.cse(RESULTS.join(
         loads=loads, rates=ca.vertcat(ca.if_else(outside, SX(2, 1), contact.rate), wind_up),
-        force=contact.contact_force, moment=contact.contact_moment, slip=contact.slip,
-        slip_angle=contact.slip_angle, deflection=contact.deflection, query=contact.query, centre=centre,
-        velocity=velocity,
+        force=ca.if_else(outside, frame.T @ given["force"], contact.contact_force),
+        moment=ca.if_else(outside, frame.T @ given["moment"], contact.contact_moment), slip=contact.slip,
+        slip_angle=contact.slip_angle, deflection=ca.if_else(outside, 0.0, contact.deflection), query=query,
+        centre=centre, velocity=velocity, heading=contact.heading, left=contact.left,
     ))])  # fmt: skip

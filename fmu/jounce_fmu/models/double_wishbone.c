@@ -1,0 +1,272 @@
+/* A vehicle on four double wishbones as a jn_model: derived numbers, range checks, and the choice between one
+ * corner after the other and four corners on four lanes. The dynamics stand in double_wishbone_dynamics.inc.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "double_wishbone.h"
+
+#define SINGULAR 1e-12  /* least discriminant of a closed linkage [m4] */
+#define FARTHEST 1.2    /* arm angle that no range check may miss [rad] */
+#define CLOSEST 1e-3    /* least distance of two points that span an axis or a rod [m] */
+#define STEEPEST 0.05   /* least vertical part of a terrain normal */
+
+static const char *const corner_names[JN_CORNERS] = {"FL", "FR", "RL", "RR"};
+
+static int refuse(jn_fault *f, int row, double value, const char *text) {
+    f->signal = row;
+    f->value = value;
+    snprintf(f->text, sizeof f->text, "%s", text);
+    return 1;
+}
+
+static int refuse_steering(const double *u, jn_fault *f) {
+    return refuse(f, JN_ROW_U + JN_U_steering_wheel_angle, u[JN_U_steering_wheel_angle],
+                  "linkage out of range: the steering four-bar cannot close");
+}
+
+/* Does every suspension close? Names the corner, its angle and the loop. */
+static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
+    int c;
+    for (c = 0; c < JN_CORNERS; c++) {
+        const double theta = x[JN_X_theta + c];
+        const int upper = e->corner[JN_CORNERS * JN_CORNER_margin_upper + c] > SINGULAR;
+        const int tierod = e->corner[JN_CORNERS * JN_CORNER_margin_tierod + c] > SINGULAR;
+        if (upper && tierod && fabs(theta) < FARTHEST) continue;
+        f->signal = JN_ROW_Y + JN_Y_wheel_FL_arm_angle + c * Y_WHEEL;
+        f->value = theta;
+        if (theta != theta)
+            snprintf(f->text, sizeof f->text, "not a number: the motion of corner %s has diverged", corner_names[c]);
+        else
+            snprintf(f->text, sizeof f->text,
+                     "linkage out of range: at corner %s the %s loop cannot close at this lower-arm angle (rad)",
+                     corner_names[c], upper ? "tierod" : "upper-arm");
+        return 1;
+    }
+    return 0;
+}
+
+static void spread(double *lanes, int k, double value) {
+    int c;
+    for (c = 0; c < JN_CORNERS; c++) lanes[JN_CORNERS * k + c] = value;
+}
+
+static double sum(const double *lanes, int k) {
+    const double *v = lanes + JN_CORNERS * k;
+    return ((v[0] + v[1]) + v[2]) + v[3];
+}
+
+static double largest(const double *lanes, int k) {
+    const double *v = lanes + JN_CORNERS * k;
+    double best = v[0];
+    int c;
+    for (c = 1; c < JN_CORNERS; c++)
+        if (v[c] > best) best = v[c];
+    return best;
+}
+
+/* Inputs of the corner function; `ends` from the steering function: left, then right inner tierod end. */
+static void fill_corners(const double *x, const double *d, const double *ends, double *in) {
+    int c, k, part;
+    for (c = 0; c < JN_CORNERS; c++) {
+        in[JN_CORNERS * JN_CORNER_IN_theta + c] = x[JN_X_theta + c];
+        in[JN_CORNERS * JN_CORNER_IN_theta_rate + c] = x[JN_X_theta_rate + c];
+        in[JN_CORNERS * JN_CORNER_IN_spin_rate + c] = x[JN_X_spin_rate + c];
+        for (part = 0; part < 4; part++)
+            for (k = 0; k < 3; k++)
+                in[JN_CORNERS * (JN_CORNER_IN_end + 3 * part + k) + c] =
+                    c < 2 ? ends[6 * part + 3 * c + k]
+                          : part == 0 ? d[D_REAR_ENDS + 3 * (c - 2) + k] : 0.0;
+    }
+    for (k = 0; k < 3; k++) spread(in, JN_CORNER_IN_angular_velocity + k, x[JN_X_angular + k]);
+}
+
+/* Torques, external wrench and terrain of each wheel. */
+static void fill_given(const double *u, const double *d, double *given) {
+    int c, k;
+    for (c = 0; c < JN_CORNERS; c++) {
+        const double *from = u + JN_U_wheel_FL_drive_torque + c * U_WHEEL;
+        double *to = given + c;
+        const double *normal = from + (JN_U_wheel_FL_terrain_normal_x - JN_U_wheel_FL_drive_torque);
+        for (k = 0; k < JN_GIVEN_ground; k++) to[JN_CORNERS * k] = from[k];
+        to[JN_CORNERS * JN_GIVEN_height_only] = d[D_HEIGHT_ONLY];
+        to[JN_CORNERS * JN_GIVEN_external] = d[D_EXTERNAL];
+        if (d[D_HEIGHT_ONLY] != 0.0) {
+            const double length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
+            to[JN_CORNERS * JN_GIVEN_ground] = to[JN_CORNERS * (JN_GIVEN_ground + 1)] = 0.0;
+            to[JN_CORNERS * (JN_GIVEN_ground + 2)] = normal[-1];
+            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = normal[k] / length;
+            to[JN_CORNERS * JN_GIVEN_friction] = normal[3];
+        } else {
+            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_ground + k)] = d[D_GROUND + k];
+            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = d[D_NORMAL + k];
+            to[JN_CORNERS * JN_GIVEN_friction] = d[D_FRICTION];
+        }
+    }
+}
+
+#define JN_LANES 1
+#include "jn_lanes.h"
+#include "double_wishbone_lanes.inc"
+#undef JN_STRIDE
+#define JN_STRIDE 1
+#include "double_wishbone_scalar.inc"
+#undef JN_STRIDE
+#define JN_STRIDE 4
+#include "double_wishbone_dynamics.inc"
+#undef JN_LANES
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+#define JN_FOUR_LANES 1
+#define JN_LANES 4
+#include "jn_lanes.h"
+#include "double_wishbone_lanes.inc"
+#include "double_wishbone_dynamics.inc"
+#undef JN_LANES
+#endif
+
+int jn_evaluate(double tau, double arm_acceleration, const double *x, const double *u, const double *d,
+                jn_evaluation *e, jn_fault *f) {
+    return evaluate_1(tau, arm_acceleration, x, u, d, e, f);
+}
+
+static int admit(const double *u, const double *p, jn_fault *f) {
+    int c;
+    if (p[JN_P_terrain_source] == 1.0) return 0;
+    for (c = 0; c < JN_CORNERS; c++) {
+        const int at = JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
+        const double z = u[at + 2];
+        if (z >= STEEPEST * sqrt(u[at] * u[at] + u[at + 1] * u[at + 1] + z * z) && z > STEEPEST) continue;
+        return refuse(f, JN_ROW_U + at + 2, z,
+                      "a terrain normal points upwards: allowed is a z part of at least 0.05, and of the length");
+    }
+    return 0;
+}
+
+/* Points of an axle that must lie apart, by their place after the axle's first entry. */
+static int refuse_points(const double *p, jn_fault *f) {
+    static const struct { int from, to; const char *what; } pairs[] = {
+        {JN_P_front_LCA_F_x, JN_P_front_LCA_B_x, "the chassis joints of the lower arm"},
+        {JN_P_front_UCA_F_x, JN_P_front_UCA_B_x, "the chassis joints of the upper arm"},
+        {JN_P_front_LCA_U_x, JN_P_front_LCA_B_x, "the outer and an inner joint of the lower arm"},
+        {JN_P_front_LCA_U_x, JN_P_front_LCA_F_x, "the outer and an inner joint of the lower arm"},
+        {JN_P_front_UCA_U_x, JN_P_front_UCA_B_x, "the outer and an inner joint of the upper arm"},
+        {JN_P_front_UCA_U_x, JN_P_front_UCA_F_x, "the outer and an inner joint of the upper arm"},
+        {JN_P_front_LCA_U_x, JN_P_front_UCA_U_x, "the two ball joints"},
+        {JN_P_front_TIEROD_C_x, JN_P_front_TIEROD_U_x, "the ends of the tierod"},
+        {JN_P_front_SHOCK_A_x, JN_P_front_SHOCK_C_x, "the ends of the shock"},
+        {JN_P_front_SPRING_A_x, JN_P_front_SPRING_C_x, "the ends of the spring"},
+    };
+    const int axle = JN_P_rear_LCA_F_x - JN_P_front_LCA_F_x;
+    size_t i;
+    int rear;
+    for (rear = 0; rear < 2; rear++)
+        for (i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+            const double *a = p + pairs[i].from + rear * axle, *b = p + pairs[i].to + rear * axle;
+            const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+            if (sqrt(x * x + y * y + z * z) >= CLOSEST) continue;
+            f->signal = JN_ROW_P + pairs[i].from + rear * axle;
+            f->value = a[0];
+            snprintf(f->text, sizeof f->text, "%s (%s) are less than 1 mm apart", pairs[i].what,
+                     rear ? "rear" : "front");
+            return 1;
+        }
+    return 0;
+}
+
+/* Rising tables: breakpoints of the stops, the shock's mid-stroke, the tire's blending range. */
+static int refuse_order(const double *p, jn_fault *f) {
+    const int axle = JN_P_rear_LCA_F_x - JN_P_front_LCA_F_x;
+    int rear, k;
+    for (rear = 0; rear < 2; rear++) {
+        const int depth = JN_P_front_stop_depth_0 + rear * axle, low = JN_P_front_shock_min_length + rear * axle;
+        for (k = 1; k < 11; k++)
+            if (!(p[depth + k] > p[depth + k - 1]))
+                return refuse(f, JN_ROW_P + depth + k, p[depth + k], "allowed are depths that rise along the table");
+        if (!(p[low + 1] > p[low]))
+            return refuse(f, JN_ROW_P + low + 1, p[low + 1], "allowed are lengths above shock.min_length");
+    }
+    if (!(p[JN_P_tire_frblend_end_mps] > p[JN_P_tire_frblend_begin_mps]))
+        return refuse(f, JN_ROW_P + JN_P_tire_frblend_end_mps, p[JN_P_tire_frblend_end_mps],
+                      "allowed are speeds above tire.frblend_begin_mps");
+    return 0;
+}
+
+static int refuse_inertia(const double *p, jn_fault *f) {
+    const double xx = p[JN_P_chassis_inertia_xx], yy = p[JN_P_chassis_inertia_yy], zz = p[JN_P_chassis_inertia_zz];
+    const double xy = p[JN_P_chassis_inertia_xy], xz = p[JN_P_chassis_inertia_xz], yz = p[JN_P_chassis_inertia_yz];
+    const double two = xx * yy - xy * xy;
+    const double three = zz * two - xx * yz * yz - yy * xz * xz + 2.0 * xy * xz * yz;
+    if (two > 0.0 && three > 0.0) return 0;
+    return refuse(f, JN_ROW_P + JN_P_chassis_inertia_xx, xx, "chassis.inertia is not positive definite");
+}
+
+static int derive(const double *p, double *d, jn_fault *f) {
+    const double sx = tan(p[JN_P_terrain_slope]), sy = tan(p[JN_P_terrain_bank]);
+    const double up = 1.0 / sqrt(1.0 + sx * sx + sy * sy);
+    int k;
+    if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;
+    derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_LINKAGE, d + D_CHASSIS);
+    for (k = 0; k < 3; k++) {
+        d[D_CHASSIS + JN_CHASSIS_NUMBER_com + k] = p[JN_P_chassis_com_x + k];
+        d[D_CHASSIS + JN_CHASSIS_NUMBER_imu + k] = p[JN_P_imu_pos_x + k];
+        d[D_REAR_ENDS + k] = p[JN_P_rear_origin_x + k] + p[JN_P_rear_TIEROD_C_x + k];
+        d[D_REAR_ENDS + 3 + k] = k == 1 ? -d[D_REAR_ENDS + k] : d[D_REAR_ENDS + k];
+    }
+    d[D_CHASSIS + JN_CHASSIS_NUMBER_gravity] = p[JN_P_gravity];
+    d[D_GROUND] = d[D_GROUND + 1] = 0.0;
+    d[D_GROUND + 2] = p[JN_P_terrain_height];
+    d[D_NORMAL] = -sx * up;
+    d[D_NORMAL + 1] = -sy * up;
+    d[D_NORMAL + 2] = up;
+    d[D_FRICTION] = p[JN_P_terrain_mu];
+    d[D_HEIGHT_ONLY] = p[JN_P_terrain_source] == 2.0;
+    d[D_EXTERNAL] = p[JN_P_tire_source] == 2.0;
+    d[D_RATIO] = p[JN_P_steering_ratio];
+    d[D_TICK] = p[JN_P_tick];
+    for (k = 0; k < JN_N_D; k++)
+        if (d[k] - d[k] != 0.0) return refuse(f, -1, d[k], "the vehicle data give a derived number that is not finite");
+    return 0;
+}
+
+static void finish(double *x, const double *u, const double *p) {
+    double *q = x + JN_X_quaternion;
+    const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    const double rate = u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
+    int k;
+    for (k = 0; k < 4; k++) q[k] /= length;
+    x[JN_X_arm_acceleration] = (rate - x[JN_X_arm_rate]) / p[JN_P_tick];
+    x[JN_X_arm_rate] = rate;
+}
+
+#define MODEL(lanes)                                                                                              \
+    {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,      \
+     .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = -1, .signals = jn_table,                    \
+     .n_signals = JN_N_SIGNALS, .derive = derive, .start = jn_start, .rhs = rhs_##lanes,                            \
+     .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .admit = admit}
+
+static const jn_model one_lane = MODEL(1);
+#ifdef JN_FOUR_LANES
+static const jn_model four_lanes = MODEL(4);
+const jn_model *const jn_models[] = {&one_lane, &four_lanes, NULL};
+#else
+const jn_model *const jn_models[] = {&one_lane, NULL};
+#endif
+
+#if defined(JN_FOUR_LANES) && defined(__x86_64__)
+#include <cpuid.h>
+
+/* AVX2 in the processor, and the system saves its registers. */
+static int has_avx2(void) {
+    unsigned a, b, c, d, low, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+    return (b & bit_AVX2) != 0;
+}
+#else
+static int has_avx2(void) { return 1; }
+#endif
+
+int jn_variant_supported(int variant) { return variant == 0 || has_avx2(); }

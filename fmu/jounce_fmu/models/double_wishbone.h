@@ -1,0 +1,55 @@
+/* Inside the double-wishbone model: derived numbers, and one evaluation of the recursion.
+ * Numbers of the four corners are interleaved: number k of corner c (FL FR RL RR) lies at [4 k + c].
+ */
+#ifndef DOUBLE_WISHBONE_H
+#define DOUBLE_WISHBONE_H
+
+#include "double_wishbone_layout.h"
+#include "double_wishbone_table.h"
+#include "jn_model.h"
+
+enum {
+    JN_CORNERS = 4,
+    JN_STEERING_N = 25, /* ends, unit velocities, velocities, accelerations, discriminant */
+    JN_SUMS = JN_GATHERED_epsilon, /* what the chassis takes from a corner: inertia and bias */
+    /* places in d */
+    D_CORNERS = 0,
+    D_AXIAL = D_CORNERS + JN_CORNERS * JN_CORNER_NUMBER_N,
+    D_WHEELS = D_AXIAL + JN_CORNERS * 2,
+    D_LINKAGE = D_WHEELS + JN_CORNERS * JN_WHEEL_NUMBER_N,
+    D_CHASSIS = D_LINKAGE + JN_LINKAGE_N, /* JN_CHASSIS_NUMBER_... */
+    D_GROUND = D_CHASSIS + JN_CHASSIS_NUMBER_N, /* a point of the plane */
+    D_NORMAL = D_GROUND + 3,
+    D_FRICTION = D_NORMAL + 3,
+    D_HEIGHT_ONLY, /* 1: terrain under each wheel from the inputs */
+    D_EXTERNAL,    /* 1: contact wrench from the inputs */
+    D_RATIO,       /* steering-wheel angle over arm angle */
+    D_TICK,
+    D_REAR_ENDS, /* inner tierod ends of RL and RR, fixed to the chassis */
+    JN_N_D = D_REAR_ENDS + 6,
+    /* distance of one wheel's signals to the next one's */
+    U_WHEEL = JN_U_wheel_FR_drive_torque - JN_U_wheel_FL_drive_torque,
+    Y_WHEEL = JN_Y_wheel_FR_pos_x - JN_Y_wheel_FL_pos_x
+};
+
+/* Everything one evaluation computes. */
+typedef struct {
+    double corner[JN_CORNERS * JN_CORNER_N];
+    double given[JN_CORNERS * JN_GIVEN_N];
+    double wheel[JN_CORNERS * JN_WHEEL_N];
+    double chassis_state[JN_CHASSIS_N];         /* pose and motion of the chassis */
+    double chassis[JN_CORNERS * JN_CHASSIS_N]; /* the same for each corner */
+    double gathered[JN_CORNERS * JN_GATHERED_N];
+    double back[JN_CORNERS * 2];  /* theta and spin accelerations */
+    double acceleration[6];       /* chassis, angular and linear less gravity */
+} jn_evaluation;
+
+/* Accelerations at a state (chassis axes), one corner at a time; tau seconds into a tick, while the Pitman arm
+ * accelerates by arm_acceleration [rad/s2]. Fills the fault where a linkage cannot close. */
+int jn_evaluate(double tau, double arm_acceleration, const double *x, const double *u, const double *d,
+                jn_evaluation *e, jn_fault *f);
+
+/* jn_model.start: the design position, or rest on the terrain. */
+int jn_start(const double *p, const double *d, const double *u, double *x, jn_fault *f);
+
+#endif

@@ -1,0 +1,284 @@
+/* Start states of the double-wishbone model: the design position, or rest on the terrain.
+ *
+ * Rest is a Newton search over height, pitch, roll and the four arm angles at fixed x, y and yaw: all seven
+ * accelerations vanish while every contact force points against gravity. On a slope the tires' bristles and the
+ * brakes' wind-up then carry the tangential part from the first instant, as far as friction and brakes reach.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "double_wishbone.h"
+
+#define N_REST 7
+#define ROUNDS 60
+#define ENOUGH 1e-10    /* acceleration that counts as rest [m/s2, rad/s2] */
+#define TOLERATED 1e-7  /* the same, where rounding allows no better */
+#define NUDGE 1e-7      /* step of the difference quotients [m, rad] */
+#define LONGEST 0.05    /* longest step of one round [m, rad] */
+#define COMPRESSED 0.01 /* tire deflection of the first guess [m] */
+
+typedef struct {
+    const double *p, *u;
+    double d[JN_N_D];       /* with the tires inside the model, whoever carries the wheels later */
+    double mean_normal[3];
+    int rolling;            /* 1: no tangential forces */
+    jn_evaluation e;
+} rest;
+
+static double lane(const double *v, int k, int c) { return v[JN_CORNERS * k + c]; }
+
+static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+/* ISO 8855 yaw, pitch, roll to w x y z. */
+static void orient(double yaw, double pitch, double roll, double *q) {
+    const double cy = cos(yaw / 2), sy = sin(yaw / 2), cp = cos(pitch / 2), sp = sin(pitch / 2);
+    const double cr = cos(roll / 2), sr = sin(roll / 2);
+    q[0] = cy * cp * cr + sy * sp * sr;
+    q[1] = cy * cp * sr - sy * sp * cr;
+    q[2] = cy * sp * cr + sy * cp * sr;
+    q[3] = sy * cp * cr - cy * sp * sr;
+}
+
+/* World axis k of the chassis vector v: rotation matrix of the quaternion times v. */
+static void to_world(const double *q, const double *v, double *out) {
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    out[0] = (1 - 2 * (y * y + z * z)) * v[0] + 2 * (x * y - w * z) * v[1] + 2 * (x * z + w * y) * v[2];
+    out[1] = 2 * (x * y + w * z) * v[0] + (1 - 2 * (x * x + z * z)) * v[1] + 2 * (y * z - w * x) * v[2];
+    out[2] = 2 * (x * z - w * y) * v[0] + 2 * (y * z + w * x) * v[1] + (1 - 2 * (x * x + y * y)) * v[2];
+}
+
+static double clipped(double v, double limit) { return v > limit ? limit : v < -limit ? -limit : v; }
+
+static double wheel_number(const rest *r, int k) { return r->d[D_WHEELS + JN_CORNERS * k]; }
+
+/* Tangential force [N] on wheel c that makes its contact force point against gravity, within friction. */
+static void hold(const rest *r, int c, double *along, double *across) {
+    const double *w = r->e.wheel, *g = r->e.given;
+    const double up = lane(g, JN_GIVEN_normal + 2, c), load = lane(w, JN_WHEEL_force + 2, c);
+    const double most = wheel_number(r, JN_WHEEL_NUMBER_tire_pn_max);
+    const double grip = lane(g, JN_GIVEN_friction, c) * (load < most ? load : most);
+    double size;
+    /* T = load (z / n_z - n), and the contact axes are square to n */
+    *along = load / up * lane(w, JN_WHEEL_heading + 2, c);
+    *across = load / up * lane(w, JN_WHEEL_left + 2, c);
+    size = sqrt(*along * *along + *across * *across);
+    if (size > grip) {
+        *along *= grip / size;
+        *across *= grip / size;
+    }
+}
+
+/* Spin moment [N.m] of the contact on wheel c. */
+static double spin_moment(const rest *r, int c) {
+    double m[3], axis[3];
+    int k;
+    for (k = 0; k < 3; k++) {
+        m[k] = lane(r->e.wheel, JN_WHEEL_loads + 3 + k, c);
+        axis[k] = lane(r->e.corner, JN_CORNER_axis + k, c);
+    }
+    return dot(m, axis);
+}
+
+static void set_bristle(const rest *r, int c, double along, double across, double *x) {
+    const double load = lane(r->e.wheel, JN_WHEEL_force + 2, c), most = wheel_number(r, JN_WHEEL_NUMBER_tire_pn_max);
+    const double stiffness = (load < most ? load : most) * wheel_number(r, JN_WHEEL_NUMBER_tire_dahl_sigma0) /
+                             wheel_number(r, JN_WHEEL_NUMBER_tire_pn);
+    if (!(stiffness > 0.0)) return;
+    x[JN_X_bristle_x + c] = -along / stiffness;
+    x[JN_X_bristle_y + c] = -across / stiffness;
+}
+
+/* Sets bristles and brakes of a resting vehicle so that the wheels stay, and evaluates it. */
+static int settle(rest *r, double *x, jn_fault *f) {
+    double along[JN_CORNERS], across[JN_CORNERS];
+    int c;
+    memset(x + JN_X_bristle_x, 0, 3 * JN_CORNERS * sizeof *x);
+    if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
+    if (r->rolling) return 0;
+    for (c = 0; c < JN_CORNERS; c++) {
+        hold(r, c, &along[c], &across[c]);
+        set_bristle(r, c, along[c], across[c], x);
+    }
+    if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
+    for (c = 0; c < JN_CORNERS; c++) {
+        const double limit = wheel_number(r, JN_WHEEL_NUMBER_brake_capacity);
+        const double asked = r->u[JN_U_wheel_FL_brake_torque + c * U_WHEEL];
+        const double drive = r->u[JN_U_wheel_FL_drive_torque + c * U_WHEEL];
+        const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius);
+        const double needed = -spin_moment(r, c) - drive;
+        double torque = asked < limit ? asked : limit, given;
+        if (torque < wheel_number(r, JN_WHEEL_NUMBER_brake_release_torque)) torque = 0.0;
+        given = clipped(needed, torque);
+        if (torque > 0.0) x[JN_X_wind_up + c] = -given / torque * wheel_number(r, JN_WHEEL_NUMBER_brake_deflection);
+        if (given != needed) set_bristle(r, c, along[c] - (needed - given) / radius, across[c], x);
+    }
+    return jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f);
+}
+
+/* Accelerations that rest must not have: along the terrain's normal, pitch, roll, arms. */
+static int residual(rest *r, const double *v, double *x, double *out, jn_fault *f) {
+    double felt[3], gravity = r->p[JN_P_gravity];
+    int c;
+    x[JN_X_position + 2] = v[0];
+    orient(r->p[JN_P_init_yaw], v[1], v[2], x + JN_X_quaternion);
+    for (c = 0; c < JN_CORNERS; c++) x[JN_X_theta + c] = v[3 + c];
+    if (settle(r, x, f)) return 1;
+    to_world(x + JN_X_quaternion, r->e.acceleration + 3, felt);
+    out[0] = dot(felt, r->mean_normal) - gravity * r->mean_normal[2];
+    out[1] = r->e.acceleration[1];
+    out[2] = r->e.acceleration[0];
+    for (c = 0; c < JN_CORNERS; c++) out[3 + c] = r->e.back[c];
+    return 0;
+}
+
+/* In-place elimination with row exchange; 0 when the matrix is singular. */
+static int solve(double a[N_REST][N_REST], double *b) {
+    int i, j, k;
+    for (k = 0; k < N_REST; k++) {
+        int best = k;
+        for (i = k + 1; i < N_REST; i++)
+            if (fabs(a[i][k]) > fabs(a[best][k])) best = i;
+        if (!(fabs(a[best][k]) > 0.0)) return 0;
+        for (j = 0; j < N_REST; j++) { const double t = a[k][j]; a[k][j] = a[best][j]; a[best][j] = t; }
+        { const double t = b[k]; b[k] = b[best]; b[best] = t; }
+        for (i = k + 1; i < N_REST; i++) {
+            const double ratio = a[i][k] / a[k][k];
+            for (j = k; j < N_REST; j++) a[i][j] -= ratio * a[k][j];
+            b[i] -= ratio * b[k];
+        }
+    }
+    for (k = N_REST - 1; k >= 0; k--) {
+        for (j = k + 1; j < N_REST; j++) b[k] -= a[k][j] * b[j];
+        b[k] /= a[k][k];
+    }
+    return 1;
+}
+
+static double size(const double *r) {
+    double best = 0.0;
+    int i;
+    for (i = 0; i < N_REST; i++) best = fabs(r[i]) > best || r[i] != r[i] ? fabs(r[i]) : best;
+    return best;
+}
+
+/* First guess: chassis parallel to the terrain under it, tires a little compressed. */
+static void guess(rest *r, const double *x, double *v) {
+    const double *n = r->mean_normal, yaw = r->p[JN_P_init_yaw];
+    const double c = cos(yaw), s = sin(yaw), slope = -(n[0] * c + n[1] * s) / n[2];
+    const double side = -(-n[0] * s + n[1] * c) / n[2], length = sqrt(1.0 + slope * slope);
+    double ground = 0.0, hub = 0.0;
+    int k;
+    memset(v, 0, N_REST * sizeof *v);
+    v[1] = -atan(slope);
+    v[2] = atan2(side, length);
+    for (k = 0; k < JN_CORNERS; k++) {
+        const double *d = r->d;
+        hub += lane(d + D_CORNERS, JN_CORNER_NUMBER_wheel_height0, k) / JN_CORNERS;
+        if (r->d[D_HEIGHT_ONLY] != 0.0)
+            ground += r->u[JN_U_wheel_FL_terrain_height + k * U_WHEEL] / JN_CORNERS;
+    }
+    if (r->d[D_HEIGHT_ONLY] == 0.0)
+        ground = r->d[D_GROUND + 2] - (n[0] * x[JN_X_position] + n[1] * x[JN_X_position + 1]) / n[2];
+    v[0] = ground + (wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius) - COMPRESSED - hub) / n[2];
+}
+
+static void average_normal(rest *r) {
+    double length;
+    int c, k;
+    memcpy(r->mean_normal, r->d + D_NORMAL, sizeof r->mean_normal);
+    if (r->d[D_HEIGHT_ONLY] == 0.0) return;
+    for (k = 0; k < 3; k++) {
+        r->mean_normal[k] = 0.0;
+        for (c = 0; c < JN_CORNERS; c++) r->mean_normal[k] += r->u[JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL + k];
+    }
+    length = sqrt(dot(r->mean_normal, r->mean_normal));
+    for (k = 0; k < 3; k++) r->mean_normal[k] /= length;
+}
+
+static int find_rest(rest *r, double *x, jn_fault *f) {
+    double v[N_REST], now[N_REST], a[N_REST][N_REST], step[N_REST], tried[N_REST], there[N_REST];
+    int round, i, k;
+    average_normal(r);
+    guess(r, x, v);
+    if (residual(r, v, x, now, f)) return 1;
+    for (round = 0; round < ROUNDS && !(size(now) < ENOUGH); round++) {
+        double longest = 0.0, scale = 1.0;
+        for (k = 0; k < N_REST; k++) {
+            memcpy(tried, v, sizeof v);
+            tried[k] += NUDGE;
+            if (residual(r, tried, x, there, f)) return 1;
+            for (i = 0; i < N_REST; i++) a[i][k] = (there[i] - now[i]) / NUDGE;
+        }
+        for (i = 0; i < N_REST; i++) step[i] = -now[i];
+        if (!solve(a, step)) break;
+        for (i = 0; i < N_REST; i++) longest = fabs(step[i]) > longest ? fabs(step[i]) : longest;
+        if (longest > LONGEST) scale = LONGEST / longest;
+        for (k = 0; k < 12; k++, scale *= 0.5) {
+            jn_fault ignored;
+            for (i = 0; i < N_REST; i++) tried[i] = v[i] + scale * step[i];
+            if (!residual(r, tried, x, there, &ignored) && size(there) < size(now)) break;
+        }
+        if (k == 12) break;
+        memcpy(v, tried, sizeof v);
+        memcpy(now, there, sizeof now);
+    }
+    if (!(size(now) < TOLERATED)) {
+        f->signal = JN_ROW_P + JN_P_init_equilibrium;
+        f->value = r->p[JN_P_init_equilibrium];
+        snprintf(f->text, sizeof f->text, "no static equilibrium on this terrain with these loads; start with "
+                 "init.equilibrium = 0 at init.z instead");
+        return 1;
+    }
+    return residual(r, v, x, now, f);
+}
+
+/* Forward speed along the terrain (or level, in the air) with wheels that roll. */
+static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
+    static const double ahead[3] = {1.0, 0.0, 0.0};
+    const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius);
+    double forward[3], along[3], length, trial = speed / radius, back[4];
+    int c, k;
+    to_world(x + JN_X_quaternion, ahead, forward);
+    if (r->p[JN_P_init_equilibrium] != 0.0) {
+        const double off = dot(forward, r->mean_normal);
+        for (k = 0; k < 3; k++) forward[k] -= off * r->mean_normal[k];
+    }
+    length = sqrt(dot(forward, forward));
+    for (k = 0; k < 3; k++) along[k] = speed * forward[k] / length;
+    back[0] = x[JN_X_quaternion];
+    for (k = 1; k < 4; k++) back[k] = -x[JN_X_quaternion + k];
+    to_world(back, along, x + JN_X_linear);
+    for (c = 0; c < JN_CORNERS; c++) x[JN_X_spin_rate + c] = trial;
+    if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
+    for (c = 0; c < JN_CORNERS; c++) {
+        const double *w = r->e.wheel;
+        double v = 0.0, rolled;
+        for (k = 0; k < 3; k++) v += lane(w, JN_WHEEL_velocity + k, c) * lane(w, JN_WHEEL_heading + k, c);
+        /* slip = (rolled - v) / |v| tells how far the trial spin rolls; zero in the air */
+        rolled = lane(w, JN_WHEEL_force + 2, c) > 0.0 ? v + lane(w, JN_WHEEL_slip, c) * fabs(v) : radius * trial;
+        x[JN_X_spin_rate + c] = trial * v / rolled;
+    }
+    return 0;
+}
+
+int jn_start(const double *p, const double *d, const double *u, double *x, jn_fault *f) {
+    double still[JN_N_U];
+    rest r;
+    memset(x, 0, JN_X_N * sizeof *x);
+    memcpy(still, u, sizeof still);
+    still[JN_U_steering_wheel_rate] = 0.0;
+    r.p = p;
+    r.u = still;
+    memcpy(r.d, d, sizeof r.d);
+    r.d[D_EXTERNAL] = 0.0;
+    r.rolling = p[JN_P_init_speed] != 0.0;
+    x[JN_X_position] = p[JN_P_init_x];
+    x[JN_X_position + 1] = p[JN_P_init_y];
+    x[JN_X_position + 2] = p[JN_P_init_z];
+    orient(p[JN_P_init_yaw], 0.0, 0.0, x + JN_X_quaternion);
+    if (p[JN_P_init_equilibrium] != 0.0 && find_rest(&r, x, f)) return 1;
+    if (r.rolling && set_rolling(&r, p[JN_P_init_speed], x, f)) return 1;
+    x[JN_X_arm_rate] = u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
+    return jn_evaluate(0.0, 0.0, x, u, d, &r.e, f);
+}
