@@ -22,16 +22,24 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent
 RUNTIME = PACKAGE / "runtime"
 NATIVE = PACKAGE / "_native"
-FMI2_HEADERS = ("fmi2TypesPlatform.h", "fmi2FunctionTypes.h", "fmi2Functions.h")
+FMI_HEADERS = (
+    "fmi2TypesPlatform.h",
+    "fmi2FunctionTypes.h",
+    "fmi2Functions.h",
+    "fmi3PlatformTypes.h",
+    "fmi3FunctionTypes.h",
+    "fmi3Functions.h",
+)
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-fPIC", "-Wall")
 HASH_FILE = "jn_build_hash.c"
 
-#: FMI 2 platform folder -> (library suffix, zig target). The old glibc makes the linux library portable.
-PLATFORMS: dict[str, tuple[str, str]] = {
-    "linux64": (".so", "x86_64-linux-gnu.2.17"),
-    "win64": (".dll", "x86_64-windows-gnu"),
-    "aarch64-linux": (".so", "aarch64-linux-gnu.2.17"),
-    "darwin64": (".dylib", "x86_64-macos"),
+#: FMI 2 platform folder -> (library suffix, zig target, FMI 3 platform folder). The old glibc makes the linux
+#: library portable.
+PLATFORMS: dict[str, tuple[str, str, str]] = {
+    "linux64": (".so", "x86_64-linux-gnu.2.17", "x86_64-linux"),
+    "win64": (".dll", "x86_64-windows-gnu", "x86_64-windows"),
+    "aarch64-linux": (".so", "aarch64-linux-gnu.2.17", "aarch64-linux"),
+    "darwin64": (".dylib", "x86_64-macos", "x86_64-darwin"),
 }
 
 
@@ -72,7 +80,7 @@ class Sources:
     def packed(self) -> dict[str, bytes]:
         """All that a bare C99 compiler needs, flat, by file name: sources, the hash file, FMI headers."""
         content = {f.name: f.read_bytes() for f in self.all_files()}
-        for header in FMI2_HEADERS:
+        for header in FMI_HEADERS:
             content[header] = (fmi_headers() / header).read_bytes()
         content[HASH_FILE] = (
             f'#include "jn_model.h"\n\nconst char jn_build_hash_text[] = "{self.build_hash()}";\n'.encode()

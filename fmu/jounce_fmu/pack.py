@@ -38,7 +38,7 @@ def export_fmu(
         table, sources.identifier, source_files=c_files, names=names
     )
     for platform in platforms:
-        suffix, target = PLATFORMS[platform]
+        suffix, target, _ = PLATFORMS[platform]
         content[f"binaries/{platform}/{sources.identifier}{suffix}"] = _binary(
             sources, platform, target, library_folder
         )

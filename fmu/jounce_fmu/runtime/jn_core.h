@@ -16,13 +16,16 @@ typedef enum {
     JN_INITIALIZING = 2,
     JN_STEPPING = 4,
     JN_FAILED = 8, /* a step broke down; x and the tick are those before that step */
-    JN_TERMINATED = 16
+    JN_TERMINATED = 16,
+    JN_EVENT = 32,      /* the next are known to some faces only */
+    JN_CONFIGURING = 64
 } jn_state;
 
 typedef struct jn_instance {
     const jn_model *model;
     void *face; /* the FMI face's own part of the one allocation */
     jn_state state;
+    int states; /* those this face knows: a snapshot taken in another one is refused */
     long long ticks;
     double start_time, stop_time; /* stop_time is infinite when there is none */
     double tick;                  /* s, valid from the end of initialization */

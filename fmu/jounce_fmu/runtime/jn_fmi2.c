@@ -44,9 +44,9 @@ static const struct {
     {"this call", 0},
 };
 
-/* ---- the face's part of an instance and its log ------------------------------------------------------ */
+static const char *const type_names[] = {"Real", "Integer", "Boolean", "Enumeration"};
 
-static const char *const categories[CATEGORIES] = {"logStatusError", "logStatusWarning", "logEvents"};
+/* ---- the face's part of an instance and its log ------------------------------------------------------ */
 
 static void send(fmi2CallbackLogger logger, fmi2ComponentEnvironment environment, const char *name,
                  fmi2Status status, const char *category, const char *text) {
@@ -63,7 +63,7 @@ static void send(fmi2CallbackLogger logger, fmi2ComponentEnvironment environment
 
 static void say(jn_instance *s, int category, fmi2Status status, const char *text) {
     jn_face *f = jn_fmi2_face(s);
-    if (f->logged[category]) send(f->logger, f->environment, f->name, status, categories[category], text);
+    if (f->base.logged[category]) send(f->logger, f->environment, f->name, status, jn_categories[category], text);
 }
 
 fmi2Status jn_fmi2_refuse(jn_instance *s, const char *function) {
@@ -73,20 +73,12 @@ fmi2Status jn_fmi2_refuse(jn_instance *s, const char *function) {
     return fmi2Error;
 }
 
-static const char *state_name(int state) {
-    return state == JN_INSTANTIATED   ? "instantiated"
-           : state == JN_INITIALIZING ? "initialization mode"
-           : state == JN_STEPPING     ? "step mode"
-           : state == JN_FAILED       ? "failed"
-                                      : "terminated";
-}
-
 jn_instance *jn_fmi2_enter(fmi2Component c, jn_call which, const char *function) {
     jn_instance *s = (jn_instance *)c;
     if (!s) return NULL;
     if (allowed[which].states & (int)s->state) return s;
     jn_fail(s, allowed[which].states ? "not allowed in state \"%s\"" : "not supported by this FMU (state \"%s\")",
-            state_name((int)s->state));
+            jn_state_name((int)s->state));
     jn_fmi2_refuse(s, function);
     return NULL;
 }
@@ -120,13 +112,15 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
         if (!s) why = "fmi2Instantiate: no memory, or the model's signal table is broken";
     }
     if (why) {
-        send(logger, environment, name ? name : "", fmi2Error, categories[LOG_ERROR], why);
+        send(logger, environment, name ? name : "", fmi2Error, jn_categories[LOG_ERROR], why);
         return NULL;
     }
     jn_fmi2_face(s)->logger = logger;
     jn_fmi2_face(s)->environment = environment;
-    jn_fmi2_face(s)->logged[LOG_ERROR] = 1;
-    jn_fmi2_face(s)->logged[LOG_WARNING] = jn_fmi2_face(s)->logged[LOG_EVENT] = logging != 0;
+    jn_fmi2_face(s)->base.logged[LOG_ERROR] = 1;
+    jn_fmi2_face(s)->base.logged[LOG_WARNING] = jn_fmi2_face(s)->base.logged[LOG_EVENT] = logging != 0;
+    jn_fmi2_face(s)->base.type_names = type_names;
+    s->states = ANY;
     memcpy(jn_fmi2_face(s)->name, name, strlen(name) + 1);
     return s;
 }
@@ -137,20 +131,9 @@ void fmi2FreeInstance(fmi2Component c) {
 
 fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String names[]) {
     jn_instance *s = jn_fmi2_enter(c, SET_DEBUG_LOGGING, "fmi2SetDebugLogging");
-    int chosen[CATEGORIES] = {0, 0, 0}, k;
-    size_t i;
     if (!s) return fmi2Error;
-    for (i = 0; i < n; i++) {
-        int found = 0;
-        for (k = 0; names && names[i] && k < CATEGORIES; k++)
-            if (!strcmp(names[i], categories[k]) || !strcmp(names[i], "logAll")) chosen[k] = found = 1;
-        if (found) continue;
-        jn_fail(s, "category %s; allowed are logAll, logStatusError, logStatusWarning, logEvents",
-                names ? names[i] : NULL);
-        return jn_fmi2_refuse(s, "fmi2SetDebugLogging");
-    }
-    for (k = 0; k < CATEGORIES; k++)
-        if (!n || chosen[k]) jn_fmi2_face(s)->logged[k] = on != 0 || (!n && k == LOG_ERROR);
+    if (jn_choose_logs(s, on != 0, n, names)) return jn_fmi2_refuse(s, "fmi2SetDebugLogging");
+    if (!n) jn_fmi2_face(s)->base.logged[LOG_ERROR] = 1;
     return fmi2OK;
 }
 

@@ -3,7 +3,7 @@
 #define JN_FMI2_H
 
 #include "fmi2Functions.h"
-#include "jn_core.h"
+#include "jn_face.h"
 
 typedef enum {
     SET_DEBUG_LOGGING, SETUP_EXPERIMENT, ENTER_INIT, EXIT_INIT, TERMINATE, RESET, GET_VALUE, SET_VALUE,
@@ -11,12 +11,10 @@ typedef enum {
     UNSUPPORTED
 } jn_call;
 
-enum { LOG_ERROR, LOG_WARNING, LOG_EVENT, CATEGORIES };
-
 typedef struct {
+    jn_base base;
     fmi2CallbackLogger logger;
     fmi2ComponentEnvironment environment;
-    int logged[CATEGORIES];
     fmi2Status last_step;
     char name[1]; /* goes on past the struct */
 } jn_face;

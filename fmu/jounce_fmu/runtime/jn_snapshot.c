@@ -89,9 +89,8 @@ int jn_snapshot_check(jn_instance *s, const unsigned char *blob, size_t size) {
         return jn_fail(s, "snapshot of %D bytes: this model's have %D", (long long)size,
                        (long long)jn_snapshot_size(s));
     if (h.checksum != checksum(blob, size)) return jn_fail(s, "snapshot: damaged (checksum)");
-    if (h.state != JN_INSTANTIATED && h.state != JN_INITIALIZING && h.state != JN_STEPPING &&
-        h.state != JN_FAILED && h.state != JN_TERMINATED)
-        return jn_fail(s, "snapshot: unknown state %d", (int)h.state);
+    if (!(h.state & (uint32_t)s->states) || (h.state & (h.state - 1)))
+        return jn_fail(s, "snapshot: taken in a state (%d) that this kind of instance does not have", (int)h.state);
     if (h.ticks < 0 || !jn_finite(h.start_time) || h.stop_time != h.stop_time)
         return jn_fail(s, "snapshot: impossible clock");
     for (i = 0; i < n; i++) {

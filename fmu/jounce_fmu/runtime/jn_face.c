@@ -1,0 +1,218 @@
+/* Shared by the FMI faces, see jn_face.h. */
+#include "jn_face.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXACT 9007199254740992.0 /* 2^53: whole numbers up to here are exact as doubles */
+
+enum { NO_ROW = -1, TIME_ROW = -2 };
+
+/* ---- log and states -------------------------------------------------------------------------------------- */
+
+const char *const jn_categories[CATEGORIES] = {"logStatusError", "logStatusWarning", "logEvents"};
+
+int jn_choose_logs(jn_instance *s, int on, size_t n, const char *const names[]) {
+    jn_base *f = (jn_base *)s->face;
+    int chosen[CATEGORIES] = {0, 0, 0}, k;
+    size_t i;
+    for (i = 0; i < n; i++) {
+        int found = 0;
+        for (k = 0; names && names[i] && k < CATEGORIES; k++)
+            if (!strcmp(names[i], jn_categories[k]) || !strcmp(names[i], "logAll")) chosen[k] = found = 1;
+        if (!found)
+            return jn_fail(s, "category %s; allowed are logAll, logStatusError, logStatusWarning, logEvents",
+                           names ? names[i] : NULL);
+    }
+    for (k = 0; k < CATEGORIES; k++)
+        if (!n || chosen[k]) f->logged[k] = on != 0;
+    return 0;
+}
+
+const char *jn_state_name(int state) {
+    return state == JN_INSTANTIATED   ? "instantiated"
+           : state == JN_CONFIGURING  ? "configuration mode"
+           : state == JN_INITIALIZING ? "initialization mode"
+           : state == JN_EVENT        ? "event mode"
+           : state == JN_STEPPING     ? "step mode"
+           : state == JN_FAILED       ? "failed"
+                                      : "terminated";
+}
+
+/* ---- lists of values --------------------------------------------------------------------------------------- */
+
+static int check_list(jn_instance *s, const unsigned vr[], size_t n, const void *values, size_t n_values) {
+    if ((n && !vr) || (n_values && !values)) return jn_fail(s, "null array");
+    if (n > n_values) return jn_fail(s, "%D value references and only %D values", (long long)n, (long long)n_values);
+    if (n_values > PTRDIFF_MAX / sizeof(double)) return jn_fail(s, "a list that no memory can hold");
+    return 0;
+}
+
+/* Row of a value reference of the asked type, TIME_ROW, or NO_ROW with the error filled. */
+static int find_typed(jn_instance *s, const jn_list *as, unsigned vr) {
+    const jn_base *f = (const jn_base *)s->face;
+    const jn_signal *rows = s->model->signals;
+    static const char letters[] = "ribe";
+    int row;
+    if (f->has_time && vr == 0 && strchr(as->types, 'r')) return TIME_ROW;
+    row = jn_find(s, vr);
+    if (row < 0) return jn_fail(s, "value reference %D is unknown", (long long)vr);
+    if (f->arrays && row && rows[row - 1].more) {
+        int first = row - 1;
+        while (first && rows[first - 1].more) first--;
+        return jn_fail(s, "%s is part of a vector; that vector's value reference is %D", rows[row].name,
+                       (long long)rows[first].vr);
+    }
+    if (!strchr(as->types, rows[row].type))
+        return jn_fail(s, "%s is of type %s, not %s", rows[row].name,
+                       f->type_names[strchr(letters, rows[row].type) - letters], as->name);
+    if (f->arrays) s->hint = row + rows[row].more; /* the next signal begins after it */
+    return row;
+}
+
+static int width(const jn_instance *s, int row) {
+    return row >= 0 && ((const jn_base *)s->face)->arrays ? s->model->signals[row].more + 1 : 1;
+}
+
+static int wrong_count(jn_instance *s, size_t given, size_t needed) {
+    return jn_fail(s, "%D values; the value references ask for %s%D", (long long)given,
+                   needed > given ? "at least " : "", (long long)needed);
+}
+
+static double value_of(const jn_instance *s, int row) { return row == TIME_ROW ? jn_time(s) : jn_value(s, row); }
+
+static void store(const jn_list *as, void *values, size_t i, double v) {
+    if (as->carrier == JN_DOUBLE) ((double *)values)[i] = v;
+    else if (as->carrier == JN_INT32) ((int *)values)[i] = (int)v;
+    else if (as->carrier == JN_INT64) ((int64_t *)values)[i] = (int64_t)v;
+    else if (as->carrier == JN_BYTE) ((unsigned char *)values)[i] = v != 0.0;
+}
+
+static double load(const jn_list *as, const void *values, size_t i) {
+    return as->carrier == JN_DOUBLE  ? ((const double *)values)[i]
+           : as->carrier == JN_INT32 ? (double)((const int *)values)[i]
+           : as->carrier == JN_INT64 ? (double)((const int64_t *)values)[i]
+           : as->carrier == JN_BYTE  ? (double)((const unsigned char *)values)[i]
+                                     : 0.0;
+}
+
+static int check_fit(jn_instance *s, const jn_list *as, int row, double v) {
+    const char *name = row == TIME_ROW ? "time" : s->model->signals[row].name;
+    if ((as->carrier == JN_INT32 && (v > (double)INT_MAX || v < (double)INT_MIN)) ||
+        (as->carrier == JN_INT64 && (v > EXACT || v < -EXACT)))
+        return jn_fail(s, "%s = %g: does not fit the type %s", name, v, as->name);
+    return 0;
+}
+
+int jn_get_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, void *values, size_t n_values) {
+    size_t i, place = 0;
+    int row, k, outputs = 0;
+    if (check_list(s, vr, n, values, n_values)) return -1;
+    for (i = 0; i < n; i++) {
+        row = find_typed(s, as, vr[i]);
+        if (row == NO_ROW) return -1;
+        place += (size_t)width(s, row);
+        if (place > n_values) return wrong_count(s, n_values, place);
+        if (row == TIME_ROW || s->model->signals[row].kind != 'y') continue;
+        if (s->state == JN_INSTANTIATED)
+            return jn_fail(s, "%s: outputs are known from initialization mode on", s->model->signals[row].name);
+        outputs = 1;
+    }
+    if (place != n_values) return wrong_count(s, n_values, place);
+    if (outputs && jn_refresh(s)) return -1;
+    for (i = 0; as->carrier != JN_DOUBLE && i < n; i++) {
+        row = find_typed(s, as, vr[i]);
+        for (k = 0; k < width(s, row); k++)
+            if (check_fit(s, as, row + k, value_of(s, row + k))) return -1;
+    }
+    for (i = place = 0; i < n; i++) {
+        row = find_typed(s, as, vr[i]);
+        for (k = 0; k < width(s, row); k++) store(as, values, place++, value_of(s, row + k));
+    }
+    return 0;
+}
+
+int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, const void *values,
+                size_t n_values) {
+    size_t i, place = 0;
+    int row, k;
+    if (check_list(s, vr, n, values, n_values)) return -1;
+    for (i = 0; i < n; i++) {
+        row = find_typed(s, as, vr[i]);
+        if (row == NO_ROW) return -1;
+        if (row == TIME_ROW) return jn_fail(s, "time cannot be set; steps advance it");
+        if (place + (size_t)width(s, row) > n_values) return wrong_count(s, n_values, place + (size_t)width(s, row));
+        for (k = 0; k < width(s, row); k++) {
+            double v = load(as, values, place++);
+            if (jn_check(s, row + k, v) || check_fit(s, as, row + k, v)) return -1;
+            if (s->model->signals[row].type == 'b' && v != 0.0 && v != 1.0)
+                return jn_fail(s, "%s = %g: allowed are 0 and 1", s->model->signals[row + k].name, v);
+        }
+    }
+    if (place != n_values) return wrong_count(s, n_values, place);
+    for (i = place = 0; i < n; i++) {
+        row = find_typed(s, as, vr[i]);
+        for (k = 0; k < width(s, row); k++) jn_apply(s, row + k, load(as, values, place++));
+    }
+    return 0;
+}
+
+/* ---- saved states -------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t size;
+    unsigned char bytes[8]; /* goes on past the struct */
+} saved_state;
+
+static int make_room(jn_instance *s, void **state) {
+    size_t size = jn_snapshot_size(s);
+    saved_state *saved;
+    if (*state) return 0;
+    saved = (saved_state *)malloc(sizeof *saved + size);
+    if (!saved) return jn_fail(s, "no memory for a snapshot of %D bytes", (long long)size);
+    saved->size = size;
+    *state = saved;
+    return 0;
+}
+
+int jn_state_save(jn_instance *s, void **state) {
+    if (!state) return jn_fail(s, "null pointer");
+    if (make_room(s, state)) return -1;
+    jn_snapshot_write(s, ((saved_state *)*state)->bytes);
+    return 0;
+}
+
+int jn_state_restore(jn_instance *s, const void *state) {
+    const saved_state *saved = (const saved_state *)state;
+    return saved ? jn_snapshot_read(s, saved->bytes, saved->size) : jn_fail(s, "null pointer");
+}
+
+int jn_state_size(jn_instance *s, const void *state, size_t *size) {
+    if (!state || !size) return jn_fail(s, "null pointer");
+    *size = ((const saved_state *)state)->size;
+    return 0;
+}
+
+int jn_state_write(jn_instance *s, const void *state, void *bytes, size_t size) {
+    const saved_state *saved = (const saved_state *)state;
+    if (!saved || !bytes) return jn_fail(s, "null pointer");
+    if (size < saved->size)
+        return jn_fail(s, "buffer of %D bytes; allowed are %D or more", (long long)size, (long long)saved->size);
+    memcpy(bytes, saved->bytes, saved->size);
+    return 0;
+}
+
+int jn_state_read(jn_instance *s, const void *bytes, size_t size, void **state) {
+    if (!bytes || !state) return jn_fail(s, "null pointer");
+    if (jn_snapshot_check(s, (const unsigned char *)bytes, size) || make_room(s, state)) return -1;
+    memcpy(((saved_state *)*state)->bytes, bytes, size);
+    return 0;
+}
+
+void jn_state_free(void **state) {
+    if (!state) return;
+    free(*state);
+    *state = NULL;
+}

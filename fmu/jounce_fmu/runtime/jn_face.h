@@ -1,0 +1,44 @@
+/* What the faces of all FMI versions share: log categories, state names, typed lists of values, saved states.
+ * Functions returning int give 0 when ok and -1 with s->error filled and nothing changed. */
+#ifndef JN_FACE_H
+#define JN_FACE_H
+
+#include "jn_core.h"
+
+enum { LOG_ERROR, LOG_WARNING, LOG_EVENT, CATEGORIES };
+
+/* Every face's own struct begins with this. */
+typedef struct {
+    const char *const *type_names; /* of Real, Integer, Boolean, Enumeration */
+    int logged[CATEGORIES];
+    int arrays;   /* the first reference of a vector signal stands for the whole vector */
+    int has_time; /* value reference 0 is the time */
+} jn_base;
+
+extern const char *const jn_categories[CATEGORIES];
+int jn_choose_logs(jn_instance *s, int on, size_t n, const char *const names[]);
+const char *jn_state_name(int state);
+
+/* How the values of a list travel. */
+typedef enum { JN_NOTHING, JN_DOUBLE, JN_INT32, JN_INT64, JN_BYTE } jn_carrier;
+
+typedef struct {
+    const char *name;  /* of the type */
+    const char *types; /* letters of jn_signal.type that it holds; "" for a type the model does not have */
+    jn_carrier carrier;
+} jn_list;
+
+/* The whole list is checked before anything is read or written. */
+int jn_get_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, void *values, size_t n_values);
+int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, const void *values,
+                size_t n_values);
+
+/* The states behind the opaque pointers of the standards; made by malloc. */
+int jn_state_save(jn_instance *s, void **state);
+int jn_state_restore(jn_instance *s, const void *state);
+int jn_state_size(jn_instance *s, const void *state, size_t *size);
+int jn_state_write(jn_instance *s, const void *state, void *bytes, size_t size);
+int jn_state_read(jn_instance *s, const void *bytes, size_t size, void **state);
+void jn_state_free(void **state);
+
+#endif

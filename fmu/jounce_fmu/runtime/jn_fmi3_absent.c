@@ -1,0 +1,129 @@
+/* FMI 3.0: the functions of interfaces and capabilities that the model description does not offer. Each one is
+ * there, as the standard asks, and answers fmi3Error (NULL for an instance) with a logged reason.
+ */
+#include "jn_fmi3.h"
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif
+
+static fmi3Status absent(fmi3Instance c, const char *function) {
+    jn_fmi3_enter(c, UNSUPPORTED, function);
+    return fmi3Error;
+}
+
+/* ---- model exchange ----------------------------------------------------------------------------------------- */
+
+fmi3Instance fmi3InstantiateModelExchange(fmi3String name, fmi3String token, fmi3String resources,
+                                          fmi3Boolean visible, fmi3Boolean logging,
+                                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
+    return jn_fmi3_no_instance(log, environment, "model exchange is not supported; this FMU is for co-simulation");
+}
+fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance c) {
+    return absent(c, "fmi3EnterContinuousTimeMode");
+}
+fmi3Status fmi3CompletedIntegratorStep(fmi3Instance c, fmi3Boolean no_set_state, fmi3Boolean *event,
+                                       fmi3Boolean *terminate) {
+    return absent(c, "fmi3CompletedIntegratorStep");
+}
+fmi3Status fmi3SetTime(fmi3Instance c, fmi3Float64 time) {
+    return absent(c, "fmi3SetTime");
+}
+fmi3Status fmi3SetContinuousStates(fmi3Instance c, const fmi3Float64 x[], size_t n) {
+    return absent(c, "fmi3SetContinuousStates");
+}
+fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance c, fmi3Float64 dx[], size_t n) {
+    return absent(c, "fmi3GetContinuousStateDerivatives");
+}
+fmi3Status fmi3GetEventIndicators(fmi3Instance c, fmi3Float64 z[], size_t n) {
+    return absent(c, "fmi3GetEventIndicators");
+}
+fmi3Status fmi3GetContinuousStates(fmi3Instance c, fmi3Float64 x[], size_t n) {
+    return absent(c, "fmi3GetContinuousStates");
+}
+fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance c, fmi3Float64 x[], size_t n) {
+    return absent(c, "fmi3GetNominalsOfContinuousStates");
+}
+fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance c, size_t *n) {
+    return absent(c, "fmi3GetNumberOfEventIndicators");
+}
+fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance c, size_t *n) {
+    return absent(c, "fmi3GetNumberOfContinuousStates");
+}
+
+/* ---- scheduled execution and clocks ------------------------------------------------------------------------- */
+
+fmi3Instance fmi3InstantiateScheduledExecution(fmi3String name, fmi3String token, fmi3String resources,
+                                               fmi3Boolean visible, fmi3Boolean logging,
+                                               fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                                               fmi3ClockUpdateCallback update, fmi3LockPreemptionCallback lock,
+                                               fmi3UnlockPreemptionCallback unlock) {
+    return jn_fmi3_no_instance(log, environment, "scheduled execution is not supported; this FMU is for co-simulation");
+}
+fmi3Status fmi3ActivateModelPartition(fmi3Instance c, fmi3ValueReference clock, fmi3Float64 t) {
+    return absent(c, "fmi3ActivateModelPartition");
+}
+fmi3Status fmi3GetClock(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Clock values[]) {
+    return absent(c, "fmi3GetClock");
+}
+fmi3Status fmi3SetClock(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Clock values[]) {
+    return absent(c, "fmi3SetClock");
+}
+fmi3Status fmi3GetIntervalDecimal(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Float64 intervals[],
+                                  fmi3IntervalQualifier qualifiers[]) {
+    return absent(c, "fmi3GetIntervalDecimal");
+}
+fmi3Status fmi3GetIntervalFraction(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3UInt64 counters[],
+                                   fmi3UInt64 resolutions[], fmi3IntervalQualifier qualifiers[]) {
+    return absent(c, "fmi3GetIntervalFraction");
+}
+fmi3Status fmi3GetShiftDecimal(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Float64 shifts[]) {
+    return absent(c, "fmi3GetShiftDecimal");
+}
+fmi3Status fmi3GetShiftFraction(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3UInt64 counters[],
+                                fmi3UInt64 resolutions[]) {
+    return absent(c, "fmi3GetShiftFraction");
+}
+fmi3Status fmi3SetIntervalDecimal(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+                                  const fmi3Float64 intervals[]) {
+    return absent(c, "fmi3SetIntervalDecimal");
+}
+fmi3Status fmi3SetIntervalFraction(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+                                   const fmi3UInt64 counters[], const fmi3UInt64 resolutions[]) {
+    return absent(c, "fmi3SetIntervalFraction");
+}
+fmi3Status fmi3SetShiftDecimal(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3Float64 shifts[]) {
+    return absent(c, "fmi3SetShiftDecimal");
+}
+fmi3Status fmi3SetShiftFraction(fmi3Instance c, const fmi3ValueReference vr[], size_t n, const fmi3UInt64 counters[],
+                                const fmi3UInt64 resolutions[]) {
+    return absent(c, "fmi3SetShiftFraction");
+}
+
+/* ---- derivatives, dependencies, discrete states ------------------------------------------------------------- */
+
+fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c, const fmi3ValueReference unknown[], size_t n_unknown,
+                                        const fmi3ValueReference known[], size_t n_known, const fmi3Float64 seed[],
+                                        size_t n_seed, fmi3Float64 result[], size_t n_result) {
+    return absent(c, "fmi3GetDirectionalDerivative");
+}
+fmi3Status fmi3GetAdjointDerivative(fmi3Instance c, const fmi3ValueReference unknown[], size_t n_unknown,
+                                    const fmi3ValueReference known[], size_t n_known, const fmi3Float64 seed[],
+                                    size_t n_seed, fmi3Float64 result[], size_t n_result) {
+    return absent(c, "fmi3GetAdjointDerivative");
+}
+fmi3Status fmi3GetOutputDerivatives(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
+                                    const fmi3Int32 orders[], fmi3Float64 values[], size_t n_values) {
+    return absent(c, "fmi3GetOutputDerivatives");
+}
+fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance c, fmi3ValueReference vr, size_t *n) {
+    return absent(c, "fmi3GetNumberOfVariableDependencies");
+}
+fmi3Status fmi3GetVariableDependencies(fmi3Instance c, fmi3ValueReference dependent, size_t elements[],
+                                       fmi3ValueReference independents[], size_t others[],
+                                       fmi3DependencyKind kinds[], size_t n) {
+    return absent(c, "fmi3GetVariableDependencies");
+}
+fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance c) {
+    return absent(c, "fmi3EvaluateDiscreteStates");
+}
