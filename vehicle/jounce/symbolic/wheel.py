@@ -45,7 +45,8 @@ def function() -> ca.Function:
     par = {name: number[f"tire.{name}"] for name in tire.PARAMETERS}
     query = tire.query_point(body, par)
     below = ca.vertcat(query[:2], given["ground"][2])
-    plane = tire.Plane(ca.if_else(given["height_only"] > 0.5, below, given["ground"]), given["normal"], given["friction"])
+    ground = ca.if_else(given["height_only"] > 0.5, below, given["ground"])
+    plane = tire.Plane(ground, given["normal"], given["friction"])
     contact = tire.tmeasy(body, plane, state["bristle"], par)
     outside = given["external"] > 0.5
     frame = ca.horzcat(contact.heading, contact.left, plane.normal)
