@@ -73,6 +73,10 @@ class UnknownModel(ServiceError):
     """No hosted model of that name."""
 
 
+class ModelUnavailable(ServiceError):
+    """The model is hosted but could not be opened, for example because its library cannot be built."""
+
+
 class UnknownSession(ServiceError):
     """No session of that id."""
 
@@ -165,6 +169,7 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     InputOutOfRange: (_S.OUT_OF_RANGE, "INPUT_OUT_OF_RANGE"),
     TooManyTicks: (_S.OUT_OF_RANGE, "TOO_MANY_TICKS"),
     UnknownModel: (_S.NOT_FOUND, "UNKNOWN_MODEL"),
+    ModelUnavailable: (_S.FAILED_PRECONDITION, "MODEL_UNAVAILABLE"),
     UnknownSession: (_S.NOT_FOUND, "UNKNOWN_SESSION"),
     InputOwned: (_S.ALREADY_EXISTS, "INPUT_OWNED"),
     NameTaken: (_S.ALREADY_EXISTS, "NAME_TAKEN"),

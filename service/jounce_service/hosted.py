@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from functools import partial
 from importlib.resources import files
 
+from jounce.data import DataError
 from jounce.signals import SignalTable
+from jounce_fmu.build import BuildError
 from jounce_fmu.host import Factory, Fmu2Instance, FmuError, open_builtin
-from jounce_service.errors import BadParameters, SolverFailed
+from jounce_service.errors import BadParameters, ModelUnavailable, SolverFailed
 from jounce_service.models import HostedInstance, HostedModel, Registry, Vector
 
 
@@ -88,7 +90,10 @@ class FmuModel:
 
 
 def _open(name: str) -> HostedModel:
-    return FmuModel(open_builtin(name))
+    try:
+        return FmuModel(open_builtin(name))
+    except (BuildError, DataError, FmuError) as error:
+        raise ModelUnavailable(f"{name} cannot be opened: {error}", field="model", given=name) from error
 
 
 def builtin_registry() -> Registry:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.signals import SignalTable
-from jounce_service.errors import UnknownModel
+from jounce_service.errors import ModelUnavailable, UnknownModel
 
 Vector = NDArray[np.float64]
 
@@ -53,22 +53,38 @@ class HostedModel(Protocol):
 
 
 class Registry:
-    """Name -> model; a model is opened when first asked for."""
+    """Name -> model; a model is opened once, when it is first asked for or by ``open_all``."""
 
     def __init__(self, openers: Mapping[str, Callable[[], HostedModel]]) -> None:
-        """``openers`` are called once each, at most."""
+        """``openers`` are called once each, at most; they raise ModelUnavailable."""
         self._openers = dict(openers)
-        self._open: dict[str, HostedModel] = {}
+        self._open: dict[str, HostedModel | ModelUnavailable] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the hosted models, sorted."""
         return tuple(sorted(self._openers))
 
+    def open_all(self) -> dict[str, str]:
+        """Opens every model now, so that no client waits for a build; name -> reason of those that cannot be."""
+        failures = {}
+        for name in self.names:
+            try:
+                self.get(name)
+            except ModelUnavailable as error:
+                failures[name] = error.message
+        return failures
+
     def get(self, name: str) -> HostedModel:
-        """The model; raises UnknownModel."""
+        """The model; raises UnknownModel, or ModelUnavailable with the words of the first try."""
+        if name not in self._openers:
+            raise UnknownModel(f"no model named {name!r}", field="model", given=name, allowed=", ".join(self.names))
         if name not in self._open:
-            if name not in self._openers:
-                raise UnknownModel(f"no model named {name!r}", field="model", given=name, allowed=", ".join(self.names))
-            self._open[name] = self._openers[name]()
-        return self._open[name]
+            try:
+                self._open[name] = self._openers[name]()
+            except ModelUnavailable as error:
+                self._open[name] = error
+        found = self._open[name]
+        if isinstance(found, ModelUnavailable):
+            raise ModelUnavailable(found.message, field="model", given=name, allowed="a model that can be opened")
+        return found

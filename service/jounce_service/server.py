@@ -129,18 +129,8 @@ class _SessionService(rpc.SessionServiceServicer):
 
     async def ListModels(self, request: pb.ListModelsRequest, context: _Context) -> pb.ListModelsResponse:
         def reply(_: pb.ListModelsRequest) -> pb.ListModelsResponse:
-            found = [(name, self._manager.registry.get(name).table) for name in self._manager.registry.names]
-            return pb.ListModelsResponse(
-                models=[
-                    pb.ModelSummary(
-                        name=name,
-                        input_count=len(t.inputs),
-                        output_count=len(t.outputs),
-                        parameter_count=len(t.parameters),
-                    )
-                    for name, t in found
-                ]
-            )
+            registry = self._manager.registry
+            return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
 
         return await _unary(_async(reply), request, context)
 
@@ -190,6 +180,19 @@ class _SessionService(rpc.SessionServiceServicer):
         finally:
             # Orderly end, reset and cancellation all come here, once.
             stream.detach()
+
+
+def _summary(registry: Registry, name: str) -> pb.ModelSummary:
+    try:
+        table = registry.get(name).table
+    except errors.ModelUnavailable as error:
+        return pb.ModelSummary(name=name, unavailable=error.message)
+    return pb.ModelSummary(
+        name=name,
+        input_count=len(table.inputs),
+        output_count=len(table.outputs),
+        parameter_count=len(table.parameters),
+    )
 
 
 class _Stream:

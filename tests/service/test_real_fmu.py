@@ -12,7 +12,7 @@ import grpc
 import numpy as np
 import pytest
 
-from jounce_fmu.build import ensure_library
+from jounce_fmu.build import BuildError, ensure_library
 from jounce_fmu.foreign import Interface
 from jounce_fmu.host import Factory
 from jounce_proto import jounce_pb2 as pb
@@ -63,6 +63,26 @@ def test_a_long_advance_equals_single_ticks(server: Any) -> None:
 
 def test_every_vehicle_that_ships_is_in_the_registry() -> None:
     assert {"hmmwv", "hmmwv_chrono"} <= set(builtin_registry().names)
+
+
+def test_a_model_that_cannot_be_built_is_listed_with_the_reason_and_refused_by_the_table(
+        server: Any, info: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(name: str) -> Factory:
+        raise BuildError("the compiler's own words")
+
+    monkeypatch.setattr("jounce_service.hosted.open_builtin", fail)
+    registry = builtin_registry()
+    assert "the compiler's own words" in registry.open_all()["hmmwv"]
+    server.server.manager.registry = registry
+    listed = server.stub.ListModels(pb.ListModelsRequest()).models
+    assert "the compiler's own words" in next(m for m in listed if m.name == "hmmwv").unavailable
+    for call, request in ((server.stub.DescribeModel, pb.DescribeModelRequest(model="hmmwv")),
+                          (server.stub.CreateSession, pb.CreateSessionRequest(model="hmmwv"))):
+        with pytest.raises(grpc.RpcError) as caught:
+            call(request)
+        assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+        assert (info(caught.value).reason, info(caught.value).given) == ("MODEL_UNAVAILABLE", "hmmwv")
+        assert "the compiler's own words" in info(caught.value).message
 
 
 def test_a_server_without_a_start_stops_quietly() -> None:

@@ -92,16 +92,18 @@ class ListModelsResponse(_message.Message):
     def __init__(self, models: _Optional[_Iterable[_Union[ModelSummary, _Mapping[str, object]]]] = ...) -> None: ...
 
 class ModelSummary(_message.Message):
-    __slots__ = ("name", "input_count", "output_count", "parameter_count")
+    __slots__ = ("name", "input_count", "output_count", "parameter_count", "unavailable")
     NAME_FIELD_NUMBER: _ClassVar[int]
     INPUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_COUNT_FIELD_NUMBER: _ClassVar[int]
     PARAMETER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    UNAVAILABLE_FIELD_NUMBER: _ClassVar[int]
     name: str
     input_count: int
     output_count: int
     parameter_count: int
-    def __init__(self, name: _Optional[str] = ..., input_count: _Optional[int] = ..., output_count: _Optional[int] = ..., parameter_count: _Optional[int] = ...) -> None: ...
+    unavailable: str
+    def __init__(self, name: _Optional[str] = ..., input_count: _Optional[int] = ..., output_count: _Optional[int] = ..., parameter_count: _Optional[int] = ..., unavailable: _Optional[str] = ...) -> None: ...
 
 class DescribeModelRequest(_message.Message):
     __slots__ = ("model",)

@@ -13,6 +13,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("output", type=Path, help="FMU file to write")
     parser.add_argument("--model", default="hmmwv", help="vehicle name (default: %(default)s)")
+    parser.add_argument("--fmi", type=int, choices=(2, 3), default=2, help="FMI version (default: %(default)s)")
+    parser.add_argument(
+        "--scalars", action="store_true", help="FMI 3 without arrays, for importers that take none; FMI 2 never has any"
+    )
     parser.add_argument(
         "--names", choices=("structured", "flat"), default="structured", help="style of the variable names"
     )
@@ -24,6 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Writes the FMU and says where."""
     platforms = tuple(arguments.platforms or ("linux64",))
-    path = export_builtin(arguments.output, arguments.model, names=arguments.names, platforms=platforms)
+    path = export_builtin(
+        arguments.output,
+        arguments.model,
+        names=arguments.names,
+        platforms=platforms,
+        fmi=arguments.fmi,
+        scalars=arguments.scalars,
+    )
     sys.stdout.write(f"wrote {path}\n")
     return 0

@@ -54,7 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _serve(config: ServerConfig, ready_file: Path | None) -> None:
-    server = JounceServer(builtin_registry(), config)
+    registry = builtin_registry()
+    for failure in registry.open_all().values():
+        sys.stderr.write(f"jounce serve: {failure}\n")
+    server = JounceServer(registry, config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

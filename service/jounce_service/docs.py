@@ -1,0 +1,54 @@
+"""The tables of docs/service.md, made from the code; ``python -m jounce_service.docs FILE`` puts them in."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from jounce_service.errors import TABLE
+from jounce_service.states import ALLOWED, SessionState
+
+
+def states() -> Iterator[str]:
+    """Calls against session states."""
+    yield "| call | " + " | ".join(s.name for s in SessionState) + " |"
+    yield "|---" * (1 + len(SessionState)) + "|"
+    for call, allowed in ALLOWED.items():
+        yield f"| `{call}` | " + " | ".join("yes" if s in allowed else "-" for s in SessionState) + " |"
+
+
+def statuses() -> Iterator[str]:
+    """Reasons, their gRPC status, and when they come."""
+    yield "| status | reason | when |"
+    yield "|---|---|---|"
+    for kind, (code, reason) in TABLE.items():
+        yield f"| {code.name} | `{reason}` | {(kind.__doc__ or '').strip()} |"
+
+
+#: Name in the page's markers -> rows.
+TABLES: Final[dict[str, Callable[[], Iterator[str]]]] = {"states": states, "statuses": statuses}
+
+
+def filled(text: str) -> str:
+    """The page with each table between its markers as the code has it now."""
+    for name, rows in TABLES.items():
+        between = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        table = "".join(row + "\n" for row in rows())
+        text, count = between.subn(lambda m, table=table: m[1] + table + m[2], text)  # type: ignore[misc]
+        if count != 1:
+            raise ValueError(f"the markers of table {name!r} are there {count} times: allowed is once")
+    return text
+
+
+def main() -> int:
+    """Rewrites the page that is named."""
+    page = Path(sys.argv[1])
+    page.write_text(filled(page.read_text()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
