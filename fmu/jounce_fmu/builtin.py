@@ -50,12 +50,17 @@ def export_builtin(
     *,
     names: NameStyle = "structured",
     platforms: Sequence[str] = ("linux64",),
+    fmi: int = 2,
+    scalars: bool = False,
 ) -> Path:
-    """Write the FMU of a vehicle. That of ``base`` packs the very library the host loads; a variant's is built
-    with the variant's start values. Raises BuildError, DescribeError."""
+    """Write the FMU of a vehicle, with the options of `export_fmu`.
+
+    That of ``base`` packs the very library the host loads; a variant's is built with the variant's start values.
+    Raises BuildError, DescribeError.
+    """
     common, sources = checked_sources(base)
     if name == base:
-        return export_fmu(path, common, sources, names=names, platforms=platforms)
+        return export_fmu(path, common, sources, names=names, platforms=platforms, fmi=fmi, scalars=scalars)
     own = variant_table(name, common)
     emitted = table_file(sources)
     with tempfile.TemporaryDirectory() as folder:
@@ -63,4 +68,13 @@ def export_builtin(
         changed.write_text(emit_table(own, emitted.name.removesuffix(TABLE_SUFFIX)))
         files = tuple(changed if f == emitted else f for f in sources.files)
         variant = replace(sources, files=files)
-        return export_fmu(path, own, variant, names=names, platforms=platforms, library_folder=Path(folder))
+        return export_fmu(
+            path,
+            own,
+            variant,
+            names=names,
+            platforms=platforms,
+            library_folder=Path(folder),
+            fmi=fmi,
+            scalars=scalars,
+        )

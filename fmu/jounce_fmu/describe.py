@@ -26,7 +26,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 
 
 class DescribeError(ValueError):
-    """The signal table cannot be written as an FMI 2 model description."""
+    """The signal table cannot be written as an FMI model description."""
 
 
 def interface_guid(table: SignalTable) -> str:
@@ -78,13 +78,9 @@ def model_description(
         numberOfEventIndicators="0",
     )
     _co_simulation(root, identifier, source_files)
-    _units(root, table)
+    add_units(root, table)
     _enumerations(root, table)
-    categories = ET.SubElement(root, "LogCategories")
-    for name, text in LOG_CATEGORIES.items():
-        ET.SubElement(categories, "Category", name=name, description=text)
-    tick = repr(default_tick(table))
-    ET.SubElement(root, "DefaultExperiment", startTime="0.0", stopTime="10.0", stepSize=tick)
+    add_log_and_experiment(root, table)
     outputs = _variables(root, table, names)
     structure = ET.SubElement(root, "ModelStructure")
     for kind in ("Outputs", "InitialUnknowns"):
@@ -92,14 +88,33 @@ def model_description(
             element = ET.SubElement(structure, kind)
             for index in outputs:
                 ET.SubElement(element, "Unknown", index=str(index))
+    return xml_text(root)
+
+
+def xml_text(root: ET.Element) -> bytes:
+    """An indented XML file."""
     ET.indent(root)
     xml: bytes = ET.tostring(root, encoding="UTF-8", xml_declaration=True)
     return xml + b"\n"
 
 
-def _co_simulation(root: ET.Element, identifier: str, source_files: Sequence[str]) -> None:
+def check_identifier(identifier: str) -> None:
+    """DescribeError when the model identifier cannot name C functions."""
     if not _IDENTIFIER.match(identifier):
         raise DescribeError(f"model identifier {identifier!r}: allowed are C identifiers")
+
+
+def add_log_and_experiment(root: ET.Element, table: SignalTable) -> None:
+    """LogCategories and DefaultExperiment, alike in FMI 2 and 3."""
+    categories = ET.SubElement(root, "LogCategories")
+    for name, text in LOG_CATEGORIES.items():
+        ET.SubElement(categories, "Category", name=name, description=text)
+    tick = repr(default_tick(table))
+    ET.SubElement(root, "DefaultExperiment", startTime="0.0", stopTime="10.0", stepSize=tick)
+
+
+def _co_simulation(root: ET.Element, identifier: str, source_files: Sequence[str]) -> None:
+    check_identifier(identifier)
     element = ET.SubElement(
         root,
         "CoSimulation",
@@ -121,8 +136,9 @@ def _co_simulation(root: ET.Element, identifier: str, source_files: Sequence[str
             ET.SubElement(files, "File", name=name)
 
 
-def _units(root: ET.Element, table: SignalTable) -> None:
-    units = sorted({g.unit for g in table.signals if g.type == "Real"})
+def add_units(root: ET.Element, table: SignalTable, *more: str) -> None:
+    """UnitDefinitions with the exponents of all units of Real signals and ``more``, alike in FMI 2 and 3."""
+    units = sorted({g.unit for g in table.signals if g.type == "Real"} | set(more))
     if not units:
         return
     definitions = ET.SubElement(root, "UnitDefinitions")
@@ -131,21 +147,29 @@ def _units(root: ET.Element, table: SignalTable) -> None:
         ET.SubElement(element, "BaseUnit", {base: str(power) for base, power in exponents(unit).items()})
 
 
-def _enumerations(root: ET.Element, table: SignalTable) -> None:
+def enumerations(table: SignalTable) -> list[Signal]:
+    """The Enumeration signals; DescribeError for items that are no C identifiers."""
     signals = [g for g in table.signals if g.type == "Enumeration"]
+    for g in signals:
+        if bad := [item for item in g.items if not _IDENTIFIER.match(item)]:
+            raise DescribeError(f"{g.name}: items {bad}; allowed are C identifiers")
+    return signals
+
+
+def _enumerations(root: ET.Element, table: SignalTable) -> None:
+    signals = enumerations(table)
     if not signals:
         return
     definitions = ET.SubElement(root, "TypeDefinitions")
     for g in signals:
-        if bad := [item for item in g.items if not _IDENTIFIER.match(item)]:
-            raise DescribeError(f"{g.name}: items {bad}; allowed are C identifiers")
-        simple = ET.SubElement(definitions, "SimpleType", name=_type_name(g), description=g.description)
+        simple = ET.SubElement(definitions, "SimpleType", name=type_name(g), description=g.description)
         enumeration = ET.SubElement(simple, "Enumeration")
         for value, item in enumerate(g.items, start=1):
             ET.SubElement(enumeration, "Item", name=item, value=str(value))
 
 
-def _type_name(signal: Signal) -> str:
+def type_name(signal: Signal) -> str:
+    """Name of an enumeration's type."""
     return "Type_" + fmi_name(signal.name, "flat")
 
 
@@ -173,21 +197,18 @@ def _variable(parent: ET.Element, name: str, scalar: Scalar, is_alias: bool) -> 
     g = scalar.signal
     # Of the variables that share a reference only one may be settable (FMI 2.0.4 section 2.2.7).
     causality = "local" if is_alias and g.causality != "output" else g.causality
-    variability: str = g.variability
-    if g.type != "Real" and variability == "continuous":
-        variability = "discrete"
     element = ET.SubElement(
         parent,
         "ScalarVariable",
         name=name,
         valueReference=str(scalar.value_reference),
-        description=f"{g.description} [frame: {g.frame}]" if g.causality != "parameter" else g.description,
+        description=description(g),
         causality=causality,
-        variability=variability,
+        variability=variability(g),
     )
     kind = ET.SubElement(element, g.type)
     if g.type == "Enumeration":
-        kind.set("declaredType", _type_name(g))
+        kind.set("declaredType", type_name(g))
     if g.type == "Real":
         kind.set("unit", g.unit)
         if math.isfinite(g.nominal) and g.nominal > 0:
@@ -195,12 +216,23 @@ def _variable(parent: ET.Element, name: str, scalar: Scalar, is_alias: bool) -> 
     if g.type in ("Real", "Integer"):
         for key, bound in (("min", g.minimum), ("max", g.maximum)):
             if math.isfinite(bound):
-                kind.set(key, _text(g, bound))
+                kind.set(key, value_text(g, bound))
     if causality in ("input", "parameter"):
-        kind.set("start", _text(g, scalar.start))
+        kind.set("start", value_text(g, scalar.start))
 
 
-def _text(signal: Signal, value: float) -> str:
+def description(signal: Signal) -> str:
+    """The description of a signal in the XML: with its frame, except for parameters."""
+    return signal.description if signal.causality == "parameter" else f"{signal.description} [frame: {signal.frame}]"
+
+
+def variability(signal: Signal) -> str:
+    """FMI variability: only Real may be continuous."""
+    return "discrete" if signal.type != "Real" and signal.variability == "continuous" else signal.variability
+
+
+def value_text(signal: Signal, value: float) -> str:
+    """A bound or start value in the XML."""
     if signal.type == "Boolean":
         return "true" if value else "false"
     return repr(float(value)) if signal.type == "Real" else str(int(value))

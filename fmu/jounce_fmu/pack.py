@@ -11,6 +11,9 @@ from pathlib import Path
 from jounce.signals import SignalTable
 from jounce_fmu.build import NATIVE, PLATFORMS, BuildError, Sources, compile_library, ensure_library
 from jounce_fmu.describe import NameStyle, model_description
+from jounce_fmu.describe3 import build_description, model_description3
+from jounce_fmu.icon import icon_png
+from jounce_fmu.terminals import terminals_and_icons
 
 _TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the zip format's first moment: the same inputs give the same bytes
 
@@ -23,23 +26,36 @@ def export_fmu(
     names: NameStyle = "structured",
     platforms: Sequence[str] = ("linux64",),
     library_folder: Path = NATIVE,
+    fmi: int = 2,
+    scalars: bool = False,
 ) -> Path:
-    """Write ``path`` (an FMI 2.0 co-simulation FMU) and return it.
+    """Write ``path`` (a co-simulation FMU of FMI 2.0 or 3.0) and return it.
+
+    In FMI 3 vector signals are arrays unless ``scalars`` is set; FMI 2 knows only scalars.
 
     ``linux64`` packs the library of `ensure_library` on a Linux host; other platforms of
     `jounce_fmu.build.PLATFORMS` are cross-compiled with ziglang. Raises BuildError, DescribeError.
     """
     if unknown := [p for p in platforms if p not in PLATFORMS]:
         raise BuildError(f"unknown platforms {unknown}; allowed are {', '.join(PLATFORMS)}")
+    if fmi not in (2, 3):
+        raise BuildError(f"FMI version {fmi!r}; allowed are 2 and 3")
     packed = sources.packed()
     c_files = [name for name in packed if name.endswith(".c")]
     content = {f"sources/{name}": data for name, data in packed.items()}
-    content["modelDescription.xml"] = model_description(
-        table, sources.identifier, source_files=c_files, names=names
-    )
+    if fmi == 2:
+        content["modelDescription.xml"] = model_description(
+            table, sources.identifier, source_files=c_files, names=names
+        )
+    else:
+        content["modelDescription.xml"] = model_description3(table, sources.identifier, names=names, scalars=scalars)
+        content["sources/buildDescription.xml"] = build_description(sources.identifier, c_files)
+        content["terminalsAndIcons/terminalsAndIcons.xml"] = terminals_and_icons(table, names=names, scalars=scalars)
+        content["terminalsAndIcons/icon.png"] = icon_png()
     for platform in platforms:
-        suffix, target, _ = PLATFORMS[platform]
-        content[f"binaries/{platform}/{sources.identifier}{suffix}"] = _binary(
+        suffix, target, fmi3_folder = PLATFORMS[platform]
+        folder = platform if fmi == 2 else fmi3_folder
+        content[f"binaries/{folder}/{sources.identifier}{suffix}"] = _binary(
             sources, platform, target, library_folder
         )
     destination = Path(path)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fmpy
 import numpy as np
 import pytest
+from fmpy.fmi3 import FMU3Slave
 from fmpy.validation import validate_fmu
 
 from jounce_fmu.build import PACKAGE
 from jounce_fmu.builtin import export_builtin
 from jounce_fmu.host import open_builtin, open_fmu
+from jounce_service.cli.main import main
 
 pytestmark = pytest.mark.skipif(
     not list((PACKAGE / "generated").glob("*_table.c")) or not list((PACKAGE / "models").glob("*.c")),
@@ -52,3 +55,32 @@ def test_a_variant_sets_its_own_numbers(tmp_path: Path) -> None:
             instance.setup()
             instance.step(50)
         assert np.array_equal(ours.get_outputs(), other.get_outputs())
+
+
+@pytest.mark.parametrize("form", [[], ["--scalars"]], ids=["arrays", "scalars"])
+def test_the_fmi_3_vehicle_of_the_command_line_gives_the_same_bits(tmp_path: Path, form: list[str]) -> None:
+    path = tmp_path / "v.fmu"
+    assert main(["export", str(path), "--fmi", "3", *form]) == 0
+    assert validate_fmu(str(path)) == []
+    description = fmpy.read_model_description(str(path))
+    fmpy.extract(str(path), str(tmp_path / "v"))
+    slave = FMU3Slave(guid=description.guid, unzipDirectory=str(tmp_path / "v"), instanceName="v",
+                      modelIdentifier=description.coSimulation.modelIdentifier)
+    slave.instantiate()
+    reference = {v.name: v.valueReference for v in description.modelVariables}
+    slave.setFloat64([reference["init.speed"]], [8.0])
+    slave.enterInitializationMode()
+    slave.exitInitializationMode()
+    slave.setFloat64([reference["steering_wheel_angle"]], [0.5])
+    with open_builtin().instance("a") as ours:
+        ours.setup({"init.speed": 8.0})
+        ours.set_values({"steering_wheel_angle": 0.5})
+        ours.step(100)
+        expected = ours.get_outputs()
+    for k in range(10):
+        slave.doStep(0.01 * k, 0.01)
+    outputs = [v.valueReference for v in description.modelVariables if v.causality == "output" and v.type == "Float64"]
+    reals = [(i, s) for i, s in enumerate(open_builtin().table.outputs) if s.signal.type == "Real"]
+    assert len(outputs) == (len(reals) if form else len({s.signal.name for _, s in reals}))
+    assert slave.getFloat64(outputs, nValues=len(reals)) == expected[[i for i, _ in reals]].tolist()
+    slave.freeInstance()
