@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jounce.data import load_vehicle
+from jounce.reference.kkt_geometry import design
+from jounce.reference.kkt_steering import link_point, turn
 
 WHEELS = ("FL", "FR", "RL", "RR")
 DATA = Path(__file__).parents[1] / "data"
@@ -59,6 +61,28 @@ def test_every_loop_stays_closed(theta: float, arm: float, k: int) -> None:
     assert HMMWV.at(k, theta, arm=(arm, 0.0, 0.0))["closure"][0] < 1e-12
 
 
+@pytest.mark.parametrize("k", range(4))
+def test_every_joint_holds_over_the_whole_travel_and_full_steer(k: int) -> None:
+    # from the dead centre of the upper arm (-0.46107, -0.50159) to the last entry of the bump stop's table
+    low, high = ((-0.461, 0.662), (-0.5015, 0.979))[k // 2]
+    corner, full = design(HMMWV.vehicle).corners[k], HMMWV.vehicle["steering.max_arm_angle"]
+    p = corner.points
+    rod = np.linalg.norm(p["TIEROD_U"] - p["TIEROD_C"])
+    for arm in (-full, -0.5 * full, 0.0, 0.5 * full, full):
+        end = link_point(HMMWV.vehicle, p["TIEROD_C"], arm).position if k < 2 else p["TIEROD_C"]
+        for theta in np.linspace(low, high, 80):
+            o = HMMWV.at(k, theta, arm=(arm, 0.0, 0.0))
+            assert min(o["margin_upper"][0], o["margin_tierod"][0]) > 0.0
+            assert o["closure"][0] < 1e-12
+            turned = o["upright_axes"].reshape(3, 3).T
+            ball, top, outer = (o["centre"] + turned @ (p[n] - p["SPINDLE"]) for n in ("LCA_U", "UCA_U", "TIEROD_U"))
+            carried = p["LCA_F"] + turn(corner.lower_axis, theta) @ (p["LCA_U"] - p["LCA_F"])
+            before, after = p["UCA_U"] - p["UCA_F"], top - p["UCA_F"]
+            gaps = [np.linalg.norm(ball - carried), (after - before) @ corner.upper_axis,
+                    np.linalg.norm(after) - np.linalg.norm(before), np.linalg.norm(outer - end) - rod]  # fmt: skip
+            assert np.abs(gaps).max() < 1e-12
+
+
 @settings(max_examples=60, deadline=None)
 @given(ANGLES, ARM)
 def test_left_and_right_are_mirror_images(theta: float, arm: float) -> None:
@@ -97,3 +121,51 @@ def test_the_bias_force_is_the_rate_of_change_of_the_corners_momentum(
 
     bias = HMMWV.at(0, theta, rate=rate, arm=(arm, arm_rate, arm_acc))["bias"][3:]
     assert np.allclose((momentum(h) - momentum(-h)) / (2 * h), bias, rtol=1e-6, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_bias_term_is_what_the_kinetic_energy_asks_for_with_steering_and_chassis_moving(seed: int) -> None:
+    # Lagrange's equations for theta and the arm, Euler's for the chassis (turning about its fixed origin at a constant
+    # rate), at zero theta acceleration; the wheel spins freely
+    r, k, h = np.random.default_rng(seed), seed % 4, 1e-5
+    theta, arm = r.uniform(-0.4, 0.6), (r.uniform(-0.52, 0.52), r.normal(), 5 * r.normal())
+    rates = np.array([2 * r.normal(), arm[1], 20 * r.normal(), *r.normal(size=3)])  # theta, arm, spin, chassis
+
+    def at(t: float, extra: np.ndarray | None = None, shift: tuple[float, float] = (0.0, 0.0)) -> dict[str, np.ndarray]:
+        """The corner at a time, with rates added and the coordinates theta and arm shifted."""
+        v = rates + (0.0 if extra is None else extra)
+        v[1] += arm[2] * t
+        v[2] += spin_acceleration * t
+        angle = arm[0] + arm[1] * t + 0.5 * arm[2] * t * t + shift[1]
+        here, motion = theta + rates[0] * t + shift[0], (angle, v[1], arm[2])
+        return HMMWV.at(k, here, rate=v[0], spin=v[2], arm=motion, omega=v[3:])
+
+    def momenta(t: float) -> np.ndarray:
+        """Of theta, arm and chassis; exact, since the energy is quadratic in the rates."""
+        pairs = [(at(t, e)["kinetic"][0], at(t, -e)["kinetic"][0]) for e in np.eye(6)[[0, 1, 3, 4, 5]]]
+        return np.array([0.5 * (ahead - behind) for ahead, behind in pairs])
+
+    spin_acceleration = 0.0
+    along, shaft = HMMWV.wheel_axial[k]
+    o = at(0.0)
+    spin_acceleration = -along * o["axis_bias"][0] / (along + shaft)
+
+    def slope(name: str, shift: tuple[float, float]) -> float:
+        back = (-shift[0], -shift[1])
+        return float((at(0.0, shift=shift)[name] - at(0.0, shift=back)[name])[0]) / (2 * h)
+
+    ahead, behind, omega = at(h), at(-h), rates[3:]
+    change = (momenta(h) - momenta(-h)) / (2 * h)
+    expected = {
+        "axis_bias": o["axis"] @ ((ahead["upright_velocity"] - behind["upright_velocity"]) / (2 * h)
+                                  + np.cross(omega, o["upright_velocity"])),
+        "bias_theta": change[0] - slope("kinetic", (h, 0.0)) - o["spring_force"] * slope("spring_length", (h, 0.0))
+        - o["shock_force"] * slope("shock_length", (h, 0.0)),
+        "steer_bias": change[1] - slope("kinetic", (0.0, h)),
+        "bias": np.concatenate([
+            change[2:] + np.cross(omega, momenta(0.0)[2:]),
+            (ahead["linear_momentum"] - behind["linear_momentum"]) / (2 * h) + np.cross(omega, o["linear_momentum"]),
+        ]),
+    }  # fmt: skip
+    for name, value in expected.items():
+        assert np.abs(o[name] - value).max() < 1e-6 * max(10.0, np.abs(value).max()), name
