@@ -1,43 +1,39 @@
 """The lockstep clock: who is due at which tick, whose inputs are in, and what move follows.
 
-Pure: no I/O, no clock of the wall, no event loop. The owner calls ``deliver``, then ``take`` and
-``commit`` until ``take`` gives none. A participant goes round three phases::
-
-    IDLE      it has to send inputs for its due tick
-    DELIVERED its inputs for the due tick are in
-    AWAITING  they are applied; due has moved on one period, and it waits for the clock to get there
+Pure: no I/O, no event loop; the time ``now`` [s] is an argument, so that a test can make it. The owner calls
+``deliver``, then ``take`` and ``commit`` until ``take`` gives none, and again at ``deadline``.
 
 The clock stands at ``tick``. With D the least due tick of all:
 
 * clock < D and someone awaits D: the clock moves to D, inputs held;
-* all participants due at D have delivered: (the clock moves to D and) their inputs are applied together,
-  and the clock moves to the next least due tick.
+* all participants due at D have delivered, or are late and may be: (the clock moves to D and) their inputs are
+  applied together, and the clock moves to the next least due tick.
 
-Nothing moves while an expected participant is absent. What is applied at a tick depends on the ticks
-alone, never on the order of arrival.
+Nothing moves while an expected participant is absent, or while nobody is connected. What is applied at a tick
+depends on the ticks alone, never on the order of arrival.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jounce_service import errors
-
-Vector = NDArray[np.float64]
-Columns = NDArray[np.intp]
-
-
-class Phase(Enum):
-    """Where a participant is in its round."""
-
-    IDLE = auto()
-    DELIVERED = auto()
-    AWAITING = auto()
+from jounce_service.participant import (
+    NO_COLUMNS,
+    PATIENT,
+    Columns,
+    Late,
+    Lateness,
+    Participant,
+    Phase,
+    Vector,
+)
+from jounce_service.ramps import Ramps
 
 
 class Delivery(Enum):
@@ -50,21 +46,6 @@ class Delivery(Enum):
     ANSWERED = auto()
 
 
-@dataclass
-class Participant:
-    """One joined participant; ``columns`` are its inputs' places in u, in its own order."""
-
-    name: str
-    columns: Columns
-    period: int
-    phase_ticks: int
-    due: int
-    phase: Phase = Phase.IDLE
-    request: int = 0
-    request_tick: int = -1
-    values: Vector = field(default_factory=lambda: np.empty(0))
-
-
 @dataclass(frozen=True)
 class Move:
     """An advance of exactly ``ticks``, with the inputs in ``Barrier.inputs``."""
@@ -73,22 +54,48 @@ class Move:
 
 
 class Barrier:
-    """The clock of one session. ``inputs`` is u as it holds now; ``expected`` the required names."""
+    """The clock of one session. ``inputs`` is u as it acts now; ``expected`` the required names."""
 
-    def __init__(self, inputs: Vector, expected: Iterable[str] = (), epoch: int = 1) -> None:
-        """Clock at tick 0, nobody joined."""
+    def __init__(
+        self,
+        inputs: Vector,
+        expected: Iterable[str] = (),
+        epoch: int = 1,
+        bounds: tuple[Vector, Vector] | None = None,
+    ) -> None:
+        """Clock at tick 0, nobody joined; ``bounds`` (minimum, maximum) limit first-order holds."""
         self.inputs = np.array(inputs, dtype=np.float64)
         self.expected = set(expected)
         self.epoch = epoch
         self.tick = 0
         self.participants: dict[str, Participant] = {}
+        low, high = bounds or (np.full(len(self.inputs), -math.inf), np.full(len(self.inputs), math.inf))
+        self.ramps = Ramps(low, high)
+        #: Participant -> tick at which its inputs were last replaced.
+        self.replaced: dict[str, int] = {}
         self._owner: dict[int, str] = {}
+        self._removed: list[Participant] = []
+        self._gone = 0
+        # Whether someone's lateness or lease depends on the time.
+        self._timed = False
+
+    # ------------------------------------------------------------ membership
 
     def owner(self, column: int) -> str | None:
         """Name of the participant that owns an input, if any."""
         return self._owner.get(column)
 
-    def join(self, name: str, columns: Columns, period: int = 1, phase: int = 0) -> Participant:
+    def join(
+        self,
+        name: str,
+        columns: Columns,
+        period: int = 1,
+        phase: int = 0,
+        *,
+        lateness: Lateness = PATIENT,
+        ramps: Columns = NO_COLUMNS,
+        now: float = 0.0,
+    ) -> Participant:
         """Adds a participant; it is due at the first tick, from now on, that is phase + k x period.
 
         Raises NameTaken or InputOwned. The caller has checked period >= 1 and 0 <= phase < period.
@@ -108,30 +115,68 @@ class Barrier:
                     given=name,
                     allowed="inputs without an owner",
                 )
-        due = self.tick + (phase - self.tick) % period
-        member = Participant(name, columns, period, phase, due)
+        member = Participant(name, columns, period, phase, 0, lateness, ramps)
+        member.restart(self.tick, now)
         self.participants[name] = member
         self._owner.update(dict.fromkeys(columns.tolist(), name))
+        self._count()
         return member
 
-    def detach(self, member: Participant) -> bool:
-        """Takes a participant out, once; a delivery not yet applied is dropped. True if it was in."""
-        if self.participants.get(member.name) is not member:
+    def rejoin(self, member: Participant, now: float = 0.0) -> None:
+        """A participant is back, with all its rights and deliveries."""
+        member.gone_at, member.since = None, now
+        self._count()
+
+    def detach(self, member: Participant, now: float = 0.0) -> bool:
+        """A participant's connection has gone; True once. Without a lease it is out, its delivery dropped."""
+        if self.participants.get(member.name) is not member or member.gone_at is not None:
             return False
+        if member.lateness.lease > 0.0:
+            member.gone_at = now
+            self._count()
+        else:
+            self.remove(member)
+        return True
+
+    def remove(self, member: Participant) -> None:
+        """Takes a participant out; its inputs stay as they are, or safe where that is its policy."""
         del self.participants[member.name]
         for column in member.columns.tolist():
             del self._owner[column]
-        return True
+        # A move may be at work with the inputs just now: they change before the next one.
+        self._removed.append(member)
+        self._count()
+
+    def settle(self) -> None:
+        """The inputs as they act from now on; the owner calls it while no move is at work."""
+        for member in self._removed:
+            self._leave_behind(member)
+        self._removed.clear()
 
     def release(self, name: str) -> None:
         """The session goes on without ``name`` from now on, even if it was expected."""
         self.expected.discard(name)
+
+    def restart(self, inputs: Vector, tick: int, now: float = 0.0) -> None:
+        """The past has been replaced: a new epoch at ``tick``, nothing delivered, everyone due on its grid."""
+        self.epoch += 1
+        self.tick = tick
+        self.inputs[:] = inputs
+        self.ramps.load(())
+        self.replaced.clear()
+        self._removed.clear()
+        for member in self.participants.values():
+            member.restart(tick, now)
+
+    # ------------------------------------------------------------ deliveries
 
     def deliver(self, member: Participant, *, epoch: int, tick: int, request: int, values: Vector) -> Delivery:
         """Takes the inputs for a due tick; raises without a change where they are not due.
 
         ``values`` [unit of each input] are in the member's order; the caller has checked them.
         """
+        if epoch != self.epoch:
+            raise self.wrong_epoch(member, epoch)
         if request == member.request and request > 0:
             if tick != member.request_tick or values.tobytes() != member.values.tobytes():
                 raise errors.StaleRequest(
@@ -140,16 +185,7 @@ class Barrier:
                     given=request,
                     allowed="the same content, or a new number",
                 )
-            return Delivery.ANSWERED if member.phase is Phase.IDLE else Delivery.REPEAT
-        if epoch != self.epoch:
-            raise errors.WrongEpoch(
-                f"epoch {epoch} is not the session's epoch {self.epoch}",
-                field="epoch",
-                given=epoch,
-                allowed=str(self.epoch),
-                tick=member.due,
-                epoch=self.epoch,
-            )
+            return Delivery.ANSWERED if member.answered else Delivery.REPEAT
         if request <= member.request:
             raise errors.StaleRequest(
                 f"request {request} does not follow request {member.request}",
@@ -157,7 +193,7 @@ class Barrier:
                 given=request,
                 allowed=f"more than {member.request}",
             )
-        if member.phase is not Phase.IDLE:
+        if member.phase is not Phase.IDLE and not (member.phase is Phase.AWAITING and member.replaced):
             raise errors.StepPending(
                 f"request {member.request} for tick {member.request_tick} still waits",
                 field="request",
@@ -167,8 +203,11 @@ class Barrier:
                 epoch=self.epoch,
             )
         if tick != member.due:
-            raise errors.WrongTick(
-                f"{member.name!r} is due at tick {member.due}, not {tick}",
+            late = member.replaced and member.request_tick < tick < member.due
+            kind = errors.TooLate if late else errors.WrongTick
+            raise kind(
+                f"{member.name!r} is due at tick {member.due}, not {tick}"
+                + (": the clock went on without it" if late else ""),
                 field="tick",
                 given=tick,
                 allowed=str(member.due),
@@ -176,37 +215,90 @@ class Barrier:
                 epoch=self.epoch,
             )
         member.request, member.request_tick, member.values = request, tick, values
-        member.phase = Phase.DELIVERED
+        member.phase, member.answered, member.replaced = Phase.DELIVERED, False, False
         return Delivery.NEW
 
-    def take(self) -> Move | None:
-        """The move that is due now, its inputs applied to ``inputs``; None while someone is missing."""
-        if not self.participants or not self.expected <= self.participants.keys():
+    def wrong_epoch(self, member: Participant, given: int) -> errors.WrongEpoch:
+        """The refusal of a message of another epoch."""
+        return errors.WrongEpoch(
+            f"epoch {given} is not the session's epoch {self.epoch}",
+            field="epoch",
+            given=given,
+            allowed=str(self.epoch),
+            tick=member.next_tick,
+            epoch=self.epoch,
+        )
+
+    def sync(self, member: Participant) -> bool:
+        """Whether the clock is at the member's due tick; if not, the member waits for it from now on."""
+        if member.phase is Phase.IDLE:
+            if member.due == self.tick:
+                return True
+            member.phase = Phase.AWAITING
+        return False
+
+    # ------------------------------------------------------------ the clock
+
+    def take(self, now: float = 0.0, most: int | None = None) -> Move | None:
+        """The move that is due now, its inputs applied to ``inputs``; None while someone is missing.
+
+        ``most`` [ticks] limits the move. Raises ParticipantLate or HeldTooLong where a policy wants it.
+        """
+        if self._gone:
+            self._expire(now)
+        if self._removed:
+            self.settle()
+        if self._gone >= len(self.participants) or not self.expected <= self.participants.keys():
             return None
         members = self.participants.values()
         first = min(p.due for p in members)
         due = [p for p in members if p.due == first]
-        if self.tick < first:
-            if all(p.phase is Phase.IDLE for p in due):
+        late = [p for p in due if p.phase is not Phase.DELIVERED]
+        if self.tick < first and any(p.phase is Phase.AWAITING for p in late):
+            return _move(first - self.tick, most)
+        if late:
+            if not all(p.is_late(now) for p in late):
                 return None
-            if any(p.phase is Phase.AWAITING for p in due) or all(p.phase is Phase.DELIVERED for p in due):
-                return Move(first - self.tick)
-            return None
-        if any(p.phase is not Phase.DELIVERED for p in due):
-            return None
+            for p in late:
+                p.check_replaceable()
+        if self.tick < first:
+            return _move(first - self.tick, most)
         for p in due:
-            self.inputs[p.columns] = p.values
+            if p.phase is Phase.DELIVERED:
+                self.inputs[p.columns] = p.values
+                p.delivered_tick = first
+                if len(p.ramps):
+                    self.ramps.deliver(p.columns[p.ramps], p.values[p.ramps], first, p.period)
+            else:
+                self._replace(p)
             p.due += p.period
             p.phase = Phase.AWAITING
-        return Move(min(p.due for p in members) - first)
+        return _move(min(p.due for p in members) - first, most)
 
-    def commit(self, move: Move) -> list[Participant]:
+    def commit(self, move: Move, now: float = 0.0) -> list[Participant]:
         """The move is done; the participants whose next due tick the clock has reached, by name."""
         self.tick += move.ticks
-        reached = [p for p in self.participants.values() if p.phase is Phase.AWAITING and p.due == self.tick]
-        for p in reached:
-            p.phase = Phase.IDLE
+        reached = []
+        for p in self.participants.values():
+            if p.due == self.tick and p.phase is not Phase.DELIVERED:
+                p.since = now
+                if p.phase is Phase.AWAITING:
+                    p.phase, p.answered = Phase.IDLE, True
+                    reached.append(p)
         return sorted(reached, key=lambda p: p.name)
+
+    def deadline(self, now: float) -> float:
+        """The next time [s] at which ``take`` may give something else because time has passed; or infinity."""
+        if not self._timed:
+            return math.inf
+        first = min(p.due for p in self.participants.values())
+        times = [
+            p.since + p.lateness.after if p.gone_at is None else p.gone_at + p.lateness.lease
+            for p in self.participants.values()
+            if p.gone_at is not None
+            or (p.due == first and p.phase is Phase.IDLE and p.lateness.policy is not Late.BLOCK)
+        ]
+        return min((t for t in times if t > now), default=math.inf)
 
     def missing(self) -> list[str]:
         """Who keeps the clock from moving: expected and absent, or due and not delivered; by name."""
@@ -215,3 +307,31 @@ class Barrier:
         first = min((p.due for p in members), default=self.tick)
         names |= {p.name for p in members if p.due == first and p.phase is Phase.IDLE}
         return sorted(names)
+
+    # ------------------------------------------------------------ inside
+
+    def _leave_behind(self, member: Participant) -> None:
+        if member.lateness.policy is Late.SAFE_VALUE:
+            self.inputs[member.columns] = member.lateness.safe
+        self.ramps.stop(member.columns)
+
+    def _replace(self, member: Participant) -> None:
+        self._leave_behind(member)
+        member.replaced = True
+        member.missed += 1
+        self.replaced[member.name] = member.due
+
+    def _expire(self, now: float) -> None:
+        for p in list(self.participants.values()):
+            if p.gone_at is not None and now >= p.gone_at + p.lateness.lease:
+                self.remove(p)
+
+    def _count(self) -> None:
+        self._gone = sum(p.gone_at is not None for p in self.participants.values())
+        self._timed = any(
+            p.gone_at is not None or p.lateness.policy is not Late.BLOCK for p in self.participants.values()
+        )
+
+
+def _move(ticks: int, most: int | None) -> Move:
+    return Move(ticks if most is None else min(ticks, most))

@@ -17,10 +17,21 @@ class ServerConfig:
     allow_insecure: bool = False
     #: Wall-clock time [s] a Step waits for others where Join names none; 0 = for ever.
     barrier_timeout: float = 5.0
+    #: Wall-clock time [s] after which a participant is late where Join names none.
+    late_after: float = 1.0
+    #: Time [s] within which a participant must take in an event; after that it counts as gone.
+    tell_timeout: float = 1.0
+    #: Time [s] that a paced session busy-waits before a tick is released, for less jitter.
+    spin: float = 0.00005
     #: Sessions at a time [1].
     max_sessions: int = 64
     #: Participants per session [1].
     max_participants: int = 64
+    #: Viewers per session [1].
+    max_viewers: int = 16
+    #: Snapshots that a session keeps [1], and their size in all [bytes].
+    max_snapshots: int = 64
+    max_snapshot_bytes: int = 64 << 20
     #: Ticks that one Advance, or one period, may span [ticks].
     max_ticks_per_call: int = 1_000_000
     #: Greatest message [bytes].

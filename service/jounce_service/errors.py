@@ -41,6 +41,19 @@ class ServiceError(Exception):
         self.epoch = epoch
 
 
+    def retold(self, message: str) -> ServiceError:
+        """The same refusal with another text: an exception of its own, since a traceback grows where it is raised."""
+        return type(self)(
+            message,
+            field=self.field,
+            given=self.given,
+            allowed=self.allowed,
+            missing=self.missing,
+            tick=self.tick,
+            epoch=self.epoch,
+        )
+
+
 class BadField(ServiceError):
     """A field is wrong on its face."""
 
@@ -81,6 +94,10 @@ class UnknownSession(ServiceError):
     """No session of that id."""
 
 
+class UnknownSnapshot(ServiceError):
+    """The session keeps no snapshot of that id."""
+
+
 class InputOwned(ServiceError):
     """Another participant owns the input."""
 
@@ -105,6 +122,10 @@ class StepPending(ServiceError):
     """An earlier Step still waits; repeat that one."""
 
 
+class TooLate(ServiceError):
+    """The tick has passed without the sender's inputs; Sync gives the state to go on from."""
+
+
 class WrongState(ServiceError):
     """The session's state does not allow the call."""
 
@@ -125,6 +146,10 @@ class AlreadyJoined(ServiceError):
     """The stream has joined a session already."""
 
 
+class StreamReplaced(ServiceError):
+    """The participant has rejoined over another stream."""
+
+
 class ParticipantsPresent(ServiceError):
     """Advance is for sessions without participants."""
 
@@ -137,8 +162,40 @@ class TooManyParticipants(ServiceError):
     """The cap on participants is reached."""
 
 
+class TooManySnapshots(ServiceError):
+    """The cap on a session's snapshots, or on their bytes, is reached."""
+
+
+class TooManyViewers(ServiceError):
+    """The cap on a session's viewers is reached."""
+
+
+class SnapshotCorrupt(ServiceError):
+    """The bytes are not the snapshot that its length and hash say."""
+
+
+class SnapshotForeign(ServiceError):
+    """The snapshot is of another model or build."""
+
+
 class BarrierTimeout(ServiceError):
     """Others did not deliver in time; the delivery stands and a repeat waits again."""
+
+
+class ParticipantLate(ServiceError):
+    """A participant whose policy is FAIL was late; the session has failed."""
+
+
+class ParticipantLost(ServiceError):
+    """The connection of a participant whose policy is FAIL has gone; the session has failed."""
+
+
+class HeldTooLong(ServiceError):
+    """The inputs of a participant were held for longer than its greatest age; the session has failed."""
+
+
+class Overrun(ServiceError):
+    """A tick was late in a session whose overrun policy is FAIL; the session has failed."""
 
 
 class NoToken(ServiceError):
@@ -149,6 +206,10 @@ class WrongToken(ServiceError):
     """The token is not the session's."""
 
 
+class NoRight(ServiceError):
+    """The participant was not named a controller when the session was created."""
+
+
 class Draining(ServiceError):
     """The server is stopping."""
 
@@ -156,6 +217,9 @@ class Draining(ServiceError):
 class SolverFailed(ServiceError):
     """The model failed in this call."""
 
+
+#: Errors that end a session's run: it is FAILED afterwards.
+FATAL: Final = (SolverFailed, ParticipantLate, ParticipantLost, HeldTooLong, Overrun)
 
 _S = grpc.StatusCode
 
@@ -171,9 +235,11 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     UnknownModel: (_S.NOT_FOUND, "UNKNOWN_MODEL"),
     ModelUnavailable: (_S.FAILED_PRECONDITION, "MODEL_UNAVAILABLE"),
     UnknownSession: (_S.NOT_FOUND, "UNKNOWN_SESSION"),
+    UnknownSnapshot: (_S.NOT_FOUND, "UNKNOWN_SNAPSHOT"),
     InputOwned: (_S.ALREADY_EXISTS, "INPUT_OWNED"),
     NameTaken: (_S.ALREADY_EXISTS, "NAME_TAKEN"),
     WrongTick: (_S.ABORTED, "WRONG_TICK"),
+    TooLate: (_S.ABORTED, "TOO_LATE"),
     WrongEpoch: (_S.ABORTED, "WRONG_EPOCH"),
     StaleRequest: (_S.ABORTED, "STALE_REQUEST"),
     StepPending: (_S.ABORTED, "STEP_PENDING"),
@@ -182,12 +248,22 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     SessionClosed: (_S.FAILED_PRECONDITION, "SESSION_CLOSED"),
     NotJoined: (_S.FAILED_PRECONDITION, "NOT_JOINED"),
     AlreadyJoined: (_S.FAILED_PRECONDITION, "ALREADY_JOINED"),
+    StreamReplaced: (_S.FAILED_PRECONDITION, "STREAM_REPLACED"),
     ParticipantsPresent: (_S.FAILED_PRECONDITION, "PARTICIPANTS_PRESENT"),
     TooManySessions: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS"),
     TooManyParticipants: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_PARTICIPANTS"),
+    TooManySnapshots: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_SNAPSHOTS"),
+    TooManyViewers: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_VIEWERS"),
+    SnapshotCorrupt: (_S.DATA_LOSS, "SNAPSHOT_CORRUPT"),
+    SnapshotForeign: (_S.DATA_LOSS, "SNAPSHOT_FOREIGN"),
     BarrierTimeout: (_S.DEADLINE_EXCEEDED, "BARRIER_TIMEOUT"),
+    ParticipantLate: (_S.DEADLINE_EXCEEDED, "PARTICIPANT_LATE"),
+    ParticipantLost: (_S.DEADLINE_EXCEEDED, "PARTICIPANT_LOST"),
+    HeldTooLong: (_S.DEADLINE_EXCEEDED, "HELD_TOO_LONG"),
+    Overrun: (_S.DEADLINE_EXCEEDED, "OVERRUN"),
     NoToken: (_S.UNAUTHENTICATED, "NO_TOKEN"),
     WrongToken: (_S.PERMISSION_DENIED, "WRONG_TOKEN"),
+    NoRight: (_S.PERMISSION_DENIED, "NO_RIGHT"),
     Draining: (_S.UNAVAILABLE, "DRAINING"),
     SolverFailed: (_S.INTERNAL, "SOLVER_FAILED"),
 }

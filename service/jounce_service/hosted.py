@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from functools import partial
 from importlib.resources import files
 
+from jounce import __version__
 from jounce.data import DataError
 from jounce.signals import SignalTable
 from jounce_fmu.build import BuildError
 from jounce_fmu.host import Factory, Fmu2Instance, FmuError, open_builtin
-from jounce_service.errors import BadParameters, ModelUnavailable, SolverFailed
+from jounce_service.errors import BadParameters, ModelUnavailable, SnapshotCorrupt, SolverFailed
 from jounce_service.models import HostedInstance, HostedModel, Registry, Vector
 
 
@@ -49,7 +51,17 @@ class FmuHost:
 
     def get_state(self) -> bytes:
         """The FMU's serialised state."""
-        return self._instance.get_state()
+        try:
+            return self._instance.get_state()
+        except FmuError as error:
+            raise SolverFailed(f"the FMU gives no state: {error}", field="state") from error
+
+    def set_state(self, state: bytes) -> None:
+        """Back to a state; one that the FMU refuses changes nothing."""
+        try:
+            self._instance.set_state(state)
+        except FmuError as error:
+            raise SnapshotCorrupt(str(error), field="state", given=f"{len(state)} bytes") from error
 
     def free(self) -> None:
         """Frees the FMU instance."""
@@ -62,6 +74,13 @@ class FmuModel:
     def __init__(self, factory: Factory) -> None:
         """``factory`` comes from open_builtin or open_fmu."""
         self._factory = factory
+        digest = hashlib.sha256(factory.library.read_bytes()).hexdigest()
+        self._build = f"jounce {__version__}, {factory.interface.guid}, sha256 {digest}"
+
+    @property
+    def build(self) -> str:
+        """Version, interface and library: another of them may give other bits."""
+        return self._build
 
     @property
     def table(self) -> SignalTable:
@@ -87,6 +106,17 @@ class FmuModel:
                 allowed="values with which the model starts",
             ) from error
         return FmuHost(instance)
+
+
+    def revive(self, name: str, state: bytes) -> HostedInstance:
+        """An instance that goes on from a state; raises SnapshotCorrupt with the FMU's words."""
+        host = FmuHost(self._factory.instance(name))
+        try:
+            host.set_state(state)
+        except SnapshotCorrupt:
+            host.free()
+            raise
+        return host
 
 
 def _open(name: str) -> HostedModel:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-
-import numpy as np
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.config import ServerConfig
+from jounce_service.control import read, revive, save
 from jounce_service.models import Registry
+from jounce_service.pacing import pacing_of
 from jounce_service.session import Session
+from jounce_service.setup import names_of, setup_of
 from jounce_service.states import require
-from jounce_service.values import check_scalar, parse, scalar_of
 
 
 class SessionManager:
@@ -26,59 +29,34 @@ class SessionManager:
         self.config = config
         self.draining = False
         self._sessions: dict[str, Session] = {}
+        self._making = 0
 
     async def create(self, request: pb.CreateSessionRequest) -> pb.CreateSessionResponse:
         """A new session; every name and value is checked before the model is made."""
-        if self.draining:
-            raise errors.Draining("the server is stopping", field="server", allowed="another server")
-        if len(self._sessions) >= self.config.max_sessions:
-            raise errors.TooManySessions(
-                "too many sessions",
-                field="sessions",
-                given=len(self._sessions) + 1,
-                allowed=str(self.config.max_sessions),
-            )
-        model = self.registry.get(request.model)
-        table = model.table
-        parameters = {}
-        for name, value in request.parameters.items():
-            scalar = scalar_of(table, table.parameters, name, "parameter")
-            given = value.text if value.WhichOneof("kind") == "text" else value.number
-            parameters[name] = parse(table, scalar, given)
-        start = np.array([s.start for s in table.inputs], dtype=np.float64)
-        for name, number in request.start_inputs.items():
-            scalar = scalar_of(table, table.inputs, name, "input")
-            start[scalar.index] = check_scalar(scalar, number)
-        expected = list(request.expected_participants)
-        if "" in expected or len(set(expected)) != len(expected) or len(expected) > self.config.max_participants:
-            raise errors.BadField(
-                "expected participants must be distinct names",
-                field="expected_participants",
-                given=", ".join(expected),
-                allowed=f"up to {self.config.max_participants} names",
-            )
+        setup = setup_of(self.registry.get(request.model), request, self.config.max_participants)
         session_id = secrets.token_hex(8)
-        # Settling to equilibrium may take a while; other sessions go on meanwhile.
-        instance = await asyncio.to_thread(model.create, session_id, parameters, dict(request.start_inputs))
-        session = Session(
-            session_id,
-            secrets.token_urlsafe(24),
-            table,
-            instance,
-            self.config,
-            start=start,
-            expected=expected,
-            model=request.model,
-        )
-        self._sessions[session.id] = session
-        self.touch(session)
-        return pb.CreateSessionResponse(
-            session_id=session.id,
-            token=session.token,
-            epoch=session.barrier.epoch,
-            tick=session.tick,
-            tick_seconds=instance.tick,
-        )
+        with self._room():
+            # Settling to equilibrium may take a while; other sessions go on meanwhile.
+            instance = await asyncio.to_thread(setup.instance, session_id)
+            return self._opened(Session(session_id, setup, instance, self.config))
+
+    async def fork(self, source: Session, request: pb.ForkSessionRequest) -> pb.CreateSessionResponse:
+        """A new session that goes on from a snapshot of another; raises a ServiceError and leaves both alone."""
+        require("ForkSession", source.state, source.failure)
+        expected = names_of(request.expected_participants, "expected_participants", self.config.max_participants)
+        pacing = pacing_of(request.pacing)
+        if request.snapshot_id:
+            data = source.snapshots.find(request.snapshot_id)
+        else:
+            data = await save(source)
+        snapshot = read(source.setup, data)
+        setup = replace(source.setup, expected=expected, controllers=frozenset(), pacing=pacing)
+        session_id = secrets.token_hex(8)
+        with self._room():
+            instance = await asyncio.to_thread(setup.model.revive, session_id, snapshot.state)
+            session = Session(session_id, setup, instance, self.config)
+            revive(session, snapshot)
+            return self._opened(session)
 
     def find(self, session_id: str) -> Session:
         """The session of that id; raises UnknownSession."""
@@ -103,13 +81,36 @@ class SessionManager:
         self.touch(session)
         return session
 
+    def controlled(self, session_id: str, token: str) -> Session:
+        """The same for a call that a participant named a controller may make, too; raises NoRight for others."""
+        session = self.find(session_id)
+        for member in session.members.values():
+            if token and secrets.compare_digest(token.encode(), member.token.encode()):
+                if member.name in session.setup.controllers:
+                    self.touch(session)
+                    return session
+                raise errors.NoRight(
+                    f"participant {member.name!r} may not control the session",
+                    field="token",
+                    given=member.name,
+                    allowed=", ".join(sorted(session.setup.controllers)) or "the session token",
+                )
+        return self.owned(session_id, token)
+
+    def joinable(self, session_id: str, token: str) -> Session:
+        """The session of that id, for a Join; raises NoToken or WrongToken."""
+        session = self.find(session_id)
+        if secrets.compare_digest(token.encode(), session.join_token.encode()):
+            self.touch(session)
+            return session
+        return self.owned(session_id, token)
+
     async def delete(self, session_id: str, token: str) -> None:
         """Closes a session and forgets it."""
         session = self.owned(session_id, token)
         require("DeleteSession", session.state)
         del self._sessions[session_id]
-        # A caller that goes away must not leave the session half closed.
-        await asyncio.shield(asyncio.create_task(session.close()))
+        await session.close()
 
     def touch(self, session: Session) -> None:
         """Somebody used the session now."""
@@ -133,3 +134,33 @@ class SessionManager:
         """Closes every session."""
         for session in list(self._sessions.values()):
             await self.delete(session.id, session.token)
+
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        """Room for one more session while it is being made; raises Draining or TooManySessions."""
+        if self.draining:
+            raise errors.Draining("the server is stopping", field="server", allowed="another server")
+        if len(self._sessions) + self._making >= self.config.max_sessions:
+            raise errors.TooManySessions(
+                "too many sessions",
+                field="sessions",
+                given=len(self._sessions) + self._making + 1,
+                allowed=str(self.config.max_sessions),
+            )
+        self._making += 1
+        try:
+            yield
+        finally:
+            self._making -= 1
+
+    def _opened(self, session: Session) -> pb.CreateSessionResponse:
+        self._sessions[session.id] = session
+        self.touch(session)
+        return pb.CreateSessionResponse(
+            session_id=session.id,
+            token=session.token,
+            join_token=session.join_token,
+            epoch=session.barrier.epoch,
+            tick=session.tick,
+            tick_seconds=session.instance.tick,
+        )

@@ -31,7 +31,10 @@ class HostedInstance(Protocol):
         """All outputs, in the order of ``table.outputs``."""
 
     def get_state(self) -> bytes:
-        """The whole state."""
+        """The whole state; raises SolverFailed where the model cannot give it."""
+
+    def set_state(self, state: bytes) -> None:
+        """Goes back to a state of ``get_state``. Raises SnapshotCorrupt and changes nothing where it is refused."""
 
     def free(self) -> None:
         """Ends the instance."""
@@ -48,8 +51,15 @@ class HostedModel(Protocol):
     def tick(self) -> float:
         """Default tick length [s]."""
 
+    @property
+    def build(self) -> str:
+        """What must be the same for a state to be of use: in effect the compiled model's hash."""
+
     def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> HostedInstance:
         """An instance at tick 0; raises BadParameters with the model's own words."""
+
+    def revive(self, name: str, state: bytes) -> HostedInstance:
+        """An instance that goes on from a state of ``get_state``; raises SnapshotCorrupt."""
 
 
 class Registry:

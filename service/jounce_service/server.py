@@ -1,32 +1,24 @@
-"""The gRPC face: listeners, the service, health and reflection."""
+"""The gRPC server: listeners, health, reflection, start and stop."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import ipaddress
-from collections.abc import Awaitable, Callable
-from typing import Any, NoReturn, TypeVar
 
 import grpc
 from google.protobuf.internal import api_implementation
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from jounce import __version__
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
-from jounce_service import errors
+from jounce_service.calls import SessionCalls
 from jounce_service.config import ServerConfig
-from jounce_service.describe import describe
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
-from jounce_service.session import Member, Session
 
-_Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["SessionService"].full_name
-_Request = TypeVar("_Request")
-_Reply = TypeVar("_Reply")
 
 
 class ConfigError(ValueError):
@@ -61,7 +53,7 @@ class JounceServer:
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", 1_000),
             ]
         )
-        rpc.add_SessionServiceServicer_to_server(_SessionService(self.manager), server)
+        rpc.add_SessionServiceServicer_to_server(SessionCalls(self.manager), server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
         bound = []
@@ -119,143 +111,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-class _SessionService(rpc.SessionServiceServicer):
-    """Wire calls to the manager and its sessions; errors to status and ErrorInfo."""
-
-    def __init__(self, manager: SessionManager) -> None:
-        self._manager = manager
-
-    async def ListModels(self, request: pb.ListModelsRequest, context: _Context) -> pb.ListModelsResponse:
-        def reply(_: pb.ListModelsRequest) -> pb.ListModelsResponse:
-            registry = self._manager.registry
-            return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
-
-        return await _unary(_async(reply), request, context)
-
-    async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> pb.DescribeModelResponse:
-        def reply(request: pb.DescribeModelRequest) -> pb.DescribeModelResponse:
-            model = self._manager.registry.get(request.model)
-            described = describe(model.table, tick=model.tick, version=__version__)
-            described.model = request.model
-            return described
-
-        return await _unary(_async(reply), request, context)
-
-    async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.CreateSessionResponse:
-        return await _unary(self._manager.create, request, context)
-
-    async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
-        def reply(request: pb.GetSessionRequest) -> pb.GetSessionResponse:
-            return self._manager.find(request.session_id).status()
-
-        return await _unary(_async(reply), request, context)
-
-    async def DeleteSession(self, request: pb.DeleteSessionRequest, context: _Context) -> pb.DeleteSessionResponse:
-        async def reply(request: pb.DeleteSessionRequest) -> pb.DeleteSessionResponse:
-            await self._manager.delete(request.session_id, request.token)
-            return pb.DeleteSessionResponse()
-
-        return await _unary(reply, request, context)
-
-    async def Advance(self, request: pb.AdvanceRequest, context: _Context) -> pb.AdvanceResponse:
-        async def reply(request: pb.AdvanceRequest) -> pb.AdvanceResponse:
-            return await self._manager.owned(request.session_id, request.token).advance(request)
-
-        return await _unary(reply, request, context)
-
-    async def Lockstep(self, _: Any, context: _Context) -> None:
-        stream = _Stream(self._manager)
-        try:
-            while not stream.ended:
-                request = await context.read()
-                if request is grpc.aio.EOF:
-                    return
-                try:
-                    reply = await stream.answer(request)
-                except errors.ServiceError as error:
-                    reply = pb.LockstepReply(error=errors.error_info(error))
-                await context.write(reply)
-        finally:
-            # Orderly end, reset and cancellation all come here, once.
-            stream.detach()
-
-
-def _summary(registry: Registry, name: str) -> pb.ModelSummary:
-    try:
-        table = registry.get(name).table
-    except errors.ModelUnavailable as error:
-        return pb.ModelSummary(name=name, unavailable=error.message)
-    return pb.ModelSummary(
-        name=name,
-        input_count=len(table.inputs),
-        output_count=len(table.outputs),
-        parameter_count=len(table.parameters),
-    )
-
-
-class _Stream:
-    """One participant's stream."""
-
-    def __init__(self, manager: SessionManager) -> None:
-        self._manager = manager
-        self._session: Session | None = None
-        self._member: Member | None = None
-        self.ended = False
-
-    async def answer(self, request: pb.LockstepRequest) -> pb.LockstepReply:
-        """The one reply to a request."""
-        kind = request.WhichOneof("kind")
-        if kind == "step":
-            session, member = self._joined()
-            return pb.LockstepReply(state=await session.step(member, request.step))
-        if kind == "join":
-            if self._member is not None:
-                raise errors.AlreadyJoined(
-                    "the stream has joined already",
-                    field="join",
-                    given=request.join.name,
-                    allowed="one Join per stream",
-                )
-            session = self._manager.owned(request.join.session_id, request.join.token)
-            self._member, joined = await session.join(request.join)
-            self._session = session
-            return pb.LockstepReply(joined=joined)
-        if kind == "leave":
-            session, member = self._joined()
-            left = session.leave(member)
-            self.ended = True
-            return pb.LockstepReply(left=left)
-        raise errors.BadField("an empty request", field="kind", allowed="join, step or leave")
-
-    def detach(self) -> None:
-        """The stream has ended."""
-        if self._session is not None and self._member is not None:
-            self._session.detach(self._member)
-            self._manager.touch(self._session)
-
-    def _joined(self) -> tuple[Session, Member]:
-        if self._session is None or self._member is None:
-            raise errors.NotJoined("the stream has not joined a session", field="kind", allowed="join")
-        return self._session, self._member
-
-
-async def _unary(call: Callable[[_Request], Awaitable[_Reply]], request: _Request, context: _Context) -> _Reply:
-    try:
-        return await call(request)
-    except errors.ServiceError as error:
-        await _abort(context, error)
-
-
-async def _abort(context: _Context, error: errors.ServiceError) -> NoReturn:
-    info = errors.error_info(error)
-    await context.abort(errors.status(error), info.message, ((errors.METADATA_KEY, info.SerializeToString()),))
-    raise AssertionError("abort raises")
-
-
-def _async(call: Callable[[_Request], _Reply]) -> Callable[[_Request], Awaitable[_Reply]]:
-    async def wrapped(request: _Request) -> _Reply:
-        return call(request)
-
-    return wrapped

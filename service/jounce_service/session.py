@@ -1,79 +1,70 @@
 """A session: one model instance and its lockstep clock, on the event loop.
 
-Short moves run on the loop; long ones in a thread, while ``_busy`` keeps every other change away.
+Short moves run on the loop; long ones in a thread, and paced ones are held until their time, while ``_busy`` keeps
+every other change away.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import math
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-from jounce.signals import SignalTable
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
-from jounce_service.barrier import Barrier, Delivery, Move, Participant, Vector
+from jounce_service.barrier import Barrier, Delivery, Move
 from jounce_service.config import ServerConfig
 from jounce_service.describe import participants
+from jounce_service.engine import Engine
+from jounce_service.members import Member, Outlet, bare, terms_of
 from jounce_service.models import HostedInstance
+from jounce_service.participant import Late, Participant, Vector
+from jounce_service.setup import Setup
+from jounce_service.snapshots import Store
 from jounce_service.states import SessionState, require
-from jounce_service.values import Selection, check, select
+from jounce_service.values import check, select
+from jounce_service.watch import Viewer, Viewers
 
-
-@dataclass
-class Member:
-    """A participant with its stream's side: what it gets, how long it waits, its last reply."""
-
-    participant: Participant
-    inputs: Selection
-    outputs: Selection
-    timeout: float
-    waiter: asyncio.Future[pb.State] | None = None
-    reply: pb.State | None = None
-
-    @property
-    def name(self) -> str:
-        """Participant name."""
-        return self.participant.name
-
-
-@dataclass
-class _LastAdvance:
-    request: pb.AdvanceRequest = field(default_factory=pb.AdvanceRequest)
-    reply: pb.AdvanceResponse = field(default_factory=pb.AdvanceResponse)
+_OPEN = (SessionState.CREATED, SessionState.RUNNING)
+#: Least interval [s] at which a wait looks at a session clock that may stand still.
+_LOOK = 0.05
 
 
 class Session:
-    """One hosted instance that participants advance together. ``start`` is u at tick 0."""
+    """One hosted instance that participants advance together."""
 
-    def __init__(
-        self,
-        session_id: str,
-        token: str,
-        table: SignalTable,
-        instance: HostedInstance,
-        config: ServerConfig,
-        *,
-        start: Vector,
-        expected: Sequence[str] = (),
-        model: str = "",
-    ) -> None:
+    def __init__(self, session_id: str, setup: Setup, instance: HostedInstance, config: ServerConfig) -> None:
         """At tick 0; the instance is set up and belongs to the session from now on."""
         self.id = session_id
-        self.token = token
-        self.table = table
-        self.model = model or table.name
-        self.instance = instance
+        self.token = secrets.token_urlsafe(24)
+        self.join_token = secrets.token_urlsafe(24)
+        self.setup = setup
+        self.table = setup.model.table
         self.config = config
-        self.barrier = Barrier(start, expected)
+        self.engine = Engine(instance, config, setup.pacing, self.kick)
+        every = select(self.table.inputs, ("*",), "input")
+        self.barrier = Barrier(setup.start, setup.expected, bounds=(every.minimum, every.maximum))
+        self.snapshots = Store(config.max_snapshots, config.max_snapshot_bytes)
+        self.viewers = Viewers()
+        self.members: dict[str, Member] = {}
         self.state = SessionState.CREATED
         self.failure = ""
         self.last_used = 0.0
-        self._members: dict[str, Member] = {}
+        #: The last Advance with a request number, and its reply.
+        self.last_advance: tuple[pb.AdvanceRequest, pb.AdvanceResponse] | None = None
         self._gone: dict[str, int] = {}
-        self._busy: asyncio.Task[Any] | None = None
-        self._last = _LastAdvance()
+        self._busy: asyncio.Future[None] | None = None
+        # Callers that wait for the clock to stand: the next move is after them.
+        self._queue = 0
+        # The event loop keeps only weak references to its tasks.
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def instance(self) -> HostedInstance:
+        """The model instance."""
+        return self.engine.instance
 
     @property
     def tick(self) -> int:
@@ -87,79 +78,36 @@ class Session:
 
     @property
     def occupied(self) -> bool:
-        """Whether someone is joined or a move runs."""
-        return bool(self._members) or self._busy is not None
+        """Whether someone is connected, a move runs, or time stands still."""
+        connected = any(m.participant.gone_at is None for m in self.members.values())
+        return connected or self._busy is not None or self.state is SessionState.PAUSED
 
     # ------------------------------------------------------------ lockstep
 
-    async def join(self, request: pb.Join) -> tuple[Member, pb.Joined]:
-        """Adds a participant. Raises a ServiceError without a change where it cannot be."""
-        await self._idle()
-        require("Join", self.state, self.failure)
-        period = request.period_ticks or 1
-        timeout = request.barrier_timeout if request.HasField("barrier_timeout") else self.config.barrier_timeout
-        if not request.name:
-            raise errors.BadField("a participant needs a name", field="name", allowed="a name")
-        if period > self.config.max_ticks_per_call:
-            raise errors.TooManyTicks(
-                f"period {period} ticks is too long",
-                field="period_ticks",
-                given=period,
-                allowed=f"1 to {self.config.max_ticks_per_call}",
+    async def join(self, request: pb.Join, outlet: Outlet) -> tuple[Member, pb.Joined]:
+        """Adds a participant, or lets one come back. Raises a ServiceError without a change where it cannot be."""
+        async with self.standing():
+            require("Join", self.state, self.failure)
+            y = self.instance.get_outputs()
+            member = self._rejoin(request, outlet) if request.participant_token else self._admit(request, outlet)
+            self._gone.pop(member.name, None)
+            return member, pb.Joined(
+                epoch=self.barrier.epoch,
+                tick=member.participant.next_tick,
+                clock_tick=self.tick,
+                sim_ns=self.sim_ns,
+                tick_seconds=self.instance.tick,
+                inputs=member.inputs.names,
+                outputs=member.outputs.names,
+                input_values=self.barrier.inputs[member.inputs.columns].tolist(),
+                output_values=y[member.outputs.columns].tolist(),
+                participant_token=member.token,
+                request=member.participant.request,
             )
-        if request.phase_ticks >= period:
-            raise errors.BadField(
-                "the phase is not less than the period",
-                field="phase_ticks",
-                given=request.phase_ticks,
-                allowed=f"0 to {period - 1}",
-            )
-        if not 0.0 <= timeout < float("inf"):
-            raise errors.BadField(
-                f"barrier_timeout {timeout!r} s",
-                field="barrier_timeout",
-                given=timeout,
-                allowed="0 s (for ever) or more",
-            )
-        if len(self._members) >= self.config.max_participants:
-            raise errors.TooManyParticipants(
-                "too many participants",
-                field="name",
-                given=request.name,
-                allowed=f"{self.config.max_participants} participants",
-            )
-        inputs = select(self.table.inputs, request.inputs, "input")
-        outputs = select(self.table.outputs, request.outputs, "output")
-        for scalar in inputs.scalars:
-            owner = self.barrier.owner(scalar.index)
-            if owner is not None:
-                raise errors.InputOwned(
-                    f"input {scalar.name} is owned by {owner!r}",
-                    field=scalar.name,
-                    given=request.name,
-                    allowed="inputs without an owner",
-                )
-        y = self.instance.get_outputs()
-        member = Member(
-            self.barrier.join(request.name, inputs.columns, period, request.phase_ticks),
-            inputs,
-            outputs,
-            timeout,
-        )
-        self._members[member.name] = member
-        self._gone.pop(member.name, None)
-        self.kick()
-        return member, pb.Joined(
-            epoch=self.barrier.epoch,
-            tick=member.participant.due,
-            clock_tick=self.tick,
-            sim_ns=self.sim_ns,
-            tick_seconds=self.instance.tick,
-            inputs=inputs.names,
-            outputs=outputs.names,
-            input_values=self.barrier.inputs[inputs.columns].tolist(),
-            output_values=y[outputs.columns].tolist(),
-        )
+
+    def is_at(self, member: Member, outlet: Outlet) -> bool:
+        """Whether the member still takes part over that stream."""
+        return member.outlet is outlet and self.members.get(member.name) is member
 
     async def step(self, member: Member, request: pb.Step) -> pb.State:
         """Delivers inputs and waits until the clock reaches the member's next due tick."""
@@ -170,128 +118,144 @@ class Session:
         )
         if delivery is Delivery.ANSWERED and member.reply is not None:
             return member.reply
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[pb.State] = loop.create_future()
-        member.waiter = waiter
-        self.kick()
-        if waiter.done() or member.timeout == 0.0:
-            return await waiter
-        timer = loop.call_later(member.timeout, self._expire, member, waiter)
-        try:
-            return await waiter
-        finally:
-            timer.cancel()
+        return await self._wait(member)
+
+    async def sync(self, member: Member) -> pb.State:
+        """The state at the member's due tick, once the clock is there."""
+        async with self.standing():
+            require("Sync", self.state, self.failure)
+            if self.barrier.sync(member.participant):
+                return self._state_for(member, self.instance.get_outputs())
+        return await self._wait(member)
 
     def leave(self, member: Member) -> pb.Left:
         """Orderly end: the session goes on without the member, even if it was expected."""
         self.barrier.release(member.name)
-        self.detach(member)
+        self.barrier.remove(member.participant)
+        self._less()
         return pb.Left(tick=self.tick)
 
-    def detach(self, member: Member) -> None:
-        """The member's stream has ended, however; acts once."""
-        if self.barrier.detach(member.participant):
-            del self._members[member.name]
-            if member.name in self.barrier.expected:
-                self._gone[member.name] = self.tick
-            self.kick()
+    def detach(self, member: Member, outlet: Outlet) -> None:
+        """The member's stream has ended, however; acts once, and not when the member has another stream by now."""
+        if member.outlet is not outlet or not self.barrier.detach(member.participant, self.engine.clock.now()):
+            return
+        if member.participant.lateness.policy is Late.FAIL and self.state in (*_OPEN, SessionState.PAUSED):
+            self.fail(
+                errors.ParticipantLost(
+                    f"the connection of {member.name!r} has gone",
+                    field="participants",
+                    given=member.name,
+                    allowed="an orderly Leave",
+                    missing=[member.name],
+                )
+            )
+        self._gone[member.name] = self.tick
+        self._less()
 
     def kick(self) -> None:
         """Makes every move that is due."""
-        while self._busy is None and self.state in (SessionState.CREATED, SessionState.RUNNING):
-            move = self.barrier.take()
+        while self._busy is None and self.state in _OPEN:
+            now = self.engine.clock.now()
+            try:
+                move = self.barrier.take(now, self.engine.stride)
+            except errors.FATAL as error:
+                self.fail(error)
+                return
+            if len(self.barrier.participants) != len(self.members):
+                self._forget()
             if move is None:
+                self._plan(now)
                 return
             self.state = SessionState.RUNNING
-            if move.ticks > self.config.offload_ticks:
-                self._busy = asyncio.get_running_loop().create_task(self._offload(move))
+            if not self.engine.is_quick(move.ticks):
+                task = asyncio.get_running_loop().create_task(self._run(move))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+                self._busy = asyncio.get_running_loop().create_future()
                 return
             try:
-                self._advance(move.ticks)
+                self.engine.advance(self.barrier, move.ticks)
                 self._finish(move)
-            except errors.SolverFailed as error:
-                self._fail(error)
+            except errors.FATAL as error:
+                self.fail(error)
                 return
 
-    # ------------------------------------------------------------ unary
+    # ------------------------------------------------------------ between ticks
 
-    async def advance(self, request: pb.AdvanceRequest) -> pb.AdvanceResponse:
-        """Sets inputs, advances exactly n ticks, gets outputs; all or nothing."""
-        await self._idle()
-        require("Advance", self.state, self.failure)
-        if self._members or self.barrier.expected:
-            names = sorted(set(self._members) | self.barrier.expected)
-            raise errors.ParticipantsPresent(
-                f"the session has participants: {', '.join(names)}",
-                field="session_id",
-                given=self.id,
-                allowed="Lockstep",
-            )
-        if request.request and request.request == self._last.request.request:
-            if request != self._last.request:
-                raise errors.StaleRequest(
-                    f"request {request.request} was sent before with another content",
-                    field="request",
-                    given=request.request,
-                    allowed="a new number",
-                )
-            return self._last.reply
-        if request.request and request.request < self._last.request.request:
-            raise errors.StaleRequest(
-                f"request {request.request} does not rise",
-                field="request",
-                given=request.request,
-                allowed=f"more than {self._last.request.request}",
-            )
-        if request.epoch and request.epoch != self.barrier.epoch:
-            raise errors.WrongEpoch(
-                f"epoch {request.epoch} is not the session's epoch {self.barrier.epoch}",
-                field="epoch",
-                given=request.epoch,
-                allowed=str(self.barrier.epoch),
-                tick=self.tick,
-                epoch=self.barrier.epoch,
-            )
-        if request.HasField("tick") and request.tick != self.tick:
-            raise errors.WrongTick(
-                f"the session is at tick {self.tick}, not {request.tick}",
-                field="tick",
-                given=request.tick,
-                allowed=str(self.tick),
-                tick=self.tick,
-                epoch=self.barrier.epoch,
-            )
-        if request.n_ticks > self.config.max_ticks_per_call:
-            raise errors.TooManyTicks(
-                f"{request.n_ticks} ticks in one call",
-                field="n_ticks",
-                given=request.n_ticks,
-                allowed=f"0 to {self.config.max_ticks_per_call}",
-            )
-        inputs = select(self.table.inputs, request.input_names, "input")
-        outputs = select(self.table.outputs, request.output_names, "output")
-        values = check(inputs, request.inputs)
-        self.barrier.inputs[inputs.columns] = values
-        task = asyncio.get_running_loop().create_task(self._advance_alone(request, outputs))
-        self._busy = task
-        # A caller that goes away must not stop the move half-way.
-        return await asyncio.shield(task)
+    @asynccontextmanager
+    async def standing(self) -> AsyncIterator[None]:
+        """The clock stands between two ticks for the length of the block, and nothing else changes the session."""
+        self._queue += 1
+        try:
+            while self._busy is not None:
+                await asyncio.wait([self._busy])
+        finally:
+            self._queue -= 1
+        self._busy = asyncio.get_running_loop().create_future()
+        try:
+            yield
+        finally:
+            self._release()
+
+    async def move(self, ticks: int) -> None:
+        """Advances within ``standing``; a paced session takes its time. Raises what makes the session fail."""
+        left = ticks
+        while left:
+            move = Move(min(left, self.engine.stride or left))
+            await self.engine.move(self.barrier, move.ticks)
+            self._finish(move)
+            left -= move.ticks
+
+    def replace(self, instance: HostedInstance, setup: Setup, inputs: Vector, tick: int) -> None:
+        """Another past: the instance, inputs and tick it has led to, in a new epoch. Within ``standing``."""
+        if instance is not self.instance:
+            self.instance.free()
+        self.engine.instance, self.setup = instance, setup
+        self.barrier.restart(inputs, tick, self.engine.clock.now())
+        for member in self.members.values():
+            member.reply, member.seen = None, tick
+        if self.engine.pacer is not None:
+            self.engine.pacer.restart(self.instance.tick)
+        self.viewers.restart()
+        self.failure = ""
+        if self.state is not SessionState.PAUSED:
+            self.state = SessionState.RUNNING if tick else SessionState.CREATED
+
+    # ------------------------------------------------------------ the rest
+
+    def watch(self, request: pb.WatchRequest) -> Viewer:
+        """A new viewer."""
+        require("Watch", self.state, self.failure)
+        viewer = Viewer(select(self.table.outputs, request.outputs, "output"), request.every_ticks or 1)
+        self.viewers.add(viewer, self.config.max_viewers)
+        return viewer
 
     async def close(self) -> None:
         """Closes the session; whoever waits is told."""
-        await self._idle()
-        require("DeleteSession", self.state)
-        self.state = SessionState.CLOSED
-        said = "the session was deleted"
-        self._tell(lambda: errors.SessionClosed(said, field="session_id", given=self.id, allowed="an open session"))
-        self.instance.free()
+        async with self.standing():
+            require("DeleteSession", self.state)
+            self.state = SessionState.CLOSED
+            closed = errors.SessionClosed(
+                "the session was deleted", field="session_id", given=self.id, allowed="an open session"
+            )
+            for member in self.members.values():
+                member.refuse(closed.retold(closed.message))
+            self.viewers.end()
+            self.engine.close()
+
+    def fail(self, error: errors.ServiceError) -> None:
+        """The session cannot go on; whoever waits is told."""
+        self.state = SessionState.FAILED
+        self.failure = f"at tick {self.tick}: {error.message}"
+        for member in self.members.values():
+            member.refuse(error.retold(self.failure))
 
     def status(self) -> pb.GetSessionResponse:
         """Where the session stands."""
         require("GetSession", self.state)
         return pb.GetSessionResponse(
             session_id=self.id,
-            model=self.model,
+            model=self.setup.name,
             state=pb.SessionState.Name(self.state.value),
             epoch=self.barrier.epoch,
             tick=self.tick,
@@ -299,87 +263,76 @@ class Session:
             tick_seconds=self.instance.tick,
             participants=participants(self.barrier, self.table),
             failure=self.failure,
+            pacing=None if self.engine.pacer is None else self.engine.pacer.status(),
+            frames_dropped=self.viewers.dropped,
         )
 
     # ------------------------------------------------------------ inside
 
-    async def _idle(self) -> None:
-        while self._busy is not None:
-            await asyncio.wait([self._busy])
-
-    def _advance(self, ticks: int) -> None:
-        self.instance.set_inputs(self.barrier.inputs)
-        self.instance.step(ticks)
-
-    async def _offload(self, move: Move) -> None:
-        try:
-            await asyncio.to_thread(self._advance, move.ticks)
-            self._finish(move)
-        except errors.SolverFailed as error:
-            self._fail(error)
-        finally:
-            self._busy = None
-        self.kick()
-
-    async def _advance_alone(self, request: pb.AdvanceRequest, outputs: Selection) -> pb.AdvanceResponse:
-        try:
-            if request.n_ticks > self.config.offload_ticks:
-                await asyncio.to_thread(self._advance, request.n_ticks)
-            elif request.n_ticks:
-                self._advance(request.n_ticks)
-            else:
-                self.instance.set_inputs(self.barrier.inputs)
-            y = self.instance.get_outputs()
-        except errors.SolverFailed as error:
-            self._fail(error)
-            raise
-        finally:
-            self._busy = None
-        self.barrier.tick += request.n_ticks
-        if request.n_ticks:
-            self.state = SessionState.RUNNING
-        reply = pb.AdvanceResponse(
-            epoch=self.barrier.epoch, tick=self.tick, sim_ns=self.sim_ns, outputs=y[outputs.columns].tolist()
-        )
-        if request.request:
-            self._last = _LastAdvance(request, reply)
-        return reply
-
-    def _finish(self, move: Move) -> None:
-        reached = self.barrier.commit(move)
-        if not reached:
-            return
-        y = self.instance.get_outputs()
-        for participant in reached:
-            member = self._members[participant.name]
-            member.reply = pb.State(
-                epoch=self.barrier.epoch,
-                tick=self.tick,
-                sim_ns=self.sim_ns,
-                outputs=y[member.outputs.columns].tolist(),
-                request=participant.request,
+    def _admit(self, request: pb.Join, outlet: Outlet) -> Member:
+        terms = terms_of(request, self.table, self.config)
+        if len(self.members) >= self.config.max_participants:
+            raise errors.TooManyParticipants(
+                "too many participants",
+                field="name",
+                given=request.name,
+                allowed=f"{self.config.max_participants} participants",
             )
-            if member.waiter is not None and not member.waiter.done():
-                member.waiter.set_result(member.reply)
+        member = terms.member(self.barrier, outlet, self.engine.clock.now())
+        self.members[member.name] = member
+        return member
 
-    def _fail(self, error: errors.SolverFailed) -> None:
-        self.state = SessionState.FAILED
-        self.failure = f"at tick {self.tick}: {error.message}"
-        self._tell(lambda: errors.SolverFailed(self.failure, field=error.field, given=error.given, tick=self.tick))
+    def _rejoin(self, request: pb.Join, outlet: Outlet) -> Member:
+        member = self.members.get(request.name)
+        if member is None or not secrets.compare_digest(request.participant_token.encode(), member.token.encode()):
+            raise errors.WrongToken(
+                f"no participant {request.name!r} with that token; its lease may have ended",
+                field="participant_token",
+                allowed="token of Joined",
+            )
+        if bare(request) != member.terms:
+            raise errors.BadField(
+                "a rejoin must have the terms of the first Join",
+                field="join",
+                given=request.name,
+                allowed="the first Join and the participant token",
+            )
+        member.refuse(
+            errors.StreamReplaced(
+                f"{member.name!r} has rejoined over another stream", field="name", given=member.name, allowed="that one"
+            )
+        )
+        member.outlet = outlet
+        self.barrier.rejoin(member.participant, self.engine.clock.now())
+        return member
 
-    def _tell(self, error: Callable[[], errors.ServiceError]) -> None:
-        for member in self._members.values():
-            if member.waiter is not None and not member.waiter.done():
-                # One exception each: a traceback grows where it is raised.
-                member.waiter.set_exception(error())
+    async def _wait(self, member: Member) -> pb.State:
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[pb.State] = loop.create_future()
+        member.waiter = waiter
+        self.kick()
+        if waiter.done() or not member.timeout:
+            state = await waiter
+        else:
+            member.deadline = self.engine.clock.now() + member.timeout
+            timer = loop.call_later(member.timeout, self._expire, member, waiter)
+            try:
+                state = await waiter
+            finally:
+                timer.cancel()
+        if state.epoch != self.barrier.epoch:
+            raise self.barrier.wrong_epoch(member.participant, state.epoch)
+        return state
 
     def _expire(self, member: Member, waiter: asyncio.Future[pb.State]) -> None:
         if waiter.done():
             return
         missing = [name for name in self.barrier.missing() if name != member.name]
-        if not missing or self._busy is not None:
-            # Not the others' fault: the model itself is at work.
-            asyncio.get_running_loop().call_later(member.timeout, self._expire, member, waiter)
+        left = member.deadline - self.engine.clock.now()
+        if left > 0.0 or not missing or self._busy is not None:
+            # Time stood still, or it is not the others' fault: the model itself is at work.
+            wait = max(left, _LOOK if left > 0.0 else member.timeout)
+            asyncio.get_running_loop().call_later(wait, self._expire, member, waiter)
             return
         said = [f"{n} (gone since tick {self._gone[n]})" if n in self._gone else n for n in missing]
         waiter.set_exception(
@@ -393,3 +346,69 @@ class Session:
                 epoch=self.barrier.epoch,
             )
         )
+
+    def _less(self) -> None:
+        """Somebody has gone."""
+        self._forget()
+        if self.engine.pacer is not None and all(m.participant.gone_at is not None for m in self.members.values()):
+            self.engine.pacer.restart(self.instance.tick)
+        self.kick()
+
+    def _forget(self) -> None:
+        for name in self.members.keys() - self.barrier.participants.keys():
+            del self.members[name]
+
+    def _plan(self, now: float) -> None:
+        deadline = self.barrier.deadline(now)
+        if deadline < math.inf:
+            self.engine.wake_at(deadline)
+
+    def _release(self) -> None:
+        busy, self._busy = self._busy, None
+        if busy is not None:
+            busy.set_result(None)
+        if not self._queue:
+            self.kick()
+
+    async def _run(self, move: Move) -> None:
+        try:
+            await self.engine.move(self.barrier, move.ticks)
+            self._finish(move)
+        except errors.FATAL as error:
+            self.fail(error)
+        finally:
+            self._release()
+
+    def _finish(self, move: Move) -> None:
+        reached = self.barrier.commit(move, self.engine.clock.now())
+        if not reached and self.tick < self.viewers.next_tick:
+            return
+        y = self.instance.get_outputs()
+        for participant in reached:
+            self._answer(participant, y)
+        if self.tick >= self.viewers.next_tick:
+            self.viewers.show(self.barrier.epoch, self.tick, self.sim_ns, y)
+
+    def _answer(self, participant: Participant, y: Vector) -> None:
+        member = self.members[participant.name]
+        state = self._state_for(member, y)
+        if member.reply is None or member.reply.request != participant.request:
+            member.reply = state
+        if member.waiter is not None and not member.waiter.done():
+            member.waiter.set_result(state)
+
+    def _state_for(self, member: Member, y: Vector) -> pb.State:
+        state = pb.State(
+            epoch=self.barrier.epoch,
+            tick=self.tick,
+            sim_ns=self.sim_ns,
+            outputs=y[member.outputs.columns].tolist(),
+            request=member.participant.request,
+            missed=member.participant.missed,
+        )
+        if self.engine.pacer is not None:
+            state.overruns = self.engine.pacer.overruns
+        if self.barrier.replaced:
+            state.held.extend(sorted(n for n, tick in self.barrier.replaced.items() if tick >= member.seen))
+        member.seen = self.tick
+        return state

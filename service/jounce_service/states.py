@@ -19,15 +19,28 @@ class SessionState(IntEnum):
 
 
 _OPEN = frozenset({SessionState.CREATED, SessionState.RUNNING})
+_ALIVE = _OPEN | {SessionState.PAUSED}
+_THERE = _ALIVE | {SessionState.FAILED}
 
 #: Call -> states that allow it.
 ALLOWED: Final[dict[str, frozenset[SessionState]]] = {
-    "GetSession": frozenset(SessionState) - {SessionState.CLOSED},
-    "DeleteSession": frozenset(SessionState) - {SessionState.CLOSED},
+    "GetSession": _THERE,
+    "DeleteSession": _THERE,
     "Advance": _OPEN,
-    "Join": _OPEN | {SessionState.PAUSED},
-    "Step": _OPEN,
-    "Leave": frozenset(SessionState) - {SessionState.CLOSED},
+    "Join": _ALIVE,
+    "Step": _ALIVE,
+    "Sync": _ALIVE,
+    "Leave": _THERE,
+    "PauseSession": _OPEN,
+    "ResumeSession": frozenset({SessionState.PAUSED}),
+    "ResetSession": _THERE,
+    "SaveSnapshot": _ALIVE,
+    "RestoreSnapshot": _THERE,
+    "DeleteSnapshot": _THERE,
+    "DownloadSnapshot": _THERE,
+    "UploadSnapshot": _THERE,
+    "ForkSession": _THERE,
+    "Watch": _THERE,
 }
 
 

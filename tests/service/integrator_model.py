@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.signals import Signal, SignalTable
-from jounce_service.errors import BadParameters, SolverFailed
+from jounce_service.errors import BadParameters, SnapshotCorrupt, SolverFailed
 from jounce_service.models import Registry
 
 TICK = 0.001
@@ -72,7 +72,15 @@ class Integrator:
         return np.array([*self.x, self.gain * self.u[2], self.mixed, self.ticks])
 
     def get_state(self) -> bytes:
-        return struct.pack("<4dq", *self.x, self.mixed, self.u[2], self.ticks)
+        own = (self.gain, self.limit, self.sleep, self.mixed)
+        return struct.pack("<10dq", *own, *self.x, *self.u, self.ticks)
+
+    def set_state(self, state: bytes) -> None:
+        if len(state) != struct.calcsize("<10dq"):
+            raise SnapshotCorrupt("not a state of an integrator", field="state", given=len(state))
+        *values, self.ticks = struct.unpack("<10dq", state)
+        self.gain, self.limit, self.sleep, self.mixed = values[:4]
+        self.x, self.u = np.array(values[4:6]), np.array(values[6:])
 
     def free(self) -> None:
         self.freed += 1
@@ -83,6 +91,7 @@ class IntegratorModel:
 
     table = TABLE
     tick = TICK
+    build = "integrator 1"
 
     def __init__(self) -> None:
         self.made: dict[str, Integrator] = {}
@@ -94,6 +103,12 @@ class IntegratorModel:
         instance = Integrator(values["gain"], values["limit"], values["sleep"])
         for n, v in start_inputs.items():
             instance.u[TABLE.by_name(n).index] = v
+        self.made[name] = instance
+        return instance
+
+    def revive(self, name: str, state: bytes) -> Integrator:
+        instance = Integrator(2.0, 1e9, 0.0)
+        instance.set_state(state)
         self.made[name] = instance
         return instance
 

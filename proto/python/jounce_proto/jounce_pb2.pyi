@@ -30,6 +30,19 @@ class Variability(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VARIABILITY_FIXED: _ClassVar[Variability]
     VARIABILITY_TUNABLE: _ClassVar[Variability]
 
+class PacingMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PACING_MODE_UNSPECIFIED: _ClassVar[PacingMode]
+    PACING_MODE_FREE: _ClassVar[PacingMode]
+    PACING_MODE_REALTIME: _ClassVar[PacingMode]
+
+class OverrunPolicy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OVERRUN_POLICY_UNSPECIFIED: _ClassVar[OverrunPolicy]
+    OVERRUN_POLICY_COUNT: _ClassVar[OverrunPolicy]
+    OVERRUN_POLICY_SLIP: _ClassVar[OverrunPolicy]
+    OVERRUN_POLICY_FAIL: _ClassVar[OverrunPolicy]
+
 class SessionState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     SESSION_STATE_UNSPECIFIED: _ClassVar[SessionState]
@@ -38,6 +51,22 @@ class SessionState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SESSION_STATE_PAUSED: _ClassVar[SessionState]
     SESSION_STATE_FAILED: _ClassVar[SessionState]
     SESSION_STATE_CLOSED: _ClassVar[SessionState]
+
+class LatePolicy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LATE_POLICY_UNSPECIFIED: _ClassVar[LatePolicy]
+    LATE_POLICY_BLOCK: _ClassVar[LatePolicy]
+    LATE_POLICY_HOLD_LAST: _ClassVar[LatePolicy]
+    LATE_POLICY_SAFE_VALUE: _ClassVar[LatePolicy]
+    LATE_POLICY_FAIL: _ClassVar[LatePolicy]
+
+class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EVENT_KIND_UNSPECIFIED: _ClassVar[EventKind]
+    EVENT_KIND_PAUSED: _ClassVar[EventKind]
+    EVENT_KIND_RESUMED: _ClassVar[EventKind]
+    EVENT_KIND_RESET: _ClassVar[EventKind]
+    EVENT_KIND_RESTORED: _ClassVar[EventKind]
 CAUSALITY_UNSPECIFIED: Causality
 CAUSALITY_INPUT: Causality
 CAUSALITY_OUTPUT: Causality
@@ -52,12 +81,29 @@ VARIABILITY_CONTINUOUS: Variability
 VARIABILITY_DISCRETE: Variability
 VARIABILITY_FIXED: Variability
 VARIABILITY_TUNABLE: Variability
+PACING_MODE_UNSPECIFIED: PacingMode
+PACING_MODE_FREE: PacingMode
+PACING_MODE_REALTIME: PacingMode
+OVERRUN_POLICY_UNSPECIFIED: OverrunPolicy
+OVERRUN_POLICY_COUNT: OverrunPolicy
+OVERRUN_POLICY_SLIP: OverrunPolicy
+OVERRUN_POLICY_FAIL: OverrunPolicy
 SESSION_STATE_UNSPECIFIED: SessionState
 SESSION_STATE_CREATED: SessionState
 SESSION_STATE_RUNNING: SessionState
 SESSION_STATE_PAUSED: SessionState
 SESSION_STATE_FAILED: SessionState
 SESSION_STATE_CLOSED: SessionState
+LATE_POLICY_UNSPECIFIED: LatePolicy
+LATE_POLICY_BLOCK: LatePolicy
+LATE_POLICY_HOLD_LAST: LatePolicy
+LATE_POLICY_SAFE_VALUE: LatePolicy
+LATE_POLICY_FAIL: LatePolicy
+EVENT_KIND_UNSPECIFIED: EventKind
+EVENT_KIND_PAUSED: EventKind
+EVENT_KIND_RESUMED: EventKind
+EVENT_KIND_RESET: EventKind
+EVENT_KIND_RESTORED: EventKind
 
 class ErrorInfo(_message.Message):
     __slots__ = ("reason", "field", "given", "allowed", "message", "code", "missing", "expected_tick", "expected_epoch")
@@ -168,7 +214,7 @@ class Value(_message.Message):
     def __init__(self, number: _Optional[float] = ..., text: _Optional[str] = ...) -> None: ...
 
 class CreateSessionRequest(_message.Message):
-    __slots__ = ("model", "parameters", "start_inputs", "expected_participants")
+    __slots__ = ("model", "parameters", "start_inputs", "expected_participants", "pacing", "controllers")
     class ParametersEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -187,25 +233,53 @@ class CreateSessionRequest(_message.Message):
     PARAMETERS_FIELD_NUMBER: _ClassVar[int]
     START_INPUTS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_PARTICIPANTS_FIELD_NUMBER: _ClassVar[int]
+    PACING_FIELD_NUMBER: _ClassVar[int]
+    CONTROLLERS_FIELD_NUMBER: _ClassVar[int]
     model: str
     parameters: _containers.MessageMap[str, Value]
     start_inputs: _containers.ScalarMap[str, float]
     expected_participants: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, model: _Optional[str] = ..., parameters: _Optional[_Mapping[str, Value]] = ..., start_inputs: _Optional[_Mapping[str, float]] = ..., expected_participants: _Optional[_Iterable[str]] = ...) -> None: ...
+    pacing: Pacing
+    controllers: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, model: _Optional[str] = ..., parameters: _Optional[_Mapping[str, Value]] = ..., start_inputs: _Optional[_Mapping[str, float]] = ..., expected_participants: _Optional[_Iterable[str]] = ..., pacing: _Optional[_Union[Pacing, _Mapping[str, object]]] = ..., controllers: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CreateSessionResponse(_message.Message):
-    __slots__ = ("session_id", "token", "epoch", "tick", "tick_seconds")
+    __slots__ = ("session_id", "token", "join_token", "epoch", "tick", "tick_seconds")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
+    JOIN_TOKEN_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     TICK_FIELD_NUMBER: _ClassVar[int]
     TICK_SECONDS_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     token: str
+    join_token: str
     epoch: int
     tick: int
     tick_seconds: float
-    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., tick_seconds: _Optional[float] = ...) -> None: ...
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., join_token: _Optional[str] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., tick_seconds: _Optional[float] = ...) -> None: ...
+
+class Pacing(_message.Message):
+    __slots__ = ("mode", "factor", "overrun")
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    FACTOR_FIELD_NUMBER: _ClassVar[int]
+    OVERRUN_FIELD_NUMBER: _ClassVar[int]
+    mode: PacingMode
+    factor: float
+    overrun: OverrunPolicy
+    def __init__(self, mode: _Optional[_Union[PacingMode, str]] = ..., factor: _Optional[float] = ..., overrun: _Optional[_Union[OverrunPolicy, str]] = ...) -> None: ...
+
+class PacingStatus(_message.Message):
+    __slots__ = ("overruns", "worst_overrun", "late_releases", "behind")
+    OVERRUNS_FIELD_NUMBER: _ClassVar[int]
+    WORST_OVERRUN_FIELD_NUMBER: _ClassVar[int]
+    LATE_RELEASES_FIELD_NUMBER: _ClassVar[int]
+    BEHIND_FIELD_NUMBER: _ClassVar[int]
+    overruns: int
+    worst_overrun: float
+    late_releases: int
+    behind: float
+    def __init__(self, overruns: _Optional[int] = ..., worst_overrun: _Optional[float] = ..., late_releases: _Optional[int] = ..., behind: _Optional[float] = ...) -> None: ...
 
 class GetSessionRequest(_message.Message):
     __slots__ = ("session_id",)
@@ -214,7 +288,7 @@ class GetSessionRequest(_message.Message):
     def __init__(self, session_id: _Optional[str] = ...) -> None: ...
 
 class ParticipantStatus(_message.Message):
-    __slots__ = ("name", "joined", "expected", "due_tick", "missing", "period_ticks", "inputs")
+    __slots__ = ("name", "joined", "expected", "due_tick", "missing", "period_ticks", "inputs", "late", "missed")
     NAME_FIELD_NUMBER: _ClassVar[int]
     JOINED_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_FIELD_NUMBER: _ClassVar[int]
@@ -222,6 +296,8 @@ class ParticipantStatus(_message.Message):
     MISSING_FIELD_NUMBER: _ClassVar[int]
     PERIOD_TICKS_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
+    MISSED_FIELD_NUMBER: _ClassVar[int]
     name: str
     joined: bool
     expected: bool
@@ -229,10 +305,12 @@ class ParticipantStatus(_message.Message):
     missing: bool
     period_ticks: int
     inputs: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., joined: _Optional[bool] = ..., expected: _Optional[bool] = ..., due_tick: _Optional[int] = ..., missing: _Optional[bool] = ..., period_ticks: _Optional[int] = ..., inputs: _Optional[_Iterable[str]] = ...) -> None: ...
+    late: LatePolicy
+    missed: int
+    def __init__(self, name: _Optional[str] = ..., joined: _Optional[bool] = ..., expected: _Optional[bool] = ..., due_tick: _Optional[int] = ..., missing: _Optional[bool] = ..., period_ticks: _Optional[int] = ..., inputs: _Optional[_Iterable[str]] = ..., late: _Optional[_Union[LatePolicy, str]] = ..., missed: _Optional[int] = ...) -> None: ...
 
 class GetSessionResponse(_message.Message):
-    __slots__ = ("session_id", "model", "state", "epoch", "tick", "sim_ns", "tick_seconds", "participants", "failure")
+    __slots__ = ("session_id", "model", "state", "epoch", "tick", "sim_ns", "tick_seconds", "participants", "failure", "pacing", "frames_dropped")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -242,6 +320,8 @@ class GetSessionResponse(_message.Message):
     TICK_SECONDS_FIELD_NUMBER: _ClassVar[int]
     PARTICIPANTS_FIELD_NUMBER: _ClassVar[int]
     FAILURE_FIELD_NUMBER: _ClassVar[int]
+    PACING_FIELD_NUMBER: _ClassVar[int]
+    FRAMES_DROPPED_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     model: str
     state: SessionState
@@ -251,7 +331,9 @@ class GetSessionResponse(_message.Message):
     tick_seconds: float
     participants: _containers.RepeatedCompositeFieldContainer[ParticipantStatus]
     failure: str
-    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., participants: _Optional[_Iterable[_Union[ParticipantStatus, _Mapping[str, object]]]] = ..., failure: _Optional[str] = ...) -> None: ...
+    pacing: PacingStatus
+    frames_dropped: int
+    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., participants: _Optional[_Iterable[_Union[ParticipantStatus, _Mapping[str, object]]]] = ..., failure: _Optional[str] = ..., pacing: _Optional[_Union[PacingStatus, _Mapping[str, object]]] = ..., frames_dropped: _Optional[int] = ...) -> None: ...
 
 class DeleteSessionRequest(_message.Message):
     __slots__ = ("session_id", "token")
@@ -300,29 +382,33 @@ class AdvanceResponse(_message.Message):
     def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., outputs: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class LockstepRequest(_message.Message):
-    __slots__ = ("step", "join", "leave")
+    __slots__ = ("step", "join", "leave", "sync")
     STEP_FIELD_NUMBER: _ClassVar[int]
     JOIN_FIELD_NUMBER: _ClassVar[int]
     LEAVE_FIELD_NUMBER: _ClassVar[int]
+    SYNC_FIELD_NUMBER: _ClassVar[int]
     step: Step
     join: Join
     leave: Leave
-    def __init__(self, step: _Optional[_Union[Step, _Mapping[str, object]]] = ..., join: _Optional[_Union[Join, _Mapping[str, object]]] = ..., leave: _Optional[_Union[Leave, _Mapping[str, object]]] = ...) -> None: ...
+    sync: Sync
+    def __init__(self, step: _Optional[_Union[Step, _Mapping[str, object]]] = ..., join: _Optional[_Union[Join, _Mapping[str, object]]] = ..., leave: _Optional[_Union[Leave, _Mapping[str, object]]] = ..., sync: _Optional[_Union[Sync, _Mapping[str, object]]] = ...) -> None: ...
 
 class LockstepReply(_message.Message):
-    __slots__ = ("state", "joined", "left", "error")
+    __slots__ = ("state", "joined", "left", "error", "event")
     STATE_FIELD_NUMBER: _ClassVar[int]
     JOINED_FIELD_NUMBER: _ClassVar[int]
     LEFT_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    EVENT_FIELD_NUMBER: _ClassVar[int]
     state: State
     joined: Joined
     left: Left
     error: ErrorInfo
-    def __init__(self, state: _Optional[_Union[State, _Mapping[str, object]]] = ..., joined: _Optional[_Union[Joined, _Mapping[str, object]]] = ..., left: _Optional[_Union[Left, _Mapping[str, object]]] = ..., error: _Optional[_Union[ErrorInfo, _Mapping[str, object]]] = ...) -> None: ...
+    event: Event
+    def __init__(self, state: _Optional[_Union[State, _Mapping[str, object]]] = ..., joined: _Optional[_Union[Joined, _Mapping[str, object]]] = ..., left: _Optional[_Union[Left, _Mapping[str, object]]] = ..., error: _Optional[_Union[ErrorInfo, _Mapping[str, object]]] = ..., event: _Optional[_Union[Event, _Mapping[str, object]]] = ...) -> None: ...
 
 class Join(_message.Message):
-    __slots__ = ("session_id", "token", "name", "inputs", "outputs", "period_ticks", "phase_ticks", "barrier_timeout")
+    __slots__ = ("session_id", "token", "name", "inputs", "outputs", "period_ticks", "phase_ticks", "barrier_timeout", "late", "late_after", "max_age_ticks", "safe_values", "first_order_inputs", "lease", "participant_token")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -331,6 +417,13 @@ class Join(_message.Message):
     PERIOD_TICKS_FIELD_NUMBER: _ClassVar[int]
     PHASE_TICKS_FIELD_NUMBER: _ClassVar[int]
     BARRIER_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
+    LATE_AFTER_FIELD_NUMBER: _ClassVar[int]
+    MAX_AGE_TICKS_FIELD_NUMBER: _ClassVar[int]
+    SAFE_VALUES_FIELD_NUMBER: _ClassVar[int]
+    FIRST_ORDER_INPUTS_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    PARTICIPANT_TOKEN_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     token: str
     name: str
@@ -339,10 +432,17 @@ class Join(_message.Message):
     period_ticks: int
     phase_ticks: int
     barrier_timeout: float
-    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., period_ticks: _Optional[int] = ..., phase_ticks: _Optional[int] = ..., barrier_timeout: _Optional[float] = ...) -> None: ...
+    late: LatePolicy
+    late_after: float
+    max_age_ticks: int
+    safe_values: _containers.RepeatedScalarFieldContainer[float]
+    first_order_inputs: _containers.RepeatedScalarFieldContainer[str]
+    lease: float
+    participant_token: str
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., period_ticks: _Optional[int] = ..., phase_ticks: _Optional[int] = ..., barrier_timeout: _Optional[float] = ..., late: _Optional[_Union[LatePolicy, str]] = ..., late_after: _Optional[float] = ..., max_age_ticks: _Optional[int] = ..., safe_values: _Optional[_Iterable[float]] = ..., first_order_inputs: _Optional[_Iterable[str]] = ..., lease: _Optional[float] = ..., participant_token: _Optional[str] = ...) -> None: ...
 
 class Joined(_message.Message):
-    __slots__ = ("epoch", "tick", "clock_tick", "sim_ns", "tick_seconds", "inputs", "outputs", "input_values", "output_values")
+    __slots__ = ("epoch", "tick", "clock_tick", "sim_ns", "tick_seconds", "inputs", "outputs", "input_values", "output_values", "participant_token", "request")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     TICK_FIELD_NUMBER: _ClassVar[int]
     CLOCK_TICK_FIELD_NUMBER: _ClassVar[int]
@@ -352,6 +452,8 @@ class Joined(_message.Message):
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     INPUT_VALUES_FIELD_NUMBER: _ClassVar[int]
     OUTPUT_VALUES_FIELD_NUMBER: _ClassVar[int]
+    PARTICIPANT_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     tick: int
     clock_tick: int
@@ -361,7 +463,9 @@ class Joined(_message.Message):
     outputs: _containers.RepeatedScalarFieldContainer[str]
     input_values: _containers.RepeatedScalarFieldContainer[float]
     output_values: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., clock_tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., input_values: _Optional[_Iterable[float]] = ..., output_values: _Optional[_Iterable[float]] = ...) -> None: ...
+    participant_token: str
+    request: int
+    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., clock_tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., input_values: _Optional[_Iterable[float]] = ..., output_values: _Optional[_Iterable[float]] = ..., participant_token: _Optional[str] = ..., request: _Optional[int] = ...) -> None: ...
 
 class Step(_message.Message):
     __slots__ = ("epoch", "tick", "request", "inputs")
@@ -376,18 +480,46 @@ class Step(_message.Message):
     def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., request: _Optional[int] = ..., inputs: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class State(_message.Message):
-    __slots__ = ("epoch", "tick", "sim_ns", "outputs", "request")
+    __slots__ = ("epoch", "tick", "sim_ns", "outputs", "request", "overruns", "missed", "held")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     TICK_FIELD_NUMBER: _ClassVar[int]
     SIM_NS_FIELD_NUMBER: _ClassVar[int]
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     REQUEST_FIELD_NUMBER: _ClassVar[int]
+    OVERRUNS_FIELD_NUMBER: _ClassVar[int]
+    MISSED_FIELD_NUMBER: _ClassVar[int]
+    HELD_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     tick: int
     sim_ns: int
     outputs: _containers.RepeatedScalarFieldContainer[float]
     request: int
-    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., outputs: _Optional[_Iterable[float]] = ..., request: _Optional[int] = ...) -> None: ...
+    overruns: int
+    missed: int
+    held: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., outputs: _Optional[_Iterable[float]] = ..., request: _Optional[int] = ..., overruns: _Optional[int] = ..., missed: _Optional[int] = ..., held: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Sync(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Event(_message.Message):
+    __slots__ = ("kind", "epoch", "tick", "due_tick", "sim_ns", "outputs", "inputs")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    DUE_TICK_FIELD_NUMBER: _ClassVar[int]
+    SIM_NS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    kind: EventKind
+    epoch: int
+    tick: int
+    due_tick: int
+    sim_ns: int
+    outputs: _containers.RepeatedScalarFieldContainer[float]
+    inputs: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, kind: _Optional[_Union[EventKind, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., due_tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., outputs: _Optional[_Iterable[float]] = ..., inputs: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class Leave(_message.Message):
     __slots__ = ()
@@ -398,3 +530,250 @@ class Left(_message.Message):
     TICK_FIELD_NUMBER: _ClassVar[int]
     tick: int
     def __init__(self, tick: _Optional[int] = ...) -> None: ...
+
+class PauseSessionRequest(_message.Message):
+    __slots__ = ("session_id", "token")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    token: str
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ...) -> None: ...
+
+class PauseSessionResponse(_message.Message):
+    __slots__ = ("epoch", "tick")
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    epoch: int
+    tick: int
+    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ...) -> None: ...
+
+class ResumeSessionRequest(_message.Message):
+    __slots__ = ("session_id", "token")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    token: str
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ...) -> None: ...
+
+class ResumeSessionResponse(_message.Message):
+    __slots__ = ("epoch", "tick")
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    epoch: int
+    tick: int
+    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ...) -> None: ...
+
+class ResetSessionRequest(_message.Message):
+    __slots__ = ("session_id", "token", "parameters", "start_inputs")
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: Value
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping[str, object]]] = ...) -> None: ...
+    class StartInputsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    START_INPUTS_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    token: str
+    parameters: _containers.MessageMap[str, Value]
+    start_inputs: _containers.ScalarMap[str, float]
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., parameters: _Optional[_Mapping[str, Value]] = ..., start_inputs: _Optional[_Mapping[str, float]] = ...) -> None: ...
+
+class ResetSessionResponse(_message.Message):
+    __slots__ = ("epoch", "tick")
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    epoch: int
+    tick: int
+    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ...) -> None: ...
+
+class SaveSnapshotRequest(_message.Message):
+    __slots__ = ("session_id", "token")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    token: str
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ...) -> None: ...
+
+class SaveSnapshotResponse(_message.Message):
+    __slots__ = ("snapshot_id", "tick", "size", "sha256")
+    SNAPSHOT_ID_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    snapshot_id: str
+    tick: int
+    size: int
+    sha256: bytes
+    def __init__(self, snapshot_id: _Optional[str] = ..., tick: _Optional[int] = ..., size: _Optional[int] = ..., sha256: _Optional[bytes] = ...) -> None: ...
+
+class RestoreSnapshotRequest(_message.Message):
+    __slots__ = ("session_id", "token", "snapshot_id")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_ID_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    token: str
+    snapshot_id: str
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., snapshot_id: _Optional[str] = ...) -> None: ...
+
+class RestoreSnapshotResponse(_message.Message):
+    __slots__ = ("epoch", "tick")
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    epoch: int
+    tick: int
+    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ...) -> None: ...
+
+class DeleteSnapshotRequest(_message.Message):
+    __slots__ = ("session_id", "token", "snapshot_id")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_ID_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    token: str
+    snapshot_id: str
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., snapshot_id: _Optional[str] = ...) -> None: ...
+
+class DeleteSnapshotResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class DownloadSnapshotRequest(_message.Message):
+    __slots__ = ("session_id", "token", "snapshot_id")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_ID_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    token: str
+    snapshot_id: str
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., snapshot_id: _Optional[str] = ...) -> None: ...
+
+class DownloadSnapshotResponse(_message.Message):
+    __slots__ = ("data",)
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    def __init__(self, data: _Optional[bytes] = ...) -> None: ...
+
+class UploadSnapshotRequest(_message.Message):
+    __slots__ = ("session_id", "token", "size", "sha256", "data")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    token: str
+    size: int
+    sha256: bytes
+    data: bytes
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., size: _Optional[int] = ..., sha256: _Optional[bytes] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class UploadSnapshotResponse(_message.Message):
+    __slots__ = ("snapshot_id", "tick")
+    SNAPSHOT_ID_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    snapshot_id: str
+    tick: int
+    def __init__(self, snapshot_id: _Optional[str] = ..., tick: _Optional[int] = ...) -> None: ...
+
+class ForkSessionRequest(_message.Message):
+    __slots__ = ("session_id", "token", "snapshot_id", "expected_participants", "pacing")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_ID_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_PARTICIPANTS_FIELD_NUMBER: _ClassVar[int]
+    PACING_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    token: str
+    snapshot_id: str
+    expected_participants: _containers.RepeatedScalarFieldContainer[str]
+    pacing: Pacing
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., snapshot_id: _Optional[str] = ..., expected_participants: _Optional[_Iterable[str]] = ..., pacing: _Optional[_Union[Pacing, _Mapping[str, object]]] = ...) -> None: ...
+
+class Snapshot(_message.Message):
+    __slots__ = ("model", "build", "tick_seconds", "tick", "parameters", "start_inputs", "inputs", "state", "ramps", "holds")
+    class ParametersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    BUILD_FIELD_NUMBER: _ClassVar[int]
+    TICK_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    START_INPUTS_FIELD_NUMBER: _ClassVar[int]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    RAMPS_FIELD_NUMBER: _ClassVar[int]
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    build: str
+    tick_seconds: float
+    tick: int
+    parameters: _containers.ScalarMap[str, float]
+    start_inputs: _containers.RepeatedScalarFieldContainer[float]
+    inputs: _containers.RepeatedScalarFieldContainer[float]
+    state: bytes
+    ramps: _containers.RepeatedCompositeFieldContainer[Ramp]
+    holds: _containers.RepeatedCompositeFieldContainer[Hold]
+    def __init__(self, model: _Optional[str] = ..., build: _Optional[str] = ..., tick_seconds: _Optional[float] = ..., tick: _Optional[int] = ..., parameters: _Optional[_Mapping[str, float]] = ..., start_inputs: _Optional[_Iterable[float]] = ..., inputs: _Optional[_Iterable[float]] = ..., state: _Optional[bytes] = ..., ramps: _Optional[_Iterable[_Union[Ramp, _Mapping[str, object]]]] = ..., holds: _Optional[_Iterable[_Union[Hold, _Mapping[str, object]]]] = ...) -> None: ...
+
+class Ramp(_message.Message):
+    __slots__ = ("input", "tick", "value", "slope")
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    SLOPE_FIELD_NUMBER: _ClassVar[int]
+    input: int
+    tick: int
+    value: float
+    slope: float
+    def __init__(self, input: _Optional[int] = ..., tick: _Optional[int] = ..., value: _Optional[float] = ..., slope: _Optional[float] = ...) -> None: ...
+
+class Hold(_message.Message):
+    __slots__ = ("participant", "delivered_tick", "missed")
+    PARTICIPANT_FIELD_NUMBER: _ClassVar[int]
+    DELIVERED_TICK_FIELD_NUMBER: _ClassVar[int]
+    MISSED_FIELD_NUMBER: _ClassVar[int]
+    participant: str
+    delivered_tick: int
+    missed: int
+    def __init__(self, participant: _Optional[str] = ..., delivered_tick: _Optional[int] = ..., missed: _Optional[int] = ...) -> None: ...
+
+class WatchRequest(_message.Message):
+    __slots__ = ("session_id", "outputs", "every_ticks")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    EVERY_TICKS_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    outputs: _containers.RepeatedScalarFieldContainer[str]
+    every_ticks: int
+    def __init__(self, session_id: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., every_ticks: _Optional[int] = ...) -> None: ...
+
+class WatchResponse(_message.Message):
+    __slots__ = ("epoch", "tick", "sim_ns", "outputs", "dropped")
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    SIM_NS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    DROPPED_FIELD_NUMBER: _ClassVar[int]
+    epoch: int
+    tick: int
+    sim_ns: int
+    outputs: _containers.RepeatedScalarFieldContainer[float]
+    dropped: int
+    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., outputs: _Optional[_Iterable[float]] = ..., dropped: _Optional[int] = ...) -> None: ...

@@ -70,6 +70,56 @@ class SessionServiceStub:
                 request_serializer=jounce_dot_v1_dot_jounce__pb2.LockstepRequest.SerializeToString,
                 response_deserializer=jounce_dot_v1_dot_jounce__pb2.LockstepReply.FromString,
                 _registered_method=True)
+        self.PauseSession = channel.unary_unary(
+                '/jounce.v1.SessionService/PauseSession',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.PauseSessionRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.PauseSessionResponse.FromString,
+                _registered_method=True)
+        self.ResumeSession = channel.unary_unary(
+                '/jounce.v1.SessionService/ResumeSession',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.ResumeSessionRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.ResumeSessionResponse.FromString,
+                _registered_method=True)
+        self.ResetSession = channel.unary_unary(
+                '/jounce.v1.SessionService/ResetSession',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.ResetSessionRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.ResetSessionResponse.FromString,
+                _registered_method=True)
+        self.SaveSnapshot = channel.unary_unary(
+                '/jounce.v1.SessionService/SaveSnapshot',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.SaveSnapshotRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.SaveSnapshotResponse.FromString,
+                _registered_method=True)
+        self.RestoreSnapshot = channel.unary_unary(
+                '/jounce.v1.SessionService/RestoreSnapshot',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.RestoreSnapshotRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.RestoreSnapshotResponse.FromString,
+                _registered_method=True)
+        self.DeleteSnapshot = channel.unary_unary(
+                '/jounce.v1.SessionService/DeleteSnapshot',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.DeleteSnapshotRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.DeleteSnapshotResponse.FromString,
+                _registered_method=True)
+        self.DownloadSnapshot = channel.unary_stream(
+                '/jounce.v1.SessionService/DownloadSnapshot',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.DownloadSnapshotRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.DownloadSnapshotResponse.FromString,
+                _registered_method=True)
+        self.UploadSnapshot = channel.stream_unary(
+                '/jounce.v1.SessionService/UploadSnapshot',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.UploadSnapshotRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.UploadSnapshotResponse.FromString,
+                _registered_method=True)
+        self.ForkSession = channel.unary_unary(
+                '/jounce.v1.SessionService/ForkSession',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.ForkSessionRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.CreateSessionResponse.FromString,
+                _registered_method=True)
+        self.Watch = channel.unary_stream(
+                '/jounce.v1.SessionService/Watch',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.WatchRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.WatchResponse.FromString,
+                _registered_method=True)
 
 
 class SessionServiceServicer:
@@ -120,8 +170,78 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Lockstep(self, request_iterator, context):
-        """One stream per participant: Join, then one Step per due tick. Exactly one reply per request, in order.
-        Ending the stream detaches the participant.
+        """One stream per participant: Join, then one Step per due tick. Exactly one reply per request, in order;
+        events come between replies. Ending the stream detaches the participant; it may rejoin with its token.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PauseSession(self, request, context):
+        """Holds the clock between two ticks; leases and timers stand still. Participants get an event.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResumeSession(self, request, context):
+        """Lets the clock of a paused session go on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResetSession(self, request, context):
+        """Back to tick 0 in a new epoch, with other parameters if wanted; participants stay and get an event.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SaveSnapshot(self, request, context):
+        """Keeps everything that the session's future depends on, at its present tick.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RestoreSnapshot(self, request, context):
+        """Back to a snapshot in a new epoch; participants stay and get an event.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteSnapshot(self, request, context):
+        """Forgets a snapshot.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DownloadSnapshot(self, request, context):
+        """The bytes of a snapshot.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UploadSnapshot(self, request_iterator, context):
+        """Gives a snapshot's bytes to a session of the same model and build; nothing is restored yet.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ForkSession(self, request, context):
+        """A new session that goes on from a snapshot of this one, or from its present tick.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Watch(self, request, context):
+        """Outputs for viewers and loggers, decimated; can never slow the session. Needs no token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -164,6 +284,56 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.Lockstep,
                     request_deserializer=jounce_dot_v1_dot_jounce__pb2.LockstepRequest.FromString,
                     response_serializer=jounce_dot_v1_dot_jounce__pb2.LockstepReply.SerializeToString,
+            ),
+            'PauseSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.PauseSession,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.PauseSessionRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.PauseSessionResponse.SerializeToString,
+            ),
+            'ResumeSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeSession,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.ResumeSessionRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.ResumeSessionResponse.SerializeToString,
+            ),
+            'ResetSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResetSession,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.ResetSessionRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.ResetSessionResponse.SerializeToString,
+            ),
+            'SaveSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.SaveSnapshot,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.SaveSnapshotRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.SaveSnapshotResponse.SerializeToString,
+            ),
+            'RestoreSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestoreSnapshot,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.RestoreSnapshotRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.RestoreSnapshotResponse.SerializeToString,
+            ),
+            'DeleteSnapshot': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteSnapshot,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.DeleteSnapshotRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.DeleteSnapshotResponse.SerializeToString,
+            ),
+            'DownloadSnapshot': grpc.unary_stream_rpc_method_handler(
+                    servicer.DownloadSnapshot,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.DownloadSnapshotRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.DownloadSnapshotResponse.SerializeToString,
+            ),
+            'UploadSnapshot': grpc.stream_unary_rpc_method_handler(
+                    servicer.UploadSnapshot,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.UploadSnapshotRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.UploadSnapshotResponse.SerializeToString,
+            ),
+            'ForkSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForkSession,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.ForkSessionRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.CreateSessionResponse.SerializeToString,
+            ),
+            'Watch': grpc.unary_stream_rpc_method_handler(
+                    servicer.Watch,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.WatchRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.WatchResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -356,6 +526,276 @@ class SessionService:
             '/jounce.v1.SessionService/Lockstep',
             jounce_dot_v1_dot_jounce__pb2.LockstepRequest.SerializeToString,
             jounce_dot_v1_dot_jounce__pb2.LockstepReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PauseSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/jounce.v1.SessionService/PauseSession',
+            jounce_dot_v1_dot_jounce__pb2.PauseSessionRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.PauseSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResumeSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/jounce.v1.SessionService/ResumeSession',
+            jounce_dot_v1_dot_jounce__pb2.ResumeSessionRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.ResumeSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResetSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/jounce.v1.SessionService/ResetSession',
+            jounce_dot_v1_dot_jounce__pb2.ResetSessionRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.ResetSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SaveSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/jounce.v1.SessionService/SaveSnapshot',
+            jounce_dot_v1_dot_jounce__pb2.SaveSnapshotRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.SaveSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RestoreSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/jounce.v1.SessionService/RestoreSnapshot',
+            jounce_dot_v1_dot_jounce__pb2.RestoreSnapshotRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.RestoreSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/jounce.v1.SessionService/DeleteSnapshot',
+            jounce_dot_v1_dot_jounce__pb2.DeleteSnapshotRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.DeleteSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DownloadSnapshot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/jounce.v1.SessionService/DownloadSnapshot',
+            jounce_dot_v1_dot_jounce__pb2.DownloadSnapshotRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.DownloadSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UploadSnapshot(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/jounce.v1.SessionService/UploadSnapshot',
+            jounce_dot_v1_dot_jounce__pb2.UploadSnapshotRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.UploadSnapshotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForkSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/jounce.v1.SessionService/ForkSession',
+            jounce_dot_v1_dot_jounce__pb2.ForkSessionRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.CreateSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Watch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/jounce.v1.SessionService/Watch',
+            jounce_dot_v1_dot_jounce__pb2.WatchRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.WatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

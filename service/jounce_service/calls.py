@@ -1,0 +1,197 @@
+"""The calls of the wire: to the manager and its sessions, and errors to status and ErrorInfo."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, NoReturn, TypeVar
+
+import grpc
+
+from jounce import __version__
+from jounce_proto import jounce_pb2 as pb
+from jounce_proto import jounce_pb2_grpc as rpc
+from jounce_service import control, errors
+from jounce_service.advance import advance
+from jounce_service.describe import describe
+from jounce_service.manager import SessionManager
+from jounce_service.models import Registry
+from jounce_service.session import Session
+from jounce_service.snapshots import check_upload
+from jounce_service.states import require
+from jounce_service.stream import Stream
+
+_Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
+_Reply = TypeVar("_Reply")
+#: Pieces in which snapshots go out [bytes]: well under every default limit of a message.
+_PIECE = 1 << 20
+
+
+class SessionCalls(rpc.SessionServiceServicer):
+    """The SessionService. Calls that change a session run to their end even when the caller goes away."""
+
+    def __init__(self, manager: SessionManager) -> None:
+        """The sessions are the manager's."""
+        self._manager = manager
+
+    async def ListModels(self, request: pb.ListModelsRequest, context: _Context) -> pb.ListModelsResponse:
+        """The hosted models, those that could not be opened with the reason."""
+        registry = self._manager.registry
+        return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
+
+    async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> pb.DescribeModelResponse:
+        """A model's signal table."""
+        async with _errors_to(context):
+            model = self._manager.registry.get(request.model)
+            described = describe(model.table, tick=model.tick, version=__version__)
+            described.model = request.model
+            return described
+
+    async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.CreateSessionResponse:
+        """A new session."""
+        async with _errors_to(context):
+            return await _whole(self._manager.create(request))
+
+    async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
+        """Where a session stands."""
+        async with _errors_to(context):
+            return self._manager.find(request.session_id).status()
+
+    async def DeleteSession(self, request: pb.DeleteSessionRequest, context: _Context) -> pb.DeleteSessionResponse:
+        """Closes a session."""
+        async with _errors_to(context):
+            await _whole(self._manager.delete(request.session_id, request.token))
+            return pb.DeleteSessionResponse()
+
+    async def Advance(self, request: pb.AdvanceRequest, context: _Context) -> pb.AdvanceResponse:
+        """Set, advance, get."""
+        async with _errors_to(context):
+            return await _whole(advance(self._manager.owned(request.session_id, request.token), request))
+
+    async def PauseSession(self, request: pb.PauseSessionRequest, context: _Context) -> pb.PauseSessionResponse:
+        """Holds the clock."""
+        async with _errors_to(context):
+            return await _whole(control.pause(self._controlled(request)))
+
+    async def ResumeSession(self, request: pb.ResumeSessionRequest, context: _Context) -> pb.ResumeSessionResponse:
+        """Lets the clock go on."""
+        async with _errors_to(context):
+            return await _whole(control.resume(self._controlled(request)))
+
+    async def ResetSession(self, request: pb.ResetSessionRequest, context: _Context) -> pb.ResetSessionResponse:
+        """Back to tick 0."""
+        async with _errors_to(context):
+            return await _whole(control.reset(self._controlled(request), request))
+
+    async def SaveSnapshot(self, request: pb.SaveSnapshotRequest, context: _Context) -> pb.SaveSnapshotResponse:
+        """Keeps the present."""
+        async with _errors_to(context):
+            return await _whole(control.save_and_keep(self._controlled(request)))
+
+    async def RestoreSnapshot(
+        self, request: pb.RestoreSnapshotRequest, context: _Context
+    ) -> pb.RestoreSnapshotResponse:
+        """Back to a snapshot."""
+        async with _errors_to(context):
+            return await _whole(control.restore(self._controlled(request), request.snapshot_id))
+
+    async def DeleteSnapshot(self, request: pb.DeleteSnapshotRequest, context: _Context) -> pb.DeleteSnapshotResponse:
+        """Forgets a snapshot."""
+        async with _errors_to(context):
+            session = self._controlled(request)
+            require("DeleteSnapshot", session.state, session.failure)
+            session.snapshots.delete(request.snapshot_id)
+            return pb.DeleteSnapshotResponse()
+
+    async def DownloadSnapshot(self, request: pb.DownloadSnapshotRequest, context: _Context) -> None:
+        """A snapshot's bytes, in pieces."""
+        async with _errors_to(context):
+            session = self._controlled(request)
+            require("DownloadSnapshot", session.state, session.failure)
+            data = session.snapshots.find(request.snapshot_id)
+        for start in range(0, len(data), _PIECE):
+            await context.write(pb.DownloadSnapshotResponse(data=data[start : start + _PIECE]))
+
+    async def UploadSnapshot(self, _: Any, context: _Context) -> pb.UploadSnapshotResponse:
+        """Takes a snapshot's bytes, no more than announced, and keeps them if they are sound."""
+        async with _errors_to(context):
+            first = await context.read()
+            if first is grpc.aio.EOF:
+                raise errors.BadField("no message came", field="data", allowed="a first message")
+            session = self._controlled(first)
+            require("UploadSnapshot", session.state, session.failure)
+            session.snapshots.check_room(first.size)
+            data = bytearray(first.data)
+            while len(data) <= first.size:
+                piece = await context.read()
+                if piece is grpc.aio.EOF:
+                    break
+                data += piece.data
+            check_upload(bytes(data), first.size, first.sha256)
+            snapshot = control.read(session.setup, bytes(data))
+            return pb.UploadSnapshotResponse(snapshot_id=session.snapshots.keep(bytes(data)), tick=snapshot.tick)
+
+    async def ForkSession(self, request: pb.ForkSessionRequest, context: _Context) -> pb.CreateSessionResponse:
+        """A new session from a snapshot."""
+        async with _errors_to(context):
+            return await _whole(self._manager.fork(self._controlled(request), request))
+
+    async def Watch(self, request: pb.WatchRequest, context: _Context) -> None:
+        """Frames until the viewer goes or the session is closed."""
+        async with _errors_to(context):
+            session = self._manager.find(request.session_id)
+            viewer = session.watch(request)
+            try:
+                while (frame := await viewer.frame()) is not None:
+                    await context.write(frame)
+            finally:
+                session.viewers.remove(viewer)
+
+    async def Lockstep(self, _: Any, context: _Context) -> None:
+        """One participant's stream."""
+        stream = Stream(self._manager, context)
+        try:
+            while not stream.ended:
+                request = await context.read()
+                if request is grpc.aio.EOF:
+                    return
+                await stream.serve(request)
+        finally:
+            # Orderly end, reset and cancellation all come here, once.
+            stream.detach()
+
+    def _controlled(self, request: Any) -> Session:
+        return self._manager.controlled(request.session_id, request.token)
+
+
+def _summary(registry: Registry, name: str) -> pb.ModelSummary:
+    try:
+        table = registry.get(name).table
+    except errors.ModelUnavailable as error:
+        return pb.ModelSummary(name=name, unavailable=error.message)
+    return pb.ModelSummary(
+        name=name,
+        input_count=len(table.inputs),
+        output_count=len(table.outputs),
+        parameter_count=len(table.parameters),
+    )
+
+
+async def _whole(change: Coroutine[Any, Any, _Reply]) -> _Reply:
+    # A caller that goes away must not stop a change half-way.
+    return await asyncio.shield(asyncio.create_task(change))
+
+
+@asynccontextmanager
+async def _errors_to(context: _Context) -> AsyncIterator[None]:
+    try:
+        yield
+    except errors.ServiceError as error:
+        await _abort(context, error)
+
+
+async def _abort(context: _Context, error: errors.ServiceError) -> NoReturn:
+    info = errors.error_info(error)
+    await context.abort(errors.status(error), info.message, ((errors.METADATA_KEY, info.SerializeToString()),))
+    raise AssertionError("abort raises")

@@ -1,0 +1,173 @@
+"""What acts on a session between two ticks: pause, resume, reset, snapshots. Everyone is told before it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+
+import numpy as np
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service import errors
+from jounce_service.participant import Participant
+from jounce_service.session import Session
+from jounce_service.setup import Setup
+from jounce_service.snapshots import pack, unpack
+from jounce_service.states import SessionState, require
+
+
+async def pause(session: Session) -> pb.PauseSessionResponse:
+    """The clock stands, and so do leases and timers."""
+    async with session.standing():
+        require("PauseSession", session.state, session.failure)
+        session.state = SessionState.PAUSED
+        session.engine.clock.stop()
+        await _tell(session, pb.EVENT_KIND_PAUSED)
+        return pb.PauseSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
+
+
+async def resume(session: Session) -> pb.ResumeSessionResponse:
+    """The clock may go on."""
+    async with session.standing():
+        require("ResumeSession", session.state, session.failure)
+        await _tell(session, pb.EVENT_KIND_RESUMED)
+        session.state = SessionState.RUNNING if session.tick else SessionState.CREATED
+        session.engine.clock.go()
+        return pb.ResumeSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
+
+
+async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSessionResponse:
+    """A new instance at tick 0; where it cannot be made, nothing changes."""
+    async with session.standing():
+        require("ResetSession", session.state, session.failure)
+        setup = session.setup.changed(request.parameters, request.start_inputs)
+        instance = await asyncio.to_thread(setup.instance, session.id)
+        session.replace(instance, setup, setup.start, 0)
+        await _tell_new_epoch(session, pb.EVENT_KIND_RESET, "reset")
+        return pb.ResetSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
+
+
+async def save(session: Session) -> bytes:
+    """Everything that the future depends on, as bytes."""
+    async with session.standing():
+        require("SaveSnapshot", session.state, session.failure)
+        return pack(_snapshot(session))
+
+
+async def save_and_keep(session: Session) -> pb.SaveSnapshotResponse:
+    """Keeps a snapshot in the session."""
+    async with session.standing():
+        require("SaveSnapshot", session.state, session.failure)
+        data = pack(_snapshot(session))
+        return pb.SaveSnapshotResponse(
+            snapshot_id=session.snapshots.keep(data),
+            tick=session.tick,
+            size=len(data),
+            sha256=hashlib.sha256(data).digest(),
+        )
+
+
+async def restore(session: Session, snapshot_id: str) -> pb.RestoreSnapshotResponse:
+    """Back to a snapshot; one that the model refuses changes nothing."""
+    async with session.standing():
+        require("RestoreSnapshot", session.state, session.failure)
+        snapshot = read(session.setup, session.snapshots.find(snapshot_id))
+        session.instance.set_state(snapshot.state)
+        _adopt(session, snapshot)
+        await _tell_new_epoch(session, pb.EVENT_KIND_RESTORED, "restored")
+        return pb.RestoreSnapshotResponse(epoch=session.barrier.epoch, tick=session.tick)
+
+
+def read(setup: Setup, data: bytes) -> pb.Snapshot:
+    """A snapshot for a session of that setup, all of it checked; raises SnapshotCorrupt or SnapshotForeign."""
+    snapshot = unpack(data, setup.name, setup.model.build)
+    n = len(setup.model.table.inputs)
+    numbers = [*snapshot.inputs, *snapshot.start_inputs, *(v for r in snapshot.ramps for v in (r.value, r.slope))]
+    ticks = [snapshot.tick, *(h.delivered_tick for h in snapshot.holds), *(r.tick for r in snapshot.ramps)]
+    names = {s.name for s in setup.model.table.parameters}
+    sound = (
+        len(snapshot.inputs) == len(snapshot.start_inputs) == n
+        and bool(np.isfinite(numbers).all())
+        and all(0 <= t <= snapshot.tick for t in ticks)
+        and all(r.input < n for r in snapshot.ramps)
+        and set(snapshot.parameters) <= names
+    )
+    if not sound:
+        raise errors.SnapshotCorrupt(
+            "the content does not fit the model", field="snapshot", given=f"tick {snapshot.tick}", allowed=f"{n} inputs"
+        )
+    return snapshot
+
+
+def revive(session: Session, snapshot: pb.Snapshot) -> None:
+    """Takes over a snapshot whose state the new session's instance has."""
+    _adopt(session, snapshot)
+    # Nobody has seen an epoch of the new session yet.
+    session.barrier.epoch = 1
+
+
+def _snapshot(session: Session) -> pb.Snapshot:
+    barrier, setup = session.barrier, session.setup
+    barrier.settle()
+    return pb.Snapshot(
+        model=setup.name,
+        build=setup.model.build,
+        tick_seconds=session.instance.tick,
+        tick=session.tick,
+        parameters=setup.parameters,
+        start_inputs=setup.start.tolist(),
+        inputs=barrier.inputs.tolist(),
+        state=session.instance.get_state(),
+        ramps=[pb.Ramp(input=c, tick=t, value=v, slope=s) for c, t, v, s in barrier.ramps.save()],
+        holds=[_hold(m.participant) for m in session.members.values()],
+    )
+
+
+def _hold(participant: Participant) -> pb.Hold:
+    return pb.Hold(
+        participant=participant.name, delivered_tick=participant.delivered_tick, missed=participant.missed
+    )
+
+
+def _adopt(session: Session, snapshot: pb.Snapshot) -> None:
+    setup = session.setup.with_past(dict(snapshot.parameters), np.array(snapshot.start_inputs))
+    session.replace(session.instance, setup, np.array(snapshot.inputs), snapshot.tick)
+    session.barrier.ramps.load((r.input, r.tick, r.value, r.slope) for r in snapshot.ramps)
+    for hold in snapshot.holds:
+        participant = session.barrier.participants.get(hold.participant)
+        if participant is not None:
+            participant.delivered_tick, participant.missed = hold.delivered_tick, hold.missed
+
+
+async def _tell_new_epoch(session: Session, kind: pb.EventKind, what: str) -> None:
+    await _tell(session, kind)
+    for member in session.members.values():
+        error = session.barrier.wrong_epoch(member.participant, session.barrier.epoch - 1)
+        member.refuse(error.retold(f"the session was {what}: {error.message}"))
+
+
+async def _tell(session: Session, kind: pb.EventKind) -> None:
+    """Tells every participant what has happened; one that cannot be told in time counts as gone."""
+    y = session.instance.get_outputs()
+    told = {}
+    for member in list(session.members.values()):
+        if member.participant.gone_at is not None:
+            continue
+        member.outlet.push(
+            pb.Event(
+                kind=kind,
+                epoch=session.barrier.epoch,
+                tick=session.tick,
+                due_tick=member.participant.next_tick,
+                sim_ns=session.sim_ns,
+                outputs=y[member.outputs.columns].tolist(),
+                inputs=session.barrier.inputs[member.inputs.columns].tolist(),
+            )
+        )
+        told[asyncio.create_task(member.outlet.flush())] = member
+    if not told:
+        return
+    _, late = await asyncio.wait(told, timeout=session.config.tell_timeout)
+    for task in late:
+        task.cancel()
+        session.detach(told[task], told[task].outlet)

@@ -1,0 +1,91 @@
+"""A session's model at work: advances it, in a thread where that takes long, and keeps the pace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from jounce_service.barrier import Barrier
+from jounce_service.clock import LoopAlarm, SessionClock, make_alarm
+from jounce_service.config import ServerConfig
+from jounce_service.models import HostedInstance
+from jounce_service.pacing import Pacer, Pacing
+
+
+class Engine:
+    """The instance, the session's time and its alarm."""
+
+    def __init__(
+        self, instance: HostedInstance, config: ServerConfig, pacing: Pacing | None, woken: Callable[[], None]
+    ) -> None:
+        """``woken`` is called at the times of ``wake_at``, or before."""
+        self.instance = instance
+        self.clock = SessionClock(asyncio.get_running_loop().time)
+        self.pacer = None if pacing is None else Pacer(pacing, instance.tick)
+        self._config = config
+        self._call = woken
+        self._alarm: LoopAlarm | None = None
+        # A tick that is ready, and the time at which it may be released.
+        self._held: tuple[asyncio.Future[None], float] | None = None
+
+    @property
+    def stride(self) -> int | None:
+        """Longest move [ticks]; None = any."""
+        return None if self.pacer is None else self.pacer.stride
+
+    def is_quick(self, ticks: int) -> bool:
+        """Whether ``advance`` by so many ticks may run on the event loop."""
+        return self.pacer is None and ticks <= self._config.offload_ticks
+
+    def advance(self, barrier: Barrier, ticks: int) -> None:
+        """Advances the model from the barrier's tick, with its inputs. Raises SolverFailed."""
+        if barrier.ramps.moving:
+            for tick in range(barrier.tick, barrier.tick + ticks):
+                barrier.ramps.apply(barrier.inputs, tick)
+                self.instance.set_inputs(barrier.inputs)
+                self.instance.step(1)
+        else:
+            self.instance.set_inputs(barrier.inputs)
+            self.instance.step(ticks)
+
+    async def move(self, barrier: Barrier, ticks: int) -> None:
+        """The same off the loop where it is long; ends when the new tick may be released. Raises Overrun, too."""
+        if self.pacer is not None:
+            self.pacer.start(barrier.tick, self.clock.now())
+        if ticks > self._config.offload_ticks:
+            await asyncio.to_thread(self.advance, barrier, ticks)
+        else:
+            self.advance(barrier, ticks)
+        if self.pacer is None:
+            return
+        now = self.clock.now()
+        when = self.pacer.release(barrier.tick + ticks, now)
+        if when > now:
+            self._held = asyncio.get_running_loop().create_future(), when
+            self.wake_at(when - self._config.spin)
+            await self._held[0]
+
+    def wake_at(self, when: float) -> None:
+        """Calls ``woken`` at a session time [s]."""
+        if self._alarm is None:
+            self._alarm = make_alarm(self._woken)
+        self._alarm.set(self.clock.wall(when))
+
+    def close(self) -> None:
+        """Frees the instance and the alarm."""
+        if self._alarm is not None:
+            self._alarm.close()
+        self.instance.free()
+
+    def _woken(self) -> None:
+        if self._held is None:
+            self._call()
+            return
+        held, when = self._held
+        if self.clock.now() < when - self._config.spin:
+            # An earlier time had been set before.
+            self.wake_at(when - self._config.spin)
+            return
+        self._held = None
+        self.clock.spin(when)
+        held.set_result(None)

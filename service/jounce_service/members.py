@@ -1,0 +1,188 @@
+"""Participants of a session with their stream's side, and what a Join must be like."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from jounce.signals import SignalTable
+from jounce_proto import jounce_pb2 as pb
+from jounce_service import errors
+from jounce_service.barrier import Barrier
+from jounce_service.config import ServerConfig
+from jounce_service.participant import Columns, Late, Lateness, Participant
+from jounce_service.values import Selection, check, select
+
+
+class Outlet(Protocol):
+    """A participant's stream, as its session sees it."""
+
+    def push(self, event: pb.Event) -> None:
+        """Queues an event: it goes out before any later reply."""
+
+    async def flush(self) -> None:
+        """Sends what is queued."""
+
+
+@dataclass
+class Member:
+    """A participant with its stream's side: what it gets, how long it waits, its last reply."""
+
+    participant: Participant
+    #: The Join, without its secrets: a rejoin must be the same.
+    terms: pb.Join
+    token: str
+    inputs: Selection
+    outputs: Selection
+    timeout: float
+    outlet: Outlet
+    waiter: asyncio.Future[pb.State] | None = None
+    #: Session time at which the wait ends [s].
+    deadline: float = math.inf
+    reply: pb.State | None = None
+    #: Tick of its last State.
+    seen: int = 0
+
+    @property
+    def name(self) -> str:
+        """Participant name."""
+        return self.participant.name
+
+    def refuse(self, error: errors.ServiceError) -> None:
+        """Ends its wait, if it waits."""
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_exception(error)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A Join, read and checked."""
+
+    join: pb.Join
+    inputs: Selection
+    outputs: Selection
+    period: int
+    timeout: float
+    lateness: Lateness
+    ramps: Columns
+
+    def member(self, barrier: Barrier, outlet: Outlet, now: float) -> Member:
+        """Joins the barrier. Raises NameTaken or InputOwned without a change."""
+        for scalar in self.inputs.scalars:
+            owner = barrier.owner(scalar.index)
+            if owner is not None and self.join.name not in barrier.participants:
+                raise errors.InputOwned(
+                    f"input {scalar.name} is owned by {owner!r}",
+                    field=scalar.name,
+                    given=self.join.name,
+                    allowed="inputs without an owner",
+                )
+        participant = barrier.join(
+            self.join.name,
+            self.inputs.columns,
+            self.period,
+            self.join.phase_ticks,
+            lateness=self.lateness,
+            ramps=self.ramps,
+            now=now,
+        )
+        token = secrets.token_urlsafe(24)
+        return Member(
+            participant, bare(self.join), token, self.inputs, self.outputs, self.timeout, outlet, seen=barrier.tick
+        )
+
+
+def bare(join: pb.Join) -> pb.Join:
+    """A Join without its secrets."""
+    terms = pb.Join()
+    terms.CopyFrom(join)
+    terms.token = terms.participant_token = ""
+    return terms
+
+
+def terms_of(join: pb.Join, table: SignalTable, config: ServerConfig) -> Terms:
+    """Reads a Join; raises a ServiceError naming what is wrong with it."""
+    period = join.period_ticks or 1
+    if not join.name:
+        raise errors.BadField("a participant needs a name", field="name", allowed="a name")
+    if period > config.max_ticks_per_call:
+        raise errors.TooManyTicks(
+            f"period {period} ticks is too long",
+            field="period_ticks",
+            given=period,
+            allowed=f"1 to {config.max_ticks_per_call}",
+        )
+    if join.phase_ticks >= period:
+        raise errors.BadField(
+            "the phase is not less than the period",
+            field="phase_ticks",
+            given=join.phase_ticks,
+            allowed=f"0 to {period - 1}",
+        )
+    timeout = join.barrier_timeout if join.HasField("barrier_timeout") else config.barrier_timeout
+    if not 0.0 <= timeout < math.inf:
+        raise errors.BadField(
+            f"barrier_timeout {timeout!r} s",
+            field="barrier_timeout",
+            given=timeout,
+            allowed="0 s (for ever) or more",
+        )
+    inputs = select(table.inputs, join.inputs, "input")
+    outputs = select(table.outputs, join.outputs, "output")
+    return Terms(join, inputs, outputs, period, timeout, _lateness(join, inputs, config), _ramps(join, inputs))
+
+
+def _lateness(join: pb.Join, inputs: Selection, config: ServerConfig) -> Lateness:
+    if join.late not in pb.LatePolicy.values():
+        raise errors.BadField("no such policy", field="late", given=join.late, allowed="0 to 4")
+    policy = Late(join.late or Late.BLOCK)
+    after = join.late_after if join.HasField("late_after") else config.late_after
+    lease = join.lease if join.HasField("lease") else (0.0 if policy is Late.BLOCK else math.inf)
+    if not 0.0 < after < math.inf:
+        raise errors.BadField(
+            f"late_after {after!r} s", field="late_after", given=after, allowed="more than 0 s, finite"
+        )
+    if not lease >= 0.0:
+        raise errors.BadField(f"lease {lease!r} s", field="lease", given=lease, allowed="0 s or more")
+    if join.max_age_ticks and policy is not Late.HOLD_LAST:
+        raise errors.BadField(
+            "only held inputs have an age", field="max_age_ticks", given=join.max_age_ticks, allowed="0, or HOLD_LAST"
+        )
+    safe = np.empty(0)
+    if policy is Late.SAFE_VALUE:
+        safe = _safe(inputs, join.safe_values)
+    elif join.safe_values:
+        raise errors.BadField(
+            "safe values are of use to SAFE_VALUE only",
+            field="safe_values",
+            given=len(join.safe_values),
+            allowed="none, or SAFE_VALUE",
+        )
+    return Lateness(policy, after, join.max_age_ticks, safe, lease)
+
+
+def _safe(inputs: Selection, values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    if len(values) != len(inputs.scalars):
+        raise errors.WrongLength(
+            f"{len(inputs.scalars)} safe values are due, {len(values)} were given",
+            field="safe_values",
+            given=len(values),
+            allowed=str(len(inputs.scalars)),
+        )
+    return check(inputs, values)
+
+
+def _ramps(join: pb.Join, inputs: Selection) -> Columns:
+    chosen = set(select([s for s in inputs.scalars], join.first_order_inputs, "owned input").names)
+    for scalar in inputs.scalars:
+        if scalar.name in chosen and scalar.signal.type != "Real":
+            raise errors.BadField(
+                f"{scalar.name} is not a real number", field=scalar.name, given=scalar.signal.type, allowed="Real"
+            )
+    return np.array([i for i, s in enumerate(inputs.scalars) if s.name in chosen], dtype=np.intp)

@@ -1,0 +1,81 @@
+"""What a session is made of, checked: the one place where requests for sessions are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service import errors
+from jounce_service.models import HostedInstance, HostedModel, Vector
+from jounce_service.pacing import Pacing, pacing_of
+from jounce_service.values import check_scalar, parse, scalar_of
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A session's settings, all names and values checked."""
+
+    #: Model, and the name by which clients asked for it.
+    model: HostedModel
+    name: str
+    #: Parameters that were given, by scalar name [unit of each].
+    parameters: Mapping[str, float]
+    #: All inputs at tick 0 [unit of each].
+    start: Vector
+    #: Participants without whom the clock does not move.
+    expected: tuple[str, ...] = ()
+    #: Participants whose own token controls the session.
+    controllers: frozenset[str] = frozenset()
+    #: Real-time pacing; None = free.
+    pacing: Pacing | None = None
+
+    def instance(self, session_id: str) -> HostedInstance:
+        """An instance at tick 0; raises BadParameters."""
+        inputs = self.model.table.inputs
+        start = {s.name: float(v) for s, v in zip(inputs, self.start, strict=True) if v != s.start}
+        return self.model.create(session_id, dict(self.parameters), start)
+
+    def changed(self, parameters: Mapping[str, pb.Value], start_inputs: Mapping[str, float]) -> Setup:
+        """The same with some parameters and start inputs replaced; raises a ServiceError naming a bad one."""
+        table = self.model.table
+        values = dict(self.parameters)
+        for name, value in parameters.items():
+            scalar = scalar_of(table, table.parameters, name, "parameter")
+            given = value.text if value.WhichOneof("kind") == "text" else value.number
+            values[name] = parse(table, scalar, given)
+        start = self.start.copy()
+        for name, number in start_inputs.items():
+            scalar = scalar_of(table, table.inputs, name, "input")
+            start[scalar.index] = check_scalar(scalar, number)
+        return replace(self, parameters=values, start=start)
+
+    def with_past(self, parameters: Mapping[str, float], start: Vector) -> Setup:
+        """The same with the parameters and start inputs of a snapshot."""
+        return replace(self, parameters=parameters, start=start)
+
+
+def setup_of(model: HostedModel, request: pb.CreateSessionRequest, max_participants: int) -> Setup:
+    """The settings of a CreateSession; raises a ServiceError naming a bad one."""
+    start = np.array([s.start for s in model.table.inputs], dtype=np.float64)
+    bare = Setup(
+        model,
+        request.model,
+        {},
+        start,
+        names_of(request.expected_participants, "expected_participants", max_participants),
+        frozenset(names_of(request.controllers, "controllers", max_participants)),
+        pacing_of(request.pacing),
+    )
+    return bare.changed(request.parameters, request.start_inputs)
+
+
+def names_of(names: Sequence[str], field: str, most: int) -> tuple[str, ...]:
+    """Participant names, which must be distinct; raises BadField."""
+    if "" in names or len(set(names)) != len(names) or len(names) > most:
+        raise errors.BadField(
+            f"{field} must be distinct names", field=field, given=", ".join(names), allowed=f"up to {most} names"
+        )
+    return tuple(names)

@@ -1,0 +1,106 @@
+"""One participant's Lockstep stream: requests in, one reply each out, events between them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service import errors
+from jounce_service.manager import SessionManager
+from jounce_service.members import Member
+from jounce_service.session import Session
+
+
+class Stream:
+    """The stream's side of a Member."""
+
+    def __init__(self, manager: SessionManager, context: Any) -> None:
+        """``context`` is the call's grpc.aio.ServicerContext."""
+        self._manager = manager
+        self._context = context
+        self._session: Session | None = None
+        self._member: Member | None = None
+        self._events: list[pb.Event] = []
+        self._lock = asyncio.Lock()
+        self.ended = False
+
+    async def serve(self, request: pb.LockstepRequest) -> None:
+        """Answers one request."""
+        try:
+            reply = await self._answer(request)
+        except errors.ServiceError as error:
+            reply = pb.LockstepReply(error=errors.error_info(error))
+        async with self._lock:
+            if self._events:
+                await self._write_events()
+                reply = self._still_true(reply)
+            await self._context.write(reply)
+
+    def push(self, event: pb.Event) -> None:
+        """Queues an event: it goes out before any later reply."""
+        self._events.append(event)
+
+    async def flush(self) -> None:
+        """Sends what is queued."""
+        async with self._lock:
+            await self._write_events()
+
+    def detach(self) -> None:
+        """The stream has ended."""
+        if self._session is not None and self._member is not None:
+            self._session.detach(self._member, self)
+            self._manager.touch(self._session)
+
+    async def _answer(self, request: pb.LockstepRequest) -> pb.LockstepReply:
+        kind = request.WhichOneof("kind")
+        if kind == "step":
+            session, member = self._joined()
+            return pb.LockstepReply(state=await session.step(member, request.step))
+        if kind == "join":
+            if self._member is not None:
+                raise errors.AlreadyJoined(
+                    "the stream has joined already",
+                    field="join",
+                    given=request.join.name,
+                    allowed="one Join per stream",
+                )
+            session = self._manager.joinable(request.join.session_id, request.join.token)
+            self._member, joined = await session.join(request.join, self)
+            self._session = session
+            return pb.LockstepReply(joined=joined)
+        if kind == "leave":
+            session, member = self._joined()
+            left = session.leave(member)
+            self.ended = True
+            return pb.LockstepReply(left=left)
+        if kind == "sync":
+            session, member = self._joined()
+            return pb.LockstepReply(state=await session.sync(member))
+        raise errors.BadField("an empty request", field="kind", allowed="join, step, sync or leave")
+
+    def _joined(self) -> tuple[Session, Member]:
+        if self._session is None or self._member is None:
+            raise errors.NotJoined("the stream has not joined a session", field="kind", allowed="join")
+        if not self._session.is_at(self._member, self):
+            raise errors.StreamReplaced(
+                f"{self._member.name!r} takes part over another stream, or its lease has ended",
+                field="kind",
+                given=self._member.name,
+                allowed="a new stream with Join and the participant token",
+            )
+        return self._session, self._member
+
+    async def _write_events(self) -> None:
+        while self._events:
+            await self._context.write(pb.LockstepReply(event=self._events.pop(0)))
+
+    def _still_true(self, reply: pb.LockstepReply) -> pb.LockstepReply:
+        """A state of an epoch that ended while the reply waited to be written is refused, not given."""
+        session, member = self._session, self._member
+        if session is None or member is None or not reply.HasField("state"):
+            return reply
+        if reply.state.epoch == session.barrier.epoch:
+            return reply
+        error = session.barrier.wrong_epoch(member.participant, reply.state.epoch)
+        return pb.LockstepReply(error=errors.error_info(error))
