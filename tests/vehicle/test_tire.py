@@ -23,7 +23,7 @@ RADIUS, PN, CZ = PAR["unloaded_radius"], PAR["pn"], PAR["vertical_stiffness_line
 K = PAR["dahl_sigma0"] / PN
 OUTPUTS = (
     "force", "moment", "rate", "contact_force", "contact_moment", "slip", "slip_angle", "deflection",
-    "contact_point", "query", "stored_energy",
+    "contact_point", "stored_energy",
 )  # fmt: skip
 
 
