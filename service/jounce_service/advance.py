@@ -5,14 +5,14 @@ from __future__ import annotations
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.session import Session
-from jounce_service.states import SessionState, require
+from jounce_service.states import SessionState
 from jounce_service.values import check, select
 
 
 async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse:
     """All or nothing; a repeat of the last request number gives the stored reply."""
     async with session.standing():
-        require("Advance", session.state, session.failure)
+        session.require("Advance")
         if session.members or session.barrier.expected:
             names = sorted(set(session.members) | session.barrier.expected)
             raise errors.ParticipantsPresent(

@@ -19,7 +19,6 @@ from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
 from jounce_service.session import Session
 from jounce_service.snapshots import check_upload
-from jounce_service.states import require
 from jounce_service.stream import Stream
 
 _Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
@@ -100,7 +99,7 @@ class SessionCalls(rpc.SessionServiceServicer):
         """Forgets a snapshot."""
         async with _errors_to(context):
             session = self._controlled(request)
-            require("DeleteSnapshot", session.state, session.failure)
+            session.require("DeleteSnapshot")
             session.snapshots.delete(request.snapshot_id)
             return pb.DeleteSnapshotResponse()
 
@@ -108,7 +107,7 @@ class SessionCalls(rpc.SessionServiceServicer):
         """A snapshot's bytes, in pieces."""
         async with _errors_to(context):
             session = self._controlled(request)
-            require("DownloadSnapshot", session.state, session.failure)
+            session.require("DownloadSnapshot")
             data = session.snapshots.find(request.snapshot_id)
         for start in range(0, len(data), _PIECE):
             await context.write(pb.DownloadSnapshotResponse(data=data[start : start + _PIECE]))
@@ -120,7 +119,7 @@ class SessionCalls(rpc.SessionServiceServicer):
             if first is grpc.aio.EOF:
                 raise errors.BadField("no message came", field="data", allowed="a first message")
             session = self._controlled(first)
-            require("UploadSnapshot", session.state, session.failure)
+            session.require("UploadSnapshot")
             session.snapshots.check_room(first.size)
             data = bytearray(first.data)
             while len(data) <= first.size:

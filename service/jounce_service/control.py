@@ -13,13 +13,13 @@ from jounce_service.participant import Participant
 from jounce_service.session import Session
 from jounce_service.setup import Setup
 from jounce_service.snapshots import pack, unpack
-from jounce_service.states import SessionState, require
+from jounce_service.states import SessionState
 
 
 async def pause(session: Session) -> pb.PauseSessionResponse:
     """The clock stands, and so do leases and timers."""
     async with session.standing():
-        require("PauseSession", session.state, session.failure)
+        session.require("PauseSession")
         session.state = SessionState.PAUSED
         session.engine.clock.stop()
         await _tell(session, pb.EVENT_KIND_PAUSED)
@@ -29,7 +29,7 @@ async def pause(session: Session) -> pb.PauseSessionResponse:
 async def resume(session: Session) -> pb.ResumeSessionResponse:
     """The clock may go on."""
     async with session.standing():
-        require("ResumeSession", session.state, session.failure)
+        session.require("ResumeSession")
         await _tell(session, pb.EVENT_KIND_RESUMED)
         session.state = SessionState.RUNNING if session.tick else SessionState.CREATED
         session.engine.clock.go()
@@ -39,7 +39,7 @@ async def resume(session: Session) -> pb.ResumeSessionResponse:
 async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSessionResponse:
     """A new instance at tick 0; where it cannot be made, nothing changes."""
     async with session.standing():
-        require("ResetSession", session.state, session.failure)
+        session.require("ResetSession")
         setup = session.setup.changed(request.parameters, request.start_inputs)
         instance = await asyncio.to_thread(setup.instance, session.id)
         session.replace(instance, setup, setup.start, 0)
@@ -50,14 +50,14 @@ async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSe
 async def save(session: Session) -> bytes:
     """Everything that the future depends on, as bytes."""
     async with session.standing():
-        require("SaveSnapshot", session.state, session.failure)
+        session.require("SaveSnapshot")
         return pack(_snapshot(session))
 
 
 async def save_and_keep(session: Session) -> pb.SaveSnapshotResponse:
     """Keeps a snapshot in the session."""
     async with session.standing():
-        require("SaveSnapshot", session.state, session.failure)
+        session.require("SaveSnapshot")
         data = pack(_snapshot(session))
         return pb.SaveSnapshotResponse(
             snapshot_id=session.snapshots.keep(data),
@@ -70,7 +70,7 @@ async def save_and_keep(session: Session) -> pb.SaveSnapshotResponse:
 async def restore(session: Session, snapshot_id: str) -> pb.RestoreSnapshotResponse:
     """Back to a snapshot; one that the model refuses changes nothing."""
     async with session.standing():
-        require("RestoreSnapshot", session.state, session.failure)
+        session.require("RestoreSnapshot")
         snapshot = read(session.setup, session.snapshots.find(snapshot_id))
         session.instance.set_state(snapshot.state)
         _adopt(session, snapshot)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from jounce.signals import Signal, SignalTable
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.barrier import Barrier
+from jounce_service.participant import Participant
 
 _CAUSALITY = {"input": pb.CAUSALITY_INPUT, "output": pb.CAUSALITY_OUTPUT, "parameter": pb.CAUSALITY_PARAMETER}
 _TYPE = {
@@ -57,13 +59,22 @@ def participants(barrier: Barrier, table: SignalTable) -> list[pb.ParticipantSta
     missing = set(barrier.missing())
     found = []
     for name in sorted(barrier.participants.keys() | barrier.expected):
-        one = pb.ParticipantStatus(name=name, expected=name in barrier.expected, missing=name in missing)
         member = barrier.participants.get(name)
-        if member is not None:
-            one.joined, one.due_tick, one.period_ticks = True, member.due, member.period
-            one.inputs.extend(table.inputs[column].name for column in member.columns.tolist())
+        known = {} if member is None else _known(member, table)
+        one = pb.ParticipantStatus(name=name, expected=name in barrier.expected, missing=name in missing, **known)
         found.append(one)
     return found
+
+
+def _known(member: Participant, table: SignalTable) -> dict[str, Any]:
+    return {
+        "joined": member.gone_at is None,
+        "due_tick": member.due,
+        "period_ticks": member.period,
+        "inputs": [table.inputs[column].name for column in member.columns.tolist()],
+        "late": member.lateness.policy.value,
+        "missed": member.missed,
+    }
 
 
 def lines(table: SignalTable) -> Iterator[str]:

@@ -17,7 +17,6 @@ from jounce_service.models import Registry
 from jounce_service.pacing import pacing_of
 from jounce_service.session import Session
 from jounce_service.setup import names_of, setup_of
-from jounce_service.states import require
 
 
 class SessionManager:
@@ -42,7 +41,7 @@ class SessionManager:
 
     async def fork(self, source: Session, request: pb.ForkSessionRequest) -> pb.CreateSessionResponse:
         """A new session that goes on from a snapshot of another; raises a ServiceError and leaves both alone."""
-        require("ForkSession", source.state, source.failure)
+        source.require("ForkSession")
         expected = names_of(request.expected_participants, "expected_participants", self.config.max_participants)
         pacing = pacing_of(request.pacing)
         if request.snapshot_id:
@@ -108,7 +107,7 @@ class SessionManager:
     async def delete(self, session_id: str, token: str) -> None:
         """Closes a session and forgets it."""
         session = self.owned(session_id, token)
-        require("DeleteSession", session.state)
+        session.require("DeleteSession")
         del self._sessions[session_id]
         await session.close()
 

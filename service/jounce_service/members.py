@@ -143,13 +143,17 @@ def _lateness(join: pb.Join, inputs: Selection, config: ServerConfig) -> Latenes
         raise errors.BadField("no such policy", field="late", given=join.late, allowed="0 to 4")
     policy = Late(join.late or Late.BLOCK)
     after = join.late_after if join.HasField("late_after") else config.late_after
-    lease = join.lease if join.HasField("lease") else (0.0 if policy is Late.BLOCK else math.inf)
+    lease = join.lease if join.HasField("lease") else (
+        math.inf if policy in (Late.HOLD_LAST, Late.SAFE_VALUE) else 0.0
+    )
     if not 0.0 < after < math.inf:
         raise errors.BadField(
             f"late_after {after!r} s", field="late_after", given=after, allowed="more than 0 s, finite"
         )
-    if not lease >= 0.0:
-        raise errors.BadField(f"lease {lease!r} s", field="lease", given=lease, allowed="0 s or more")
+    if not lease >= 0.0 or (lease and policy is Late.FAIL):
+        raise errors.BadField(
+            f"lease {lease!r} s", field="lease", given=lease, allowed="0 s or more; 0 s with FAIL"
+        )
     if join.max_age_ticks and policy is not Late.HOLD_LAST:
         raise errors.BadField(
             "only held inputs have an age", field="max_age_ticks", given=join.max_age_ticks, allowed="0, or HOLD_LAST"

@@ -50,7 +50,8 @@ class Session:
         self.viewers = Viewers()
         self.members: dict[str, Member] = {}
         self.state = SessionState.CREATED
-        self.failure = ""
+        #: Why it failed: text, and the reason's stable word.
+        self.failure = self.failure_reason = ""
         self.last_used = 0.0
         #: The last Advance with a request number, and its reply.
         self.last_advance: tuple[pb.AdvanceRequest, pb.AdvanceResponse] | None = None
@@ -82,12 +83,16 @@ class Session:
         connected = any(m.participant.gone_at is None for m in self.members.values())
         return connected or self._busy is not None or self.state is SessionState.PAUSED
 
+    def require(self, call: str) -> None:
+        """Raises where the session's state does not allow the call."""
+        require(call, self.state, self.failure, self.failure_reason)
+
     # ------------------------------------------------------------ lockstep
 
     async def join(self, request: pb.Join, outlet: Outlet) -> tuple[Member, pb.Joined]:
         """Adds a participant, or lets one come back. Raises a ServiceError without a change where it cannot be."""
         async with self.standing():
-            require("Join", self.state, self.failure)
+            self.require("Join")
             y = self.instance.get_outputs()
             member = self._rejoin(request, outlet) if request.participant_token else self._admit(request, outlet)
             self._gone.pop(member.name, None)
@@ -111,7 +116,7 @@ class Session:
 
     async def step(self, member: Member, request: pb.Step) -> pb.State:
         """Delivers inputs and waits until the clock reaches the member's next due tick."""
-        require("Step", self.state, self.failure)
+        self.require("Step")
         values = check(member.inputs, request.inputs)
         delivery = self.barrier.deliver(
             member.participant, epoch=request.epoch, tick=request.tick, request=request.request, values=values
@@ -123,7 +128,7 @@ class Session:
     async def sync(self, member: Member) -> pb.State:
         """The state at the member's due tick, once the clock is there."""
         async with self.standing():
-            require("Sync", self.state, self.failure)
+            self.require("Sync")
             if self.barrier.sync(member.participant):
                 return self._state_for(member, self.instance.get_outputs())
         return await self._wait(member)
@@ -217,7 +222,7 @@ class Session:
         if self.engine.pacer is not None:
             self.engine.pacer.restart(self.instance.tick)
         self.viewers.restart()
-        self.failure = ""
+        self.failure = self.failure_reason = ""
         if self.state is not SessionState.PAUSED:
             self.state = SessionState.RUNNING if tick else SessionState.CREATED
 
@@ -225,7 +230,7 @@ class Session:
 
     def watch(self, request: pb.WatchRequest) -> Viewer:
         """A new viewer."""
-        require("Watch", self.state, self.failure)
+        self.require("Watch")
         viewer = Viewer(select(self.table.outputs, request.outputs, "output"), request.every_ticks or 1)
         self.viewers.add(viewer, self.config.max_viewers)
         return viewer
@@ -233,7 +238,7 @@ class Session:
     async def close(self) -> None:
         """Closes the session; whoever waits is told."""
         async with self.standing():
-            require("DeleteSession", self.state)
+            self.require("DeleteSession")
             self.state = SessionState.CLOSED
             closed = errors.SessionClosed(
                 "the session was deleted", field="session_id", given=self.id, allowed="an open session"
@@ -246,13 +251,14 @@ class Session:
     def fail(self, error: errors.ServiceError) -> None:
         """The session cannot go on; whoever waits is told."""
         self.state = SessionState.FAILED
+        self.failure_reason = errors.TABLE[type(error)][1]
         self.failure = f"at tick {self.tick}: {error.message}"
         for member in self.members.values():
             member.refuse(error.retold(self.failure))
 
     def status(self) -> pb.GetSessionResponse:
         """Where the session stands."""
-        require("GetSession", self.state)
+        self.require("GetSession")
         return pb.GetSessionResponse(
             session_id=self.id,
             model=self.setup.name,
@@ -263,6 +269,7 @@ class Session:
             tick_seconds=self.instance.tick,
             participants=participants(self.barrier, self.table),
             failure=self.failure,
+            failure_reason=self.failure_reason,
             pacing=None if self.engine.pacer is None else self.engine.pacer.status(),
             frames_dropped=self.viewers.dropped,
         )

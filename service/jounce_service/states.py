@@ -44,14 +44,14 @@ ALLOWED: Final[dict[str, frozenset[SessionState]]] = {
 }
 
 
-def require(call: str, state: SessionState, why: str = "") -> None:
-    """Raises where the state does not allow the call; ``why`` is the reason of a failure."""
+def require(call: str, state: SessionState, why: str = "", reason: str = "") -> None:
+    """Raises where the state does not allow the call; ``why`` and ``reason`` are those of a failure."""
     allowed = ALLOWED[call]
     if state in allowed:
         return
     names = ", ".join(s.name for s in sorted(allowed))
     if state is SessionState.FAILED:
-        raise SessionFailed(f"{call}: the session has failed: {why}", field=call, given=state.name, allowed=names)
+        raise SessionFailed(f"{call}: the session has failed: {why}", field=call, given=reason, allowed=names)
     if state is SessionState.CLOSED:
         raise SessionClosed(f"{call}: the session was deleted", field=call, given=state.name, allowed=names)
     raise WrongState(f"{call} is not allowed while {state.name}", field=call, given=state.name, allowed=names)

@@ -38,9 +38,10 @@ class Running:
     def run(self, coroutine: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
 
-    def create(self, *expected: str, **parameters: float) -> pb.CreateSessionResponse:
+    def create(self, *expected: str, pacing: pb.Pacing | None = None, controllers: Any = (),
+               **parameters: float) -> pb.CreateSessionResponse:
         return self.stub.CreateSession(pb.CreateSessionRequest(
-            model="integrator", expected_participants=expected,
+            model="integrator", expected_participants=expected, pacing=pacing, controllers=controllers,
             parameters={n: pb.Value(number=v) for n, v in parameters.items()}))
 
     def instance(self, session: pb.CreateSessionResponse) -> Integrator:
@@ -50,6 +51,14 @@ class Running:
         stream = Stream(self.stub)
         stream.join(session, name, **join)
         return stream
+
+    def call(self, name: str, session: pb.CreateSessionResponse, **fields: Any) -> Any:
+        """A unary call with the session's id and token."""
+        given = {"session_id": session.session_id, "token": session.token} | fields
+        return getattr(self.stub, name)(getattr(pb, f"{name}Request")(**given))
+
+    def status(self, session: pb.CreateSessionResponse) -> pb.GetSessionResponse:
+        return self.stub.GetSession(pb.GetSessionRequest(session_id=session.session_id))
 
     def close(self) -> None:
         for channel in self.channels:
@@ -66,6 +75,7 @@ class Stream:
         self._requests: queue.Queue[pb.LockstepRequest | None] = queue.Queue()
         self.call = stub.Lockstep(iter(self._requests.get, None))
         self.tick, self.epoch, self.request = 0, 1, 0
+        self.events: list[pb.Event] = []
 
     def send(self, **kind: Any) -> None:
         self._requests.put(pb.LockstepRequest(**kind))
@@ -75,18 +85,21 @@ class Stream:
         return self.read()
 
     def read(self) -> pb.LockstepReply:
-        reply: pb.LockstepReply = next(self.call)
+        """The next reply; events on the way are kept, and obeyed."""
+        while (reply := next(self.call)).HasField("event"):
+            self.events.append(reply.event)
+            self.tick, self.epoch = reply.event.due_tick, reply.event.epoch
         if reply.HasField("state"):
             self.tick = reply.state.tick
         return reply
 
     def join(self, session: pb.CreateSessionResponse, name: str, inputs: Any = (), outputs: Any = ("*",),
-             period: int = 1, phase: int = 0, timeout: float = 20.0) -> pb.LockstepReply:
-        reply = self.ask(join=pb.Join(session_id=session.session_id, token=session.token, name=name, inputs=inputs,
-                                      outputs=outputs, period_ticks=period, phase_ticks=phase,
-                                      barrier_timeout=timeout))
+             period: int = 1, phase: int = 0, timeout: float = 20.0, **more: Any) -> pb.LockstepReply:
+        reply = self.ask(join=pb.Join(**({
+            "session_id": session.session_id, "token": session.token, "name": name, "inputs": inputs,
+            "outputs": outputs, "period_ticks": period, "phase_ticks": phase, "barrier_timeout": timeout} | more)))
         if reply.HasField("joined"):
-            self.tick, self.epoch = reply.joined.tick, reply.joined.epoch
+            self.tick, self.epoch, self.request = reply.joined.tick, reply.joined.epoch, reply.joined.request
             self.joined = reply.joined
         return reply
 
