@@ -1,0 +1,116 @@
+"""A real server on its own event loop in a thread, over TCP and a unix socket, with plain sync stubs."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from typing import Any
+
+import grpc
+from integrator_model import Integrator, IntegratorModel, registry
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_proto import jounce_pb2_grpc as rpc
+from jounce_service import JounceServer, ServerConfig
+
+
+class Running:
+    """A running server and a stub to it."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.model = IntegratorModel()
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        self.server = JounceServer(registry(self.model), config)
+        self.run(self.server.start())
+        self.channels = [grpc.insecure_channel(a) for a in self.server.addresses]
+        self.stub = rpc.SessionServiceStub(self.channels[-1])
+
+    def run(self, coroutine: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
+
+    def create(self, *expected: str, pacing: pb.Pacing | None = None, controllers: Any = (),
+               **parameters: float) -> pb.CreateSessionResponse:
+        return self.stub.CreateSession(pb.CreateSessionRequest(
+            model="integrator", expected_participants=expected, pacing=pacing, controllers=controllers,
+            parameters={n: pb.Value(number=v) for n, v in parameters.items()}))
+
+    def instance(self, session: pb.CreateSessionResponse) -> Integrator:
+        return self.model.made[session.session_id]
+
+    def member(self, session: pb.CreateSessionResponse, name: str, **join: Any) -> Stream:
+        stream = Stream(self.stub)
+        stream.join(session, name, **join)
+        return stream
+
+    def call(self, name: str, session: pb.CreateSessionResponse, **fields: Any) -> Any:
+        """A unary call with the session's id and token."""
+        given = {"session_id": session.session_id, "token": session.token} | fields
+        return getattr(self.stub, name)(getattr(pb, f"{name}Request")(**given))
+
+    def status(self, session: pb.CreateSessionResponse) -> pb.GetSessionResponse:
+        return self.stub.GetSession(pb.GetSessionRequest(session_id=session.session_id))
+
+    def close(self) -> None:
+        for channel in self.channels:
+            channel.close()
+        self.run(self.server.stop())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(10)
+
+
+class Stream:
+    """One participant's stream, spoken by hand."""
+
+    def __init__(self, stub: Any) -> None:
+        self._requests: queue.Queue[pb.LockstepRequest | None] = queue.Queue()
+        self.call = stub.Lockstep(iter(self._requests.get, None))
+        self.tick, self.epoch, self.request = 0, 1, 0
+        self.events: list[pb.Event] = []
+
+    def send(self, **kind: Any) -> None:
+        self._requests.put(pb.LockstepRequest(**kind))
+
+    def ask(self, **kind: Any) -> pb.LockstepReply:
+        self.send(**kind)
+        return self.read()
+
+    def read(self) -> pb.LockstepReply:
+        """The next reply; events on the way are kept, and obeyed."""
+        while (reply := next(self.call)).HasField("event"):
+            self.events.append(reply.event)
+            self.tick, self.epoch = reply.event.due_tick, reply.event.epoch
+        if reply.HasField("state"):
+            self.tick = reply.state.tick
+        return reply
+
+    def join(self, session: pb.CreateSessionResponse, name: str, inputs: Any = (), outputs: Any = ("*",),
+             period: int = 1, phase: int = 0, timeout: float = 20.0, **more: Any) -> pb.LockstepReply:
+        reply = self.ask(join=pb.Join(**({
+            "session_id": session.session_id, "token": session.token, "name": name, "inputs": inputs,
+            "outputs": outputs, "period_ticks": period, "phase_ticks": phase, "barrier_timeout": timeout} | more)))
+        if reply.HasField("joined"):
+            self.tick, self.epoch, self.request = reply.joined.tick, reply.joined.epoch, reply.joined.request
+            self.joined = reply.joined
+        return reply
+
+    def deliver(self, *inputs: float, **changed: Any) -> None:
+        self.request += 1
+        self.send(step=pb.Step(**({"epoch": self.epoch, "tick": self.tick, "request": self.request,
+                                   "inputs": inputs} | changed)))
+
+    def step(self, *inputs: float, **changed: Any) -> pb.LockstepReply:
+        self.deliver(*inputs, **changed)
+        return self.read()
+
+    def refused(self, *inputs: float, **changed: Any) -> pb.ErrorInfo:
+        """A step that must be refused; the request number is free again."""
+        reply = self.step(*inputs, **changed)
+        self.request -= 1
+        assert reply.HasField("error"), reply
+        return reply.error
+
+    def end(self) -> None:
+        self._requests.put(None)
