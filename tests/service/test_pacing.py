@@ -1,0 +1,189 @@
+"""Pacing: the bookkeeping with a clock made by the test, and a real session against the real clock."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import grpc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service import errors
+from jounce_service.pacing import OverrunPolicy, Pacer, Pacing
+
+REALTIME = pb.PACING_MODE_REALTIME
+
+
+def play(pacer: Pacer, works: list[float]) -> list[float]:
+    """Release times when tick k takes ``works[k]`` [s] of work after the release before."""
+    now, times = 100.0, []
+    pacer.start(0, now)
+    for k, work in enumerate(works):
+        now += work
+        now = max(now, pacer.release(k + 1, now))
+        times.append(now - 100.0)
+    return times
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 4.0])
+def test_tick_k_is_released_at_k_ticks_over_the_factor_however_short_the_work(factor: float) -> None:
+    pacer = Pacer(Pacing(factor), 0.001)
+    times = play(pacer, [0.0001 / factor] * 1000)
+    assert times == pytest.approx([(k + 1) * 0.001 / factor for k in range(1000)], abs=1e-9)
+    assert pacer.status() == pb.PacingStatus()
+
+
+def test_one_slow_tick_is_one_overrun_of_its_size_and_the_others_catch_up() -> None:
+    pacer = Pacer(Pacing(1.0, OverrunPolicy.COUNT), 0.001)
+    times = play(pacer, [0.0002] * 3 + [0.0055] + [0.0002] * 16)
+    assert times[2:10] == pytest.approx([0.003, 0.0085, 0.0087, 0.0089, 0.0091, 0.0093, 0.0095, 0.010], abs=1e-9)
+    status = pacer.status()
+    assert (status.overruns, status.late_releases, status.behind) == (1, 6, 0.0)
+    assert status.worst_overrun == pytest.approx(0.0045)
+
+
+def test_slip_moves_the_time_base_and_no_burst_follows() -> None:
+    pacer = Pacer(Pacing(1.0, OverrunPolicy.SLIP), 0.001)
+    times = play(pacer, [0.0002] * 3 + [0.0055] + [0.0002] * 6)
+    assert times[3:] == pytest.approx([0.0085 + 0.001 * k for k in range(7)], abs=1e-9)
+    assert (pacer.overruns, pacer.late) == (1, 1)
+
+
+def test_fail_names_the_tick_and_the_delay() -> None:
+    with pytest.raises(errors.Overrun, match=r"tick 4 is 4\.500 ms late"):
+        play(Pacer(Pacing(1.0, OverrunPolicy.FAIL), 0.001), [0.0002] * 3 + [0.0055])
+
+
+def test_a_lasting_overload_is_counted_tick_by_tick() -> None:
+    for policy in (OverrunPolicy.COUNT, OverrunPolicy.SLIP):
+        pacer = Pacer(Pacing(1.0, policy), 0.001)
+        play(pacer, [0.0015] * 10)
+        assert pacer.overruns == 10
+        assert pacer.worst == pytest.approx(0.0005)
+
+
+def test_one_slow_step_in_a_thousand_shows() -> None:
+    pacer = Pacer(Pacing(1.0, OverrunPolicy.SLIP), 0.001)
+    times = play(pacer, [0.0001] * 500 + [0.1] + [0.0001] * 499)
+    assert (pacer.overruns, pacer.status().worst_overrun) == (1, pytest.approx(0.099))
+    assert times[-1] == pytest.approx(1.099)
+
+
+@settings(max_examples=200, deadline=None)
+@given(works=st.lists(st.floats(0.0, 0.004), min_size=1, max_size=60))
+def test_nothing_is_ever_released_early_and_the_delays_add_up(works: list[float]) -> None:
+    count, slip = (Pacer(Pacing(1.0, p), 0.001) for p in (OverrunPolicy.COUNT, OverrunPolicy.SLIP))
+    times = play(count, works)
+    assert all(t >= 0.001 * (k + 1) - 1e-9 for k, t in enumerate(times))
+    slipped = play(slip, works)
+    gaps = [b - a for a, b in zip([0.0, *slipped], slipped, strict=False)]
+    assert all(gap == pytest.approx(max(work, 0.001), abs=1e-9) for gap, work in zip(gaps, works, strict=True))
+
+
+def test_a_real_session_keeps_the_time_of_the_wall(server: Any) -> None:
+    session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=2.0))
+    a = server.member(session, "a", period=20)
+    a.step()
+    start, tick = time.monotonic(), a.tick
+    released = []
+    for _ in range(30):
+        a.step()
+        released.append((time.monotonic() - start, a.tick - tick))
+    assert all(t >= ticks * 0.0005 - 0.01 for t, ticks in released), "none is early"
+    assert released[-1][0] < 0.6, "and it does not drag"
+    assert server.instance(session).ticks == a.tick == 31 * 20
+
+
+@pytest.mark.parametrize(("policy", "burst"), [(pb.OVERRUN_POLICY_COUNT, True), (pb.OVERRUN_POLICY_SLIP, False)])
+def test_a_participant_that_sleeps_once_is_counted_once(server: Any, policy: Any, burst: bool) -> None:
+    session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.02, overrun=policy))
+    a = server.member(session, "a")
+    a.step()
+    before = a.step().state.overruns
+    # 50 ms per tick: three slots are slept away.
+    time.sleep(0.17)
+    start = time.monotonic()
+    states = [a.step().state for _ in range(6)]
+    took = time.monotonic() - start
+    assert [s.overruns - before for s in states] == [1] * 6
+    assert (took < 0.22) == burst
+    assert 0.11 < server.status(session).pacing.worst_overrun < 0.2
+
+
+def test_a_session_whose_policy_is_fail_fails_with_the_reason(server: Any) -> None:
+    session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.1, overrun=pb.OVERRUN_POLICY_FAIL))
+    a = server.member(session, "a")
+    a.step()
+    time.sleep(0.05)
+    assert a.step().error.reason == "OVERRUN"
+    assert server.status(session).failure_reason == "OVERRUN"
+
+
+@pytest.mark.parametrize("what", ["pause", "reset", "nobody"])
+def test_what_is_not_its_own_doing_is_no_overrun(server: Any, what: str) -> None:
+    session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.1))
+    a = server.member(session, "a")
+    a.step()
+    if what == "pause":
+        server.call("PauseSession", session)
+        time.sleep(0.2)
+        server.call("ResumeSession", session)
+    elif what == "reset":
+        time.sleep(0.2)
+        server.call("ResetSession", session)
+        a.refused()
+    else:
+        a.ask(leave=pb.Leave())
+        time.sleep(0.2)
+        a = server.member(session, "a")
+    for _ in range(3):
+        state = a.step().state
+    # 10 ms per tick on a machine that others use, too.
+    assert state.overruns <= 1
+    assert server.status(session).pacing.worst_overrun < 0.1
+
+
+def test_an_advance_takes_its_time_too(server: Any) -> None:
+    session = server.create(pacing=pb.Pacing(mode=REALTIME))
+    start = time.monotonic()
+    reply = server.call("Advance", session, n_ticks=205, output_names=["tick_count"])
+    assert time.monotonic() - start >= 0.205
+    assert (reply.tick, list(reply.outputs)) == (205, [205.0])
+
+
+@pytest.mark.parametrize("members", [1, 4])
+def test_the_rate_does_not_depend_on_the_number_of_participants(server: Any, members: int) -> None:
+    session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.1))
+    streams = [server.member(session, f"m{i}") for i in range(members)]
+    start = 0.0
+    for _ in range(21):
+        for s in streams:
+            s.deliver()
+        for s in streams:
+            s.read()
+        start = start or time.monotonic()
+    assert 0.19 < time.monotonic() - start < 0.4
+
+
+@pytest.mark.parametrize(("pacing", "field"), [
+    (pb.Pacing(mode=9), "pacing.mode"), (pb.Pacing(overrun=9), "pacing.overrun"),
+    (pb.Pacing(factor=-1.0), "pacing.factor"), (pb.Pacing(factor=float("nan")), "pacing.factor"),
+    (pb.Pacing(mode=REALTIME, factor=1e9), "pacing.factor"),
+])
+def test_pacing_that_makes_no_sense_is_refused(server: Any, info: Any, pacing: pb.Pacing, field: str) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        server.create(pacing=pacing)
+    assert (info(caught.value).reason, info(caught.value).field) == ("BAD_FIELD", field)
+    assert info(caught.value).allowed
+
+
+def test_the_same_bits_with_and_without_pacing(server: Any) -> None:
+    ends = []
+    for pacing in (None, pb.Pacing(mode=REALTIME, factor=10.0)):
+        session = server.create(pacing=pacing)
+        a = server.member(session, "a", inputs=["velocity.x"], period=35)
+        ends.append([list(a.step(0.1 * k).state.outputs) for k in range(10)])
+    assert ends[0] == ends[1]
