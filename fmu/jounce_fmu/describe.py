@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from jounce import __version__
-from jounce.signals import Scalar, Signal, SignalTable
+from jounce.signals import Scalar, Signal, SignalTable, State
 from jounce_fmu.units import exponents
 
 NameStyle = Literal["structured", "flat"]
 
+FIRST_STATE, FIRST_RATE = 200_000, 300_000  # value references of states and derivatives; the runtime has them, too
 DEFAULT_TICK = 0.001  # s; of a model without a parameter `tick`
 LOG_CATEGORIES = {
     "logStatusError": "refused calls and failed steps",
@@ -41,6 +42,8 @@ def interface_guid(table: SignalTable) -> str:
         row = (s.name, s.value_reference, g.causality, g.type, g.unit, g.variability, g.minimum, g.maximum, g.items,
                g.components)
         digest.update(repr(row).encode() + b"\n")
+    for state in table.states:
+        digest.update(repr((state.name, state.unit)).encode() + b"\n")
     h = digest.hexdigest()
     return "{" + "-".join((h[:8], h[8:12], h[12:16], h[16:20], h[20:32])) + "}"
 
@@ -77,17 +80,21 @@ def model_description(
         variableNamingConvention=names,
         numberOfEventIndicators="0",
     )
+    if table.states:
+        _model_exchange(root, identifier, source_files)
     _co_simulation(root, identifier, source_files)
-    add_units(root, table)
+    add_units(root, table, *(unit for s in table.states for unit in (s.unit, _rate_unit(s))))
     _enumerations(root, table)
     add_log_and_experiment(root, table)
     outputs = _variables(root, table, names)
+    states, rates = _states(root, table, names)
     structure = ET.SubElement(root, "ModelStructure")
-    for kind in ("Outputs", "InitialUnknowns"):
-        if outputs:
+    unknowns = {"Outputs": outputs, "Derivatives": rates, "InitialUnknowns": [*outputs, *states, *rates]}
+    for kind, places in unknowns.items():
+        if places:
             element = ET.SubElement(structure, kind)
-            for index in outputs:
-                ET.SubElement(element, "Unknown", index=str(index))
+            for place in places:
+                ET.SubElement(element, "Unknown", index=str(place))
     return xml_text(root)
 
 
@@ -130,9 +137,29 @@ def _co_simulation(root: ET.Element, identifier: str, source_files: Sequence[str
         canSerializeFMUstate="true",
         providesDirectionalDerivative="false",
     )
-    if source_files:
+    _source_files(element, source_files)
+
+
+def _model_exchange(root: ET.Element, identifier: str, source_files: Sequence[str]) -> None:
+    element = ET.SubElement(
+        root,
+        "ModelExchange",
+        modelIdentifier=identifier,
+        needsExecutionTool="false",
+        completedIntegratorStepNotNeeded="true",
+        canBeInstantiatedOnlyOncePerProcess="false",
+        canNotUseMemoryManagementFunctions="true",
+        canGetAndSetFMUstate="true",
+        canSerializeFMUstate="true",
+        providesDirectionalDerivative="false",
+    )
+    _source_files(element, source_files)
+
+
+def _source_files(element: ET.Element, names: Sequence[str]) -> None:
+    if names:
         files = ET.SubElement(element, "SourceFiles")
-        for name in source_files:
+        for name in names:
             ET.SubElement(files, "File", name=name)
 
 
@@ -191,6 +218,39 @@ def _variables(root: ET.Element, table: SignalTable, names: NameStyle) -> list[i
         if scalar.signal.causality == "output":
             outputs.append(place)
     return outputs
+
+
+def _rate_unit(state: State) -> str:
+    return f"{state.unit}/s"
+
+
+def _states(root: ET.Element, table: SignalTable, names: NameStyle) -> tuple[list[int], list[int]]:
+    """Append the states and then their derivatives as locals; return the 1-based places of both."""
+    parent = root.find("ModelVariables")
+    assert parent is not None
+    before, n = len(parent), len(table.states)
+    used = {v.get("name") for v in parent}
+    for order in (0, 1):
+        for i, s in enumerate(table.states):
+            name = fmi_name(s.name, names)
+            if name in used:
+                raise DescribeError(f"two variables would be called {name!r}")
+            element = ET.SubElement(
+                parent,
+                "ScalarVariable",
+                name=f"der({name})" if order else name,
+                valueReference=str((FIRST_RATE if order else FIRST_STATE) + i),
+                description=f"{'rate of: ' if order else ''}{s.description}",
+                causality="local",
+                variability="continuous",
+                initial="calculated",
+            )
+            kind = ET.SubElement(element, "Real", unit=_rate_unit(s) if order else s.unit)
+            if order:
+                kind.set("derivative", str(before + 1 + i))
+            else:
+                kind.set("nominal", repr(float(s.nominal)))
+    return list(range(before + 1, before + 1 + n)), list(range(before + 1 + n, before + 1 + 2 * n))
 
 
 def _variable(parent: ET.Element, name: str, scalar: Scalar, is_alias: bool) -> None:

@@ -41,7 +41,14 @@ def emit_table(table: SignalTable, model_name: str) -> str:
         + "const jn_signal jn_table[] = {\n"
         + "".join(rows)
         + "};\n"
+        + _nominals(table)
     )
+
+
+def _nominals(table: SignalTable) -> str:
+    if not table.states:
+        return ""
+    return f"\nconst double jn_nominals[] = {{{', '.join(_number(s.nominal) for s in table.states)}}};\n"
 
 
 def emit_header(table: SignalTable, model_name: str) -> str:

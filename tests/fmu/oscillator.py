@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jounce.signals import XYZ, Signal, SignalTable
+from jounce.signals import XYZ, Signal, SignalTable, State
 from jounce_fmu.build import Sources
 from jounce_fmu.table_c import emit_header, emit_table
 
@@ -35,7 +35,7 @@ TABLE = SignalTable("oscillator", (
            minimum=0.0, maximum=1.0),
     Signal("direction", "parameter", "1", "of the force", start=(1.0,), type="Enumeration", variability="fixed",
            items=("RIGHT", "LEFT"), minimum=1.0, maximum=2.0),
-))
+), (State("state.position", "m", "deflection", 0.1), State("state.velocity", "m/s", "its rate")))
 
 
 def sources(folder: Path) -> Sources:

@@ -22,7 +22,7 @@ class Callbacks(ct.Structure):
 
 class Raw:
     def __init__(self, library: str, guid: str, *, callbacks: bool = True, logger: bool = True,
-                 resources: bytes | None = None, logging: int = 1, environment: int = 7) -> None:
+                 resources: bytes | None = None, logging: int = 1, environment: int = 7, kind: int = 1) -> None:
         self.library = ct.CDLL(library)
         self.library.fmi2Instantiate.restype = ct.c_void_p
         self.log: list[str] = []
@@ -30,7 +30,7 @@ class Raw:
         self._logger = LOGGER(self._note) if logger else LOGGER()
         self._callbacks = Callbacks(self._logger, None, None, None, environment)
         self.component = ct.c_void_p(self.library.fmi2Instantiate(
-            b"name", 1, guid.encode(), resources, ct.byref(self._callbacks) if callbacks else None, 0, logging))
+            b"name", kind, guid.encode(), resources, ct.byref(self._callbacks) if callbacks else None, 0, logging))
 
     def _note(self, environment: int | None, _n: bytes, _s: int, category: bytes, message: bytes) -> None:
         self.environments.add(environment)

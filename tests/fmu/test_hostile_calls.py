@@ -24,8 +24,40 @@ CASES = {
     "long name": "l=ct.CDLL(LIBRARY); l.fmi2Instantiate.restype=ct.c_void_p; "
     "c=l.fmi2Instantiate(b'n'*100000, 1, GUID.encode(), None, None, 0, 0); assert c; "
     "l.fmi2FreeInstance(ct.c_void_p(c))",
-    "model exchange": "l=ct.CDLL(LIBRARY); l.fmi2Instantiate.restype=ct.c_void_p; "
-    "assert not l.fmi2Instantiate(b'a', 0, GUID.encode(), None, None, 0, 0)",
+    "no such kind": "for k in (2, -1, 2**31 - 1): f=new(kind=k); assert not f.component, k",
+    "model exchange calls of a co-simulation": "f=new(); n=ct.c_size_t; v=(ct.c_double * 2)(); "
+    "i=ct.create_string_buffer(64)\n"
+    "for g in (f.setup, lambda: f.call('EnterInitializationMode'), lambda: f.call('ExitInitializationMode')):\n"
+    "  assert g() == OK\n"
+    "  for k in ('EnterEventMode', 'EnterContinuousTimeMode'): assert f.call(k) == ERROR\n"
+    "  assert f.call('NewDiscreteStates', i) == ERROR; assert f.call('SetTime', ct.c_double(0)) == ERROR\n"
+    "  for k in ('GetDerivatives', 'GetContinuousStates', 'SetContinuousStates', 'GetNominalsOfContinuousStates', "
+    "'GetEventIndicators'): assert f.call(k, v, n(2)) == ERROR, k\nassert f.step(0.0, 0.01) == OK",
+    "model exchange with nulls": "f=new(kind=0); n=ct.c_size_t; f.ready(); "
+    "assert f.call('NewDiscreteStates', None) == ERROR\n"
+    "for k in ('GetDerivatives', 'GetContinuousStates', 'GetNominalsOfContinuousStates'): "
+    "assert f.call(k, None, n(2)) == ERROR\n"
+    "assert f.call('EnterContinuousTimeMode') == OK; assert f.call('SetContinuousStates', None, n(2)) == ERROR; "
+    "assert f.call('CompletedIntegratorStep', 0, None, None) == ERROR; "
+    "assert f.call('GetEventIndicators', None, n(0)) == OK; f.free()",
+    "model exchange with wrong sizes and numbers": "f=new(kind=0); n=ct.c_size_t; f.ready(); "
+    "f.call('EnterContinuousTimeMode'); v=(ct.c_double * 3)()\n"
+    "for m in (0, 1, 3, 2**64 - 1):\n"
+    "  for k in ('GetDerivatives', 'GetContinuousStates', 'SetContinuousStates', 'GetNominalsOfContinuousStates'): "
+    "assert f.call(k, v, n(m)) == ERROR, (k, m)\n"
+    "for x in (NAN, INF, -INF):\n"
+    "  v[1] = x; assert f.call('SetContinuousStates', v, n(2)) == ERROR; "
+    "assert f.call('SetTime', ct.c_double(x)) == ERROR\n"
+    "assert f.call('GetEventIndicators', v, n(1)) == ERROR; assert f.call('GetContinuousStates', v, n(2)) == OK; "
+    "assert list(v)[:2] == [0.1, 0.0]; assert f.step(0.0, 0.01) == ERROR",
+    "model exchange out of order": "f=new(kind=0); n=ct.c_size_t; v=(ct.c_double * 2)(); "
+    "i=ct.create_string_buffer(64)\n"
+    "for k in ('EnterEventMode', 'EnterContinuousTimeMode', 'Terminate'): assert f.call(k) == ERROR\n"
+    "assert f.call('GetDerivatives', v, n(2)) == ERROR; f.ready(); assert f.call('EnterEventMode') == ERROR; "
+    "assert f.call('SetContinuousStates', v, n(2)) == ERROR; assert f.call('EnterContinuousTimeMode') == OK; "
+    "assert f.call('NewDiscreteStates', i) == ERROR; assert f.call('EnterContinuousTimeMode') == ERROR; "
+    "assert f.call('Terminate') == OK; assert f.call('GetDerivatives', v, n(2)) == OK; "
+    "assert f.call('EnterEventMode') == ERROR; assert f.call('Reset') == OK; f.ready()",
     "null component": "f=new(); f.component=ct.c_void_p(); assert f.setup() == ERROR; "
     "assert f.step(0.0, 1.0) == ERROR; assert f.call('Reset') == ERROR; assert f.call('Terminate') == ERROR; "
     "assert f.call('GetFMUstate', None) == ERROR; assert f.set(force=1.0) == ERROR; f.free()",

@@ -69,11 +69,26 @@ class Scalar:
 
 
 @dataclass(frozen=True)
+class State:
+    """A continuous state of the model, for importers that integrate themselves."""
+
+    name: str
+    unit: str
+    description: str
+    nominal: float = 1.0
+
+
+@dataclass(frozen=True)
 class SignalTable:
-    """All signals of one model, with their scalars in vector order."""
+    """All signals of one model, with their scalars in vector order.
+
+    ``states`` are those of the model's state vector, in its order, without what it remembers of the inputs; a
+    model that names none is not for model exchange.
+    """
 
     name: str
     signals: tuple[Signal, ...]
+    states: tuple[State, ...] = ()
     _scalars: tuple[Scalar, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

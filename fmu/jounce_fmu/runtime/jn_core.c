@@ -55,9 +55,9 @@ int jn_fail(jn_instance *s, const char *format, ...) {
     return -1;
 }
 
-static void clear_fault(jn_fault *f) { f->signal = -1; f->value = 0.0; f->text[0] = '\0'; }
+void jn_clear_fault(jn_fault *f) { f->signal = -1; f->value = 0.0; f->text[0] = '\0'; }
 
-static int fail_fault(jn_instance *s, const char *where, jn_fault *f) {
+int jn_fail_fault(jn_instance *s, const char *where, jn_fault *f) {
     f->text[sizeof f->text - 1] = '\0';
     if (f->signal >= 0 && f->signal < s->model->n_signals)
         return jn_fail(s, "%s: %s = %g: %s", where, s->model->signals[f->signal].name, f->value, f->text);
@@ -195,7 +195,7 @@ static int try_start(jn_instance *s) {
     const jn_model *m = s->model;
     jn_fault f;
     int i;
-    clear_fault(&f);
+    jn_clear_fault(&f);
     if (m->p_integrator >= 0 && s->p[m->p_integrator] != 1.0)
         return jn_fail(s, "%s = %g: allowed is 1 (RK4)", m->signals[m->n_u + m->n_y + m->p_integrator].name,
                        s->p[m->p_integrator]);
@@ -203,9 +203,9 @@ static int try_start(jn_instance *s) {
     if (m->p_tick >= 0) s->tick = s->p[m->p_tick];
     if (!(s->tick > 0.0))
         return jn_fail(s, "%s = %g: allowed are numbers > 0", m->signals[m->n_u + m->n_y + m->p_tick].name, s->tick);
-    if (m->derive(s->p_now, s->d, &f)) return fail_fault(s, "parameters refused", &f);
-    if (m->admit && m->admit(s->u, s->p_now, &f)) return fail_fault(s, "inputs refused", &f);
-    if (m->start(s->p_now, s->d, s->u, s->x, &f)) return fail_fault(s, "no start state", &f);
+    if (m->derive(s->p_now, s->d, &f)) return jn_fail_fault(s, "parameters refused", &f);
+    if (m->admit && m->admit(s->u, s->p_now, &f)) return jn_fail_fault(s, "inputs refused", &f);
+    if (m->start(s->p_now, s->d, s->u, s->x, &f)) return jn_fail_fault(s, "no start state", &f);
     if (m->finish) m->finish(s->x, s->u, s->p_now);
     i = bad_state(s);
     if (i >= 0) return jn_fail(s, "no start state: state %d is not a finite number", i);
@@ -227,8 +227,8 @@ int jn_refresh(jn_instance *s) {
     int i;
     if (s->start_dirty && start_over(s)) return -1;
     if (!s->outputs_dirty) return 0;
-    clear_fault(&f);
-    if (m->outputs(s->x, s->u, s->p_now, s->d, s->ticks, s->y, &f)) return fail_fault(s, "no outputs", &f);
+    jn_clear_fault(&f);
+    if (m->outputs(s->x, s->u, s->p_now, s->d, s->ticks, s->y, &f)) return jn_fail_fault(s, "no outputs", &f);
     for (i = 0; i < m->n_y; i++)
         if (!jn_finite(s->y[i]))
             return jn_fail(s, "output %s = %g: not a finite number", m->signals[m->n_u + i].name, s->y[i]);
@@ -294,6 +294,22 @@ static int rk4_tick(jn_instance *s, jn_fault *f) {
     return -1;
 }
 
+int jn_settle(jn_instance *s) {
+    const jn_model *m = s->model;
+    const size_t bytes_p = (size_t)m->n_p * sizeof *s->p;
+    jn_fault f;
+    jn_clear_fault(&f);
+    if (m->admit && m->admit(s->u, s->p, &f)) return jn_fail_fault(s, "inputs refused", &f);
+    if (!s->params_dirty) return 0;
+    if (m->derive(s->p, s->d_old, &f)) return jn_fail_fault(s, "parameters refused", &f);
+    memcpy(s->p_old, s->p_now, bytes_p);
+    memcpy(s->p_now, s->p, bytes_p);
+    { double *swap = s->d; s->d = s->d_old; s->d_old = swap; }
+    s->params_dirty = 0;
+    s->outputs_dirty = 1;
+    return 0;
+}
+
 int jn_advance(jn_instance *s, long long n) {
     const jn_model *m = s->model;
     const size_t bytes_p = (size_t)m->n_p * sizeof *s->p, bytes_d = (size_t)m->n_d * sizeof *s->d;
@@ -301,14 +317,8 @@ int jn_advance(jn_instance *s, long long n) {
     const int tuned = s->params_dirty;
     jn_fault f;
     long long i;
-    clear_fault(&f);
-    if (m->admit && m->admit(s->u, s->p, &f)) return fail_fault(s, "inputs refused", &f);
-    if (tuned) {
-        if (m->derive(s->p, s->d_old, &f)) return fail_fault(s, "parameters refused", &f);
-        memcpy(s->p_old, s->p_now, bytes_p);
-        memcpy(s->p_now, s->p, bytes_p);
-        { double *swap = s->d; s->d = s->d_old; s->d_old = swap; }
-    }
+    jn_clear_fault(&f);
+    if (jn_settle(s)) return -1;
     memcpy(s->x_old, s->x, bytes_x);
     for (i = 0; i < n; i++) {
         if (!rk4_tick(s, &f)) continue;
@@ -316,9 +326,10 @@ int jn_advance(jn_instance *s, long long n) {
         if (tuned) {
             memcpy(s->p_now, s->p_old, bytes_p);
             memcpy(s->d, s->d_old, bytes_d);
+            s->params_dirty = 1;
         }
         s->state = JN_FAILED;
-        fail_fault(s, "step failed", &f);
+        jn_fail_fault(s, "step failed", &f);
         {
             char text[240];
             memcpy(text, s->error, sizeof text);
@@ -326,7 +337,6 @@ int jn_advance(jn_instance *s, long long n) {
             return jn_fail(s, "%s (tick %D; the state is that of tick %D)", text, s->ticks + i, s->ticks);
         }
     }
-    s->params_dirty = 0;
     s->ticks += n;
     s->outputs_dirty = 1;
     return 0;

@@ -18,7 +18,8 @@ typedef enum {
     JN_FAILED = 8, /* a step broke down; x and the tick are those before that step */
     JN_TERMINATED = 16,
     JN_EVENT = 32,      /* the next are known to some faces only */
-    JN_CONFIGURING = 64
+    JN_CONFIGURING = 64,
+    JN_CONTINUOUS = 128
 } jn_state;
 
 typedef struct jn_instance {
@@ -54,6 +55,7 @@ int jn_finish_init(jn_instance *s);
 double jn_time(const jn_instance *s);
 /* How many ticks h is; -1 and an error when it is not a whole number of them or the clock disagrees. */
 long long jn_whole_ticks(jn_instance *s, double t, double h);
+int jn_settle(jn_instance *s); /* inputs admitted, changed tunable parameters in effect */
 int jn_advance(jn_instance *s, long long n);
 
 size_t jn_snapshot_size(const jn_instance *s);
@@ -64,6 +66,8 @@ int jn_snapshot_read(jn_instance *s, const unsigned char *blob, size_t size);
 /* s->error = text with the pieces "%s" (const char *), "%d" (int), "%D" (long long) and "%g" (double, shortest
  * exact, with a point in any locale). Always returns -1. */
 int jn_fail(jn_instance *s, const char *format, ...);
+void jn_clear_fault(jn_fault *f);
+int jn_fail_fault(jn_instance *s, const char *where, jn_fault *f); /* jn_fail with the model's reason */
 int jn_finite(double value);
 
 #endif

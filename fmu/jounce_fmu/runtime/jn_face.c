@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jn_exchange.h"
+
 #define EXACT 9007199254740992.0 /* 2^53: whole numbers up to here are exact as doubles */
 
 enum { NO_ROW = -1, TIME_ROW = -2 };
@@ -36,6 +38,7 @@ const char *jn_state_name(int state) {
            : state == JN_CONFIGURING  ? "configuration mode"
            : state == JN_INITIALIZING ? "initialization mode"
            : state == JN_EVENT        ? "event mode"
+           : state == JN_CONTINUOUS   ? "continuous-time mode"
            : state == JN_STEPPING     ? "step mode"
            : state == JN_FAILED       ? "failed"
                                       : "terminated";
@@ -50,6 +53,16 @@ static int check_list(jn_instance *s, const unsigned vr[], size_t n, const void 
     return 0;
 }
 
+/* States and then their derivatives have rows after those of the table. */
+static int state_row(const jn_instance *s, unsigned vr) {
+    const unsigned n = (unsigned)jn_n_states(s);
+    if (vr - JN_FIRST_STATE < n) return s->model->n_signals + (int)(vr - JN_FIRST_STATE);
+    if (vr - JN_FIRST_RATE < n) return s->model->n_signals + (int)(n + vr - JN_FIRST_RATE);
+    return NO_ROW;
+}
+
+static int is_state(const jn_instance *s, int row) { return row >= s->model->n_signals; }
+
 /* Row of a value reference of the asked type, TIME_ROW, or NO_ROW with the error filled. */
 static int find_typed(jn_instance *s, const jn_list *as, unsigned vr) {
     const jn_base *f = (const jn_base *)s->face;
@@ -58,6 +71,8 @@ static int find_typed(jn_instance *s, const jn_list *as, unsigned vr) {
     int row;
     if (f->has_time && vr == 0 && strchr(as->types, 'r')) return TIME_ROW;
     row = jn_find(s, vr);
+    if (row < 0 && f->has_states && strchr(as->types, 'r')) row = state_row(s, vr);
+    if (is_state(s, row)) return row;
     if (row < 0) return jn_fail(s, "value reference %D is unknown", (long long)vr);
     if (f->arrays && row && rows[row - 1].more) {
         int first = row - 1;
@@ -73,7 +88,7 @@ static int find_typed(jn_instance *s, const jn_list *as, unsigned vr) {
 }
 
 static int width(const jn_instance *s, int row) {
-    return row >= 0 && ((const jn_base *)s->face)->arrays ? s->model->signals[row].more + 1 : 1;
+    return row >= 0 && !is_state(s, row) && ((const jn_base *)s->face)->arrays ? s->model->signals[row].more + 1 : 1;
 }
 
 static int wrong_count(jn_instance *s, size_t given, size_t needed) {
@@ -81,7 +96,11 @@ static int wrong_count(jn_instance *s, size_t given, size_t needed) {
                    needed > given ? "at least " : "", (long long)needed);
 }
 
-static double value_of(const jn_instance *s, int row) { return row == TIME_ROW ? jn_time(s) : jn_value(s, row); }
+static double value_of(const jn_instance *s, int row) {
+    const int place = row - s->model->n_signals, n = jn_n_states(s);
+    if (row == TIME_ROW) return jn_time(s);
+    return place < 0 ? jn_value(s, row) : place < n ? s->x[place] : s->dx[place - n];
+}
 
 static void store(const jn_list *as, void *values, size_t i, double v) {
     if (as->carrier == JN_DOUBLE) ((double *)values)[i] = v;
@@ -108,20 +127,22 @@ static int check_fit(jn_instance *s, const jn_list *as, int row, double v) {
 
 int jn_get_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, void *values, size_t n_values) {
     size_t i, place = 0;
-    int row, k, outputs = 0;
+    int row, k, outputs = 0, rates = 0;
     if (check_list(s, vr, n, values, n_values)) return -1;
     for (i = 0; i < n; i++) {
         row = find_typed(s, as, vr[i]);
         if (row == NO_ROW) return -1;
         place += (size_t)width(s, row);
         if (place > n_values) return wrong_count(s, n_values, place);
-        if (row == TIME_ROW || s->model->signals[row].kind != 'y') continue;
+        if (row == TIME_ROW || (!is_state(s, row) && s->model->signals[row].kind != 'y')) continue;
         if (s->state == JN_INSTANTIATED)
-            return jn_fail(s, "%s: outputs are known from initialization mode on", s->model->signals[row].name);
+            return jn_fail(s, "value reference %D: outputs are known from initialization mode on", (long long)vr[i]);
         outputs = 1;
+        rates |= row >= s->model->n_signals + jn_n_states(s);
     }
     if (place != n_values) return wrong_count(s, n_values, place);
-    if (outputs && jn_refresh(s)) return -1;
+    if (outputs && jn_exchange_refresh(s)) return -1;
+    if (rates && jn_rates(s)) return -1;
     for (i = 0; as->carrier != JN_DOUBLE && i < n; i++) {
         row = find_typed(s, as, vr[i]);
         for (k = 0; k < width(s, row); k++)
@@ -143,6 +164,9 @@ int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n
         row = find_typed(s, as, vr[i]);
         if (row == NO_ROW) return -1;
         if (row == TIME_ROW) return jn_fail(s, "time cannot be set; steps advance it");
+        if (is_state(s, row)) return jn_fail(s, "value reference %D is a state: parameters set it", (long long)vr[i]);
+        if (s->state == JN_CONTINUOUS && s->model->signals[row].kind == 'p')
+            return jn_fail(s, "%s is a parameter: not allowed in continuous-time mode", s->model->signals[row].name);
         if (place + (size_t)width(s, row) > n_values) return wrong_count(s, n_values, place + (size_t)width(s, row));
         for (k = 0; k < width(s, row); k++) {
             double v = load(as, values, place++);

@@ -5,6 +5,8 @@
 
 #include "jn_core.h"
 
+enum { JN_FIRST_STATE = 200000, JN_FIRST_RATE = 300000 }; /* value references, as in jounce_fmu.describe */
+
 enum { LOG_ERROR, LOG_WARNING, LOG_EVENT, CATEGORIES };
 
 /* Every face's own struct begins with this. */
@@ -13,6 +15,8 @@ typedef struct {
     int logged[CATEGORIES];
     int arrays;   /* the first reference of a vector signal stands for the whole vector */
     int has_time; /* value reference 0 is the time */
+    int exchange; /* the importer integrates */
+    int has_states; /* states and their derivatives have value references */
 } jn_base;
 
 extern const char *const jn_categories[CATEGORIES];

@@ -1,4 +1,4 @@
-/* FMI 2.0 co-simulation: a thin face over jn_core.
+/* FMI 2.0: a thin face over jn_core, for co-simulation and what model exchange shares with it.
  *
  * A refused call returns fmi2Error, names the reason through the logger and changes nothing; the instance
  * goes on. Only a step that breaks down makes the instance FAILED: its state is then that before the step,
@@ -16,7 +16,8 @@
 
 enum {
     BEFORE = JN_INSTANTIATED | JN_INITIALIZING,
-    READY = JN_INITIALIZING | JN_STEPPING | JN_FAILED | JN_TERMINATED,
+    EXCHANGE = JN_EVENT | JN_CONTINUOUS, /* model exchange runs in these, co-simulation in JN_STEPPING */
+    READY = JN_INITIALIZING | JN_STEPPING | EXCHANGE | JN_FAILED | JN_TERMINATED,
     ANY = JN_INSTANTIATED | READY
 };
 
@@ -28,10 +29,10 @@ static const struct {
     {"fmi2SetupExperiment", JN_INSTANTIATED},
     {"fmi2EnterInitializationMode", JN_INSTANTIATED},
     {"fmi2ExitInitializationMode", JN_INITIALIZING},
-    {"fmi2Terminate", JN_STEPPING | JN_FAILED},
+    {"fmi2Terminate", JN_STEPPING | EXCHANGE | JN_FAILED},
     {"fmi2Reset", ANY},
     {"fmi2GetXXX", READY},
-    {"fmi2SetXXX", BEFORE | JN_STEPPING},
+    {"fmi2SetXXX", BEFORE | JN_STEPPING | EXCHANGE},
     {"fmi2GetFMUstate", ANY},
     {"fmi2SetFMUstate", ANY},
     {"fmi2FreeFMUstate", ANY},
@@ -41,6 +42,14 @@ static const struct {
     {"fmi2DoStep", JN_STEPPING},
     {"fmi2CancelStep", 0},
     {"fmi2GetStatus", JN_STEPPING | JN_FAILED | JN_TERMINATED},
+    {"fmi2EnterEventMode", JN_CONTINUOUS},
+    {"fmi2NewDiscreteStates", JN_EVENT},
+    {"fmi2EnterContinuousTimeMode", JN_EVENT},
+    {"fmi2CompletedIntegratorStep", JN_CONTINUOUS},
+    {"fmi2SetTime", EXCHANGE},
+    {"fmi2SetContinuousStates", JN_CONTINUOUS},
+    {"fmi2GetContinuousStates, fmi2GetDerivatives", JN_INITIALIZING | EXCHANGE | JN_TERMINATED},
+    {"fmi2GetNominalsOfContinuousStates", ANY},
     {"this call", 0},
 };
 
@@ -105,7 +114,8 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
     (void)resources; /* the model has no resource files, so any URI will do */
     (void)visible;
     if (!name || !*name) why = "fmi2Instantiate: the instance name is empty";
-    else if (type != fmi2CoSimulation) why = "fmi2Instantiate: only co-simulation is supported";
+    else if (type != fmi2CoSimulation && (type != fmi2ModelExchange || !jn_pick_model()->nominals))
+        why = "fmi2Instantiate: this FMU is not for model exchange";
     else if (!guid || strcmp(guid, jn_guid)) why = "fmi2Instantiate: the GUID is not that of this library";
     else {
         s = jn_create(jn_pick_model(), sizeof(jn_face) + strlen(name));
@@ -120,7 +130,9 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
     jn_fmi2_face(s)->base.logged[LOG_ERROR] = 1;
     jn_fmi2_face(s)->base.logged[LOG_WARNING] = jn_fmi2_face(s)->base.logged[LOG_EVENT] = logging != 0;
     jn_fmi2_face(s)->base.type_names = type_names;
-    s->states = ANY;
+    jn_fmi2_face(s)->base.has_states = s->model->nominals != NULL;
+    jn_fmi2_face(s)->base.exchange = type == fmi2ModelExchange;
+    s->states = type == fmi2ModelExchange ? ANY & ~(JN_STEPPING | JN_FAILED) : ANY & ~EXCHANGE;
     memcpy(jn_fmi2_face(s)->name, name, strlen(name) + 1);
     return s;
 }
@@ -157,6 +169,7 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
     jn_instance *s = jn_fmi2_enter(c, EXIT_INIT, "fmi2ExitInitializationMode");
     if (!s) return fmi2Error;
     if (jn_finish_init(s)) return jn_fmi2_refuse(s, "fmi2ExitInitializationMode");
+    if (jn_fmi2_face(s)->base.exchange) s->state = JN_EVENT;
     jn_fmi2_face(s)->last_step = fmi2OK;
     say(s, LOG_EVENT, fmi2OK, "initialized");
     return fmi2OK;

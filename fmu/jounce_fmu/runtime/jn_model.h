@@ -51,10 +51,12 @@ typedef struct jn_model {
     /* Do the inputs make sense together (each is within its bounds)? Asked before a start and before each step:
      * what is refused here changes nothing. Or NULL. */
     int (*admit)(const double *u, const double *p, jn_fault *f);
+    const double *nominals; /* of the states before the memory, or NULL: no model exchange */
 } jn_model;
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */
 extern const jn_signal jn_table[];
+extern const double jn_nominals[];      /* emitted for a table that names its states */
 extern const char jn_build_hash_text[]; /* 64 hex digits: sha256 of the sources */
 
 extern const jn_model *const jn_models[]; /* variants, plainest first, ended by NULL; all of equal sizes */

@@ -1,0 +1,65 @@
+/* Model exchange over the core, see jn_exchange.h. */
+#include "jn_exchange.h"
+
+#include <string.h>
+
+#include "jn_face.h"
+
+int jn_n_states(const jn_instance *s) { return s->model->n_x - s->model->n_memory; }
+
+static int is_before(const jn_instance *s) { return (s->state & (JN_INSTANTIATED | JN_INITIALIZING)) != 0; }
+
+/* The point at which to evaluate. */
+static double *point(jn_instance *s) {
+    const jn_model *m = s->model;
+    int k;
+    if (!((const jn_base *)s->face)->exchange || is_before(s) || !m->finish) return s->x;
+    memcpy(s->x_stage, s->x, (size_t)m->n_x * sizeof *s->x);
+    for (k = 0; k < 2; k++) m->finish(s->x_stage, s->u, s->p_now); /* the second time finds the inputs at rest */
+    return s->x_stage;
+}
+
+int jn_rates(jn_instance *s) {
+    const jn_model *m = s->model;
+    jn_fault f;
+    int i;
+    if (s->start_dirty && jn_refresh(s)) return -1;
+    jn_clear_fault(&f);
+    if (m->admit && m->admit(s->u, s->p_now, &f)) return jn_fail_fault(s, "inputs refused", &f);
+    if (m->rhs(0.0, point(s), s->u, s->p_now, s->d, s->dx, &f)) return jn_fail_fault(s, "no derivatives", &f);
+    for (i = 0; i < jn_n_states(s); i++)
+        if (!jn_finite(s->dx[i])) return jn_fail(s, "derivative %d = %g: not a finite number", i, s->dx[i]);
+    return 0;
+}
+
+int jn_exchange_refresh(jn_instance *s) {
+    double *kept = s->x;
+    int bad;
+    if (!s->outputs_dirty) return 0;
+    s->x = point(s);
+    bad = jn_refresh(s);
+    s->x = kept;
+    return bad;
+}
+
+static int check_vector(jn_instance *s, const void *values, size_t n) {
+    if (n != (size_t)jn_n_states(s))
+        return jn_fail(s, "%D states; allowed are %d", (long long)n, jn_n_states(s));
+    return n && !values ? jn_fail(s, "null array") : 0;
+}
+
+int jn_exchange_set(jn_instance *s, const double *x, size_t n) {
+    size_t i;
+    if (check_vector(s, x, n)) return -1;
+    for (i = 0; i < n; i++)
+        if (!jn_finite(x[i])) return jn_fail(s, "state %D = %g: not a finite number", (long long)i, x[i]);
+    memcpy(s->x, x, n * sizeof *x);
+    s->outputs_dirty = 1;
+    return 0;
+}
+
+int jn_exchange_get(jn_instance *s, const double *from, double *to, size_t n) {
+    if (check_vector(s, to, n)) return -1;
+    memcpy(to, from, n * sizeof *to);
+    return 0;
+}
