@@ -116,4 +116,5 @@ class Participant:
         """The past has been replaced: the participant is due on its grid from ``tick`` on."""
         self.due = tick + (self.phase_ticks - tick) % self.period
         self.phase, self.answered, self.replaced = Phase.IDLE, False, False
-        self.request_tick, self.delivered_tick, self.since = -1, tick, now
+        # Numbers start anew: a Step that waited was refused, and may be sent again under its number.
+        self.request, self.request_tick, self.delivered_tick, self.since = 0, -1, tick, now

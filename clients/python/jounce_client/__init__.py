@@ -1,6 +1,11 @@
 """Client of the jounce lockstep service: knows the wire, nothing else."""
 
+from jounce_client._wire import Event as Event
+from jounce_client._wire import Frame as Frame
+from jounce_client._wire import Late as Late
+from jounce_client._wire import Pacing as Pacing
 from jounce_client._wire import Session as Session
+from jounce_client._wire import Snapshot as Snapshot
 from jounce_client._wire import State as State
 from jounce_client.aio import AsyncClient as AsyncClient
 from jounce_client.aio import AsyncParticipant as AsyncParticipant
@@ -8,4 +13,7 @@ from jounce_client.client import Client as Client
 from jounce_client.client import Participant as Participant
 from jounce_client.errors import JounceError as JounceError
 
-__all__ = ["AsyncClient", "AsyncParticipant", "Client", "JounceError", "Participant", "Session", "State"]
+__all__ = [
+    "AsyncClient", "AsyncParticipant", "Client", "Event", "Frame", "JounceError", "Late", "Pacing", "Participant",
+    "Session", "Snapshot", "State",
+]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,8 @@ Inputs = npt.ArrayLike | Mapping[str, float]
 
 #: Packed replies exceed gRPC's default of 4 MB for no model we know; a describe reply may.
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", 64 * 2**20)]
+#: Pieces of an uploaded snapshot [bytes].
+_PIECE = 2**20
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,50 @@ class Session:
     token: str
     tick_seconds: float = 0.001
     model: str = ""
+    join_token: str = ""
+
+    def for_participants(self) -> Session:
+        """The same session for programs that may join it, and no more."""
+        return replace(self, token=self.join_token)
+
+    def controlled_by(self, participant: Member) -> Session:
+        """The same session under a participant's own token, which may pause, reset, save, restore and fork it if the
+        session was created with that participant among its ``controllers``."""
+        return replace(self, token=participant.token)
+
+
+@dataclass(frozen=True)
+class Pacing:
+    """Real-time pacing: ``factor`` [1] simulated seconds per wall-clock second; ``overrun`` is COUNT (later ticks catch
+    up), SLIP (the time base moves) or FAIL (the session fails)."""
+
+    factor: float = 1.0
+    overrun: str = "COUNT"
+
+
+@dataclass(frozen=True)
+class Late:
+    """What the session does when a participant is late or gone.
+
+    ``policy`` is BLOCK (wait), HOLD_LAST (its inputs stay; older than ``max_age`` [ticks] the session fails; 0 = any
+    age), SAFE_VALUE (its inputs become ``safe``, packed as its inputs [unit of each]) or FAIL. It is late ``after`` [s]
+    of wall-clock time (None: the server's default), or when its connection has gone; then it may rejoin within
+    ``lease`` [s] (None: for ever with HOLD_LAST and SAFE_VALUE, not at all with BLOCK).
+    """
+
+    policy: str = "BLOCK"
+    after: float | None = None
+    max_age: int = 0
+    safe: Sequence[float] = ()
+    lease: float | None = None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A snapshot that a session keeps: ``id`` within the session, and the ``tick`` [1] that it holds."""
+
+    id: str
+    tick: int
 
 
 @dataclass(frozen=True)
@@ -36,6 +84,8 @@ class State:
 
     ``tick`` [1] is the clock and the next due tick, ``time`` [s] the simulated time since tick 0, ``values`` the
     outputs in the order of ``names``. ``state["ref_frame.yaw"]`` is a scalar, ``state["ref_frame.pos"]`` a vector.
+    ``overruns`` [1] counts the late ticks of a paced session, ``missed`` [1] the due ticks that passed without this
+    participant's inputs, and ``held`` names those whose inputs were held or safe since the state before.
     """
 
     tick: int
@@ -43,6 +93,9 @@ class State:
     values: Array
     names: tuple[str, ...]
     _index: Mapping[str, int | slice] = field(repr=False, default_factory=dict)
+    overruns: int = 0
+    missed: int = 0
+    held: tuple[str, ...] = ()
 
     @property
     def time(self) -> float:
@@ -55,6 +108,24 @@ class State:
         except KeyError:
             raise KeyError(f"{name!r} is not among the outputs asked for: {', '.join(self.names)}") from None
         return found
+
+
+@dataclass(frozen=True)
+class Frame(State):
+    """A state for a viewer; ``epoch`` [1] rises at resets and restores, ``dropped`` [1] frames were lost so far."""
+
+    epoch: int = 0
+    dropped: int = 0
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened to the session: ``kind`` is PAUSED, RESUMED, RESET or RESTORED, ``state`` where it stands."""
+
+    kind: str
+    epoch: int
+    due: int
+    state: State
 
 
 def index_of(names: Sequence[str]) -> dict[str, int | slice]:
@@ -79,20 +150,19 @@ class Membership:
     epoch: int = 0
     due: int = 0
     request: int = 0
+    events: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.epoch = self.joined.epoch
         self.due = self.joined.tick
+        self.request = self.joined.request
         self.inputs = tuple(self.joined.inputs)
         self.outputs = tuple(self.joined.outputs)
         self.held = np.array(self.joined.input_values, dtype=np.float64)
         self.index = index_of(self.outputs)
         self._places = {name: i for i, name in enumerate(self.inputs)}
-
-    def first(self) -> State:
-        """State at the clock when the participant joined."""
-        values = np.array(self.joined.output_values, dtype=np.float64)
-        return State(self.joined.clock_tick, self.joined.sim_ns, values, self.outputs, self.index)
+        self._sent = self.held
+        self.latest = self._at(self.joined.clock_tick, self.joined.sim_ns, self.joined.output_values)
 
     def step(self, inputs: Inputs) -> pb.LockstepRequest:
         """The request for the due tick; raises JounceError for names or lengths that do not fit."""
@@ -112,6 +182,20 @@ class Membership:
         step = pb.Step(epoch=self.epoch, tick=self.due, request=self.request + 1, inputs=values.tolist())
         return pb.LockstepRequest(step=step)
 
+    def is_event(self, reply: pb.LockstepReply) -> bool:
+        """Whether that was no reply but an event, which is noted; the reply follows."""
+        if not reply.HasField("event"):
+            return False
+        event = reply.event
+        state = self._at(event.tick, event.sim_ns, event.outputs)
+        kind = pb.EventKind.Name(event.kind).removeprefix("EVENT_KIND_")
+        self.events.append(Event(kind, event.epoch, event.due_tick, state))
+        if event.epoch != self.epoch:
+            self.epoch, self.due, self.request = event.epoch, event.due_tick, 0
+            self.held = np.array(event.inputs, dtype=np.float64)
+            self.latest = state
+        return True
+
     def state(self, reply: pb.LockstepReply) -> State:
         """The state in a reply; raises JounceError for a refusal, after which the same step may be retried."""
         kind = reply.WhichOneof("kind")
@@ -120,9 +204,15 @@ class Membership:
         if kind != "state":
             raise JounceError("UNEXPECTED_REPLY", "kind", str(kind), "state", message="the server broke the protocol")
         state = reply.state
-        self.request += 1
-        self.epoch, self.due, self.held = state.epoch, state.tick, self._sent
-        return State(state.tick, state.sim_ns, np.array(state.outputs, dtype=np.float64), self.outputs, self.index)
+        if state.request > self.request:
+            self.held = self._sent
+        self.epoch, self.due, self.request = state.epoch, state.tick, state.request
+        self.latest = State(state.tick, state.sim_ns, np.array(state.outputs, dtype=np.float64), self.outputs,
+                            self.index, state.overruns, state.missed, tuple(state.held))
+        return self.latest
+
+    def _at(self, tick: int, sim_ns: int, values: Iterable[float]) -> State:
+        return State(tick, sim_ns, np.array(values, dtype=np.float64), self.outputs, self.index)
 
 
 def joined(reply: pb.LockstepReply) -> Membership:
@@ -133,24 +223,78 @@ def joined(reply: pb.LockstepReply) -> Membership:
 
 
 def create_request(model: str, parameters: Mapping[str, ParameterValue], start_inputs: Mapping[str, float],
-                   participants: Sequence[str]) -> pb.CreateSessionRequest:
+                   participants: Sequence[str], controllers: Sequence[str],
+                   pacing: Pacing | None) -> pb.CreateSessionRequest:
     """The wire form of a new session's settings."""
-    values = {
-        name: pb.Value(text=value) if isinstance(value, str) else pb.Value(number=float(value))
-        for name, value in parameters.items()
-    }
-    return pb.CreateSessionRequest(model=model, parameters=values, start_inputs=dict(start_inputs),
-                                   expected_participants=list(participants))
+    return pb.CreateSessionRequest(model=model, parameters=parameter_values(parameters),
+                                   start_inputs=dict(start_inputs), expected_participants=list(participants),
+                                   controllers=list(controllers), pacing=pacing_message(pacing))
 
 
-def join_request(session: Session, name: str, owns: Sequence[str], wants: Sequence[str], period: int, phase: int,
-                 barrier_timeout: float | None) -> pb.LockstepRequest:
-    """The wire form of a Join."""
-    join = pb.Join(session_id=session.id, token=session.token, name=name, inputs=list(owns), outputs=list(wants),
-                   period_ticks=period, phase_ticks=phase)
-    if barrier_timeout is not None:
-        join.barrier_timeout = barrier_timeout
+def parameter_values(parameters: Mapping[str, ParameterValue]) -> dict[str, pb.Value]:
+    """The wire form of parameters."""
+    return {name: pb.Value(text=value) if isinstance(value, str) else pb.Value(number=float(value))
+            for name, value in parameters.items()}
+
+
+def pacing_message(pacing: Pacing | None) -> pb.Pacing | None:
+    """The wire form of a pacing; raises JounceError for an unknown policy."""
+    if pacing is None:
+        return None
+    overrun = _enum(pb.OverrunPolicy, "OVERRUN_POLICY_", pacing.overrun, "overrun")
+    return pb.Pacing(mode="PACING_MODE_REALTIME", factor=pacing.factor, overrun=overrun)
+
+
+def join_request(session: Session, name: str, late: Late | None, rejoin: str, barrier_timeout: float | None,
+                 **terms: Any) -> pb.LockstepRequest:
+    """The wire form of a Join; ``terms`` are fields of it. Raises JounceError for an unknown policy."""
+    late = late or Late()
+    join = pb.Join(session_id=session.id, token=session.token, name=name, participant_token=rejoin,
+                   late=_enum(pb.LatePolicy, "LATE_POLICY_", late.policy, "late"), max_age_ticks=late.max_age,
+                   safe_values=list(late.safe), **terms)
+    for field_name, value in (("barrier_timeout", barrier_timeout), ("late_after", late.after), ("lease", late.lease)):
+        if value is not None:
+            setattr(join, field_name, value)
     return pb.LockstepRequest(join=join)
+
+
+def _enum(kind: Any, prefix: str, word: str, what: str) -> str:
+    """Name of an enumeration's value on the wire."""
+    names = [n.removeprefix(prefix) for n, _ in kind.items() if not n.endswith("_UNSPECIFIED")]
+    if word not in names:
+        raise JounceError("BAD_FIELD", what, word, ", ".join(names), message=f"no such {what} policy")
+    return prefix + word
+
+
+def named(session: Session) -> dict[str, str]:
+    """Fields that say whose call it is."""
+    return {"session_id": session.id, "token": session.token}
+
+
+def opened(reply: pb.CreateSessionResponse, model: str) -> Session:
+    """The session in a reply."""
+    return Session(reply.session_id, reply.token, reply.tick_seconds, model, reply.join_token)
+
+
+def fork_request(session: Session, snapshot: Snapshot | None, participants: Sequence[str],
+                 pacing: Pacing | None) -> pb.ForkSessionRequest:
+    """The wire form of a fork."""
+    return pb.ForkSessionRequest(**named(session), snapshot_id=snapshot.id if snapshot else "",
+                                 expected_participants=list(participants), pacing=pacing_message(pacing))
+
+
+def upload_requests(session: Session, data: bytes) -> Iterator[pb.UploadSnapshotRequest]:
+    """The wire form of a snapshot's bytes, in pieces."""
+    yield pb.UploadSnapshotRequest(session_id=session.id, token=session.token, size=len(data),
+                                   sha256=hashlib.sha256(data).digest())
+    for start in range(0, len(data), _PIECE):
+        yield pb.UploadSnapshotRequest(data=data[start:start + _PIECE])
+
+
+def frame(reply: pb.WatchResponse, names: tuple[str, ...], index: Mapping[str, int | slice]) -> Frame:
+    """The frame in a reply."""
+    return Frame(reply.tick, reply.sim_ns, np.array(reply.outputs, dtype=np.float64), names, index,
+                 epoch=reply.epoch, dropped=reply.dropped)
 
 
 def expand(description: pb.DescribeModelResponse, names: Sequence[str]) -> tuple[str, ...]:
@@ -187,3 +331,18 @@ class Member:
     def due(self) -> int:
         """Tick [1] that the next step's inputs are for."""
         return self._member.due
+
+    @property
+    def token(self) -> str:
+        """Secret to rejoin with, and for the calls of a controller."""
+        return self._member.joined.participant_token
+
+    @property
+    def state(self) -> State:
+        """The last state known: of the last step or sync, of a reset or restore since, or of the join."""
+        return self._member.latest
+
+    @property
+    def events(self) -> list[Event]:
+        """What happened to the session, oldest first; noted while a step or a sync is under way."""
+        return self._member.events

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -10,7 +10,7 @@ import grpc
 import numpy as np
 
 from jounce_client import _wire
-from jounce_client._wire import Inputs, ParameterValue, Session, State
+from jounce_client._wire import Frame, Inputs, Late, Pacing, ParameterValue, Session, Snapshot, State
 from jounce_client.errors import JounceError, from_rpc
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
@@ -55,12 +55,15 @@ class AsyncClient:
         return self._descriptions[model]
 
     async def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
-                             start_inputs: Mapping[str, float] | None = None,
-                             participants: Sequence[str] = ()) -> Session:
-        """Make a session at tick 0; its clock waits until all named ``participants`` have joined."""
-        request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants)
-        reply = await _call(self._stub.CreateSession(request))
-        return Session(reply.session_id, reply.token, reply.tick_seconds, model)
+                       start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
+                       controllers: Sequence[str] = (), pacing: Pacing | None = None) -> Session:
+        """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
+
+        Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
+        wall clock (None: as fast as the participants allow).
+        """
+        request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing)
+        return _wire.opened(await _call(self._stub.CreateSession(request)), model)
 
     async def get_session(self, session: Session) -> pb.GetSessionResponse:
         """Where a session stands."""
@@ -80,15 +83,75 @@ class AsyncClient:
         return State(reply.tick, reply.sim_ns, np.array(reply.outputs), names, _wire.index_of(names))
 
     async def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
-                   period: int = 1, phase: int = 0, barrier_timeout: float | None = None) -> AsyncParticipant:
+             period: int = 1, phase: int = 0, first_order: Sequence[str] = (), barrier_timeout: float | None = None,
+             late: Late | None = None, rejoin: str = "") -> AsyncParticipant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on; see ``Client.join``."""
+        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, inputs=owns, outputs=wants,
+                                  period_ticks=period, phase_ticks=phase, first_order_inputs=first_order)
         stream = self._stub.Lockstep()
         try:
-            join = _wire.join_request(session, name, owns, wants, period, phase, barrier_timeout)
-            return AsyncParticipant(stream, _wire.joined(await _exchange(stream, join)))
+            await stream.write(join)
+            return AsyncParticipant(stream, _wire.joined(await _read(stream)))
+        except grpc.RpcError as error:
+            raise from_rpc(error) from None
         except JounceError:
             stream.cancel()
             raise
+
+    async def pause(self, session: Session) -> int:
+        """Hold the clock; the tick [1] at which it stands. Every participant gets an event, steps wait."""
+        return int((await _call(self._stub.PauseSession(pb.PauseSessionRequest(**_wire.named(session))))).tick)
+
+    async def resume(self, session: Session) -> None:
+        """Let the clock of a paused session go on."""
+        await _call(self._stub.ResumeSession(pb.ResumeSessionRequest(**_wire.named(session))))
+
+    async def reset(self, session: Session, parameters: Mapping[str, ParameterValue] | None = None, *,
+              start_inputs: Mapping[str, float] | None = None) -> None:
+        """Back to tick 0 in a new epoch, with the given values changed; participants stay and get an event."""
+        request = pb.ResetSessionRequest(**_wire.named(session), start_inputs=dict(start_inputs or {}),
+                                         parameters=_wire.parameter_values(parameters or {}))
+        await _call(self._stub.ResetSession(request))
+
+    async def save(self, session: Session) -> Snapshot:
+        """Keep everything that the session's future depends on."""
+        reply = await _call(self._stub.SaveSnapshot(pb.SaveSnapshotRequest(**_wire.named(session))))
+        return Snapshot(reply.snapshot_id, reply.tick)
+
+    async def restore(self, session: Session, snapshot: Snapshot) -> None:
+        """Back to a snapshot in a new epoch; participants stay and get an event."""
+        request = pb.RestoreSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
+        await _call(self._stub.RestoreSnapshot(request))
+
+    async def fork(self, session: Session, snapshot: Snapshot | None = None, *, participants: Sequence[str] = (),
+             pacing: Pacing | None = None) -> Session:
+        """Make a session that goes on from a snapshot, or from the present tick."""
+        request = _wire.fork_request(session, snapshot, participants, pacing)
+        return _wire.opened(await _call(self._stub.ForkSession(request)), session.model)
+
+    async def download(self, session: Session, snapshot: Snapshot) -> bytes:
+        """The bytes of a snapshot, for another session or server of the same build."""
+        request = pb.DownloadSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
+        pieces = self._stub.DownloadSnapshot(request)
+        return b"".join([piece.data async for piece in _frames(pieces)])
+
+    async def upload(self, session: Session, data: bytes) -> Snapshot:
+        """Give a snapshot's bytes to a session; DATA_LOSS reasons if they are damaged or of another build."""
+        reply = await _call(self._stub.UploadSnapshot(_wire.upload_requests(session, data)))
+        return Snapshot(reply.snapshot_id, reply.tick)
+
+    async def delete_snapshot(self, session: Session, snapshot: Snapshot) -> None:
+        """Forget a snapshot; a session keeps only so many."""
+        request = pb.DeleteSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
+        await _call(self._stub.DeleteSnapshot(request))
+
+    async def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> AsyncIterator[Frame]:
+        """Frames at every ``every``-th tick, until the session ends; who reads slowly loses frames (``dropped``)."""
+        names = _wire.expand(await self._described(session), outputs)
+        index = _wire.index_of(names)
+        request = pb.WatchRequest(session_id=session.id, outputs=list(outputs), every_ticks=every)
+        async for reply in _frames(self._stub.Watch(request)):
+            yield _wire.frame(reply, names, index)
 
     async def close(self) -> None:
         """Close the connection; participants joined over it are detached."""
@@ -110,16 +173,30 @@ class AsyncParticipant(_wire.Member):
         self._stream = stream
         self._member = member
         #: State at the clock when the participant joined.
-        self.start = member.first()
+        self.start = member.latest
 
     async def step(self, inputs: Inputs) -> State:
         """Deliver inputs for the due tick; return the state at the next due tick (see ``Participant.step``)."""
-        return self._member.state(await _exchange(self._stream, self._member.step(inputs)))
+        return self._member.state(await self._ask(self._member.step(inputs)))
+
+    async def sync(self) -> State:
+        """The state at the due tick, once the clock is there: to go on after a rejoin or a TOO_LATE."""
+        return self._member.state(await self._ask(pb.LockstepRequest(sync=pb.Sync())))
 
     async def leave(self) -> None:
         """Leave in an orderly way: the clock no longer waits for this participant."""
-        await _exchange(self._stream, pb.LockstepRequest(leave=pb.Leave()))
+        await self._ask(pb.LockstepRequest(leave=pb.Leave()))
         await self._stream.done_writing()
+
+    async def _ask(self, request: pb.LockstepRequest) -> pb.LockstepReply:
+        try:
+            await self._stream.write(request)
+            reply = await _read(self._stream)
+            while self._member.is_event(reply):
+                reply = await _read(self._stream)
+        except grpc.RpcError as error:
+            raise from_rpc(error) from None
+        return reply
 
     async def __aenter__(self) -> Self:
         return self
@@ -132,12 +209,8 @@ class AsyncParticipant(_wire.Member):
             self._stream.cancel()
 
 
-async def _exchange(stream: Any, request: pb.LockstepRequest) -> pb.LockstepReply:
-    async def both() -> Any:
-        await stream.write(request)
-        return await stream.read()
-
-    reply = await _call(both())
+async def _read(stream: Any) -> pb.LockstepReply:
+    reply = await stream.read()
     if reply is grpc.aio.EOF:
         raise JounceError("STREAM_ENDED", message="the server has ended the stream")
     answer: pb.LockstepReply = reply
@@ -147,5 +220,13 @@ async def _exchange(stream: Any, request: pb.LockstepRequest) -> pb.LockstepRepl
 async def _call(call: Awaitable[_Reply]) -> _Reply:
     try:
         return await call
+    except grpc.RpcError as error:
+        raise from_rpc(error) from None
+
+
+async def _frames(replies: AsyncIterator[_Reply]) -> AsyncIterator[_Reply]:
+    try:
+        async for reply in replies:
+            yield reply
     except grpc.RpcError as error:
         raise from_rpc(error) from None

@@ -11,7 +11,7 @@ import grpc
 import numpy as np
 
 from jounce_client import _wire
-from jounce_client._wire import Inputs, ParameterValue, Session, State
+from jounce_client._wire import Frame, Inputs, Late, Pacing, ParameterValue, Session, Snapshot, State
 from jounce_client.errors import JounceError, from_rpc
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
@@ -68,11 +68,15 @@ class Client:
         return self._descriptions[model]
 
     def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
-                       start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = ()) -> Session:
-        """Make a session at tick 0; its clock waits until all named ``participants`` have joined."""
-        request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants)
-        reply = _call(self._stub.CreateSession, request)
-        return Session(reply.session_id, reply.token, reply.tick_seconds, model)
+                       start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
+                       controllers: Sequence[str] = (), pacing: Pacing | None = None) -> Session:
+        """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
+
+        Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
+        wall clock (None: as fast as the participants allow).
+        """
+        request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing)
+        return _wire.opened(_call(self._stub.CreateSession, request), model)
 
     def get_session(self, session: Session) -> pb.GetSessionResponse:
         """Where a session stands."""
@@ -92,14 +96,73 @@ class Client:
         return State(reply.tick, reply.sim_ns, np.array(reply.outputs), names, _wire.index_of(names))
 
     def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
-             period: int = 1, phase: int = 0, barrier_timeout: float | None = None) -> Participant:
+             period: int = 1, phase: int = 0, first_order: Sequence[str] = (), barrier_timeout: float | None = None,
+             late: Late | None = None, rejoin: str = "") -> Participant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on.
 
-        ``owns`` are inputs and ``wants`` outputs, scalars or vectors by name. ``barrier_timeout`` [s] is how long
-        a step waits for the others on the wall clock (None: the server's default, 0: for ever).
+        ``owns`` are inputs and ``wants`` outputs, scalars or vectors by name; inputs among ``first_order`` go on along
+        the line through their last two values, others hold. ``barrier_timeout`` [s] is how long a step waits for the
+        others on the wall clock (None: the server's default, 0: for ever). ``late`` says what happens when this
+        participant is late or gone. After a lost connection the same call with ``rejoin``, the ``token`` of the lost
+        participant, takes up its place; ``sync`` then gives the state to go on from.
         """
-        join = _wire.join_request(session, name, owns, wants, period, phase, barrier_timeout)
+        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, inputs=owns, outputs=wants,
+                                  period_ticks=period, phase_ticks=phase, first_order_inputs=first_order)
         return Participant(self._stub, join)
+
+    def pause(self, session: Session) -> int:
+        """Hold the clock; the tick [1] at which it stands. Every participant gets an event, steps wait."""
+        return int((_call(self._stub.PauseSession, pb.PauseSessionRequest(**_wire.named(session)))).tick)
+
+    def resume(self, session: Session) -> None:
+        """Let the clock of a paused session go on."""
+        _call(self._stub.ResumeSession, pb.ResumeSessionRequest(**_wire.named(session)))
+
+    def reset(self, session: Session, parameters: Mapping[str, ParameterValue] | None = None, *,
+              start_inputs: Mapping[str, float] | None = None) -> None:
+        """Back to tick 0 in a new epoch, with the given values changed; participants stay and get an event."""
+        request = pb.ResetSessionRequest(**_wire.named(session), start_inputs=dict(start_inputs or {}),
+                                         parameters=_wire.parameter_values(parameters or {}))
+        _call(self._stub.ResetSession, request)
+
+    def save(self, session: Session) -> Snapshot:
+        """Keep everything that the session's future depends on."""
+        reply = _call(self._stub.SaveSnapshot, pb.SaveSnapshotRequest(**_wire.named(session)))
+        return Snapshot(reply.snapshot_id, reply.tick)
+
+    def restore(self, session: Session, snapshot: Snapshot) -> None:
+        """Back to a snapshot in a new epoch; participants stay and get an event."""
+        request = pb.RestoreSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
+        _call(self._stub.RestoreSnapshot, request)
+
+    def fork(self, session: Session, snapshot: Snapshot | None = None, *, participants: Sequence[str] = (),
+             pacing: Pacing | None = None) -> Session:
+        """Make a session that goes on from a snapshot, or from the present tick."""
+        request = _wire.fork_request(session, snapshot, participants, pacing)
+        return _wire.opened(_call(self._stub.ForkSession, request), session.model)
+
+    def download(self, session: Session, snapshot: Snapshot) -> bytes:
+        """The bytes of a snapshot, for another session or server of the same build."""
+        request = pb.DownloadSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
+        return b"".join(piece.data for piece in _frames(self._stub.DownloadSnapshot(request)))
+
+    def upload(self, session: Session, data: bytes) -> Snapshot:
+        """Give a snapshot's bytes to a session; DATA_LOSS reasons if they are damaged or of another build."""
+        reply = _call(self._stub.UploadSnapshot, _wire.upload_requests(session, data))
+        return Snapshot(reply.snapshot_id, reply.tick)
+
+    def delete_snapshot(self, session: Session, snapshot: Snapshot) -> None:
+        """Forget a snapshot; a session keeps only so many."""
+        request = pb.DeleteSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
+        _call(self._stub.DeleteSnapshot, request)
+
+    def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> Iterator[Frame]:
+        """Frames at every ``every``-th tick, until the session ends; who reads slowly loses frames (``dropped``)."""
+        names = _wire.expand(self._described(session), outputs)
+        index = _wire.index_of(names)
+        request = pb.WatchRequest(session_id=session.id, outputs=list(outputs), every_ticks=every)
+        for reply in _frames(self._stub.Watch(request)):
+            yield _wire.frame(reply, names, index)
 
     def close(self) -> None:
         """Close the connection; participants joined over it are detached."""
@@ -126,23 +189,37 @@ class Participant(_wire.Member):
             self._requests.put(None)
             raise
         #: State at the clock when the participant joined.
-        self.start = self._member.first()
+        self.start = self._member.latest
 
     def step(self, inputs: Inputs) -> State:
         """Deliver inputs for the due tick; return the state at the next due tick.
 
         ``inputs`` are packed in the order of ``Participant.inputs``, or a mapping by name of those that change.
-        After a JounceError nothing was applied and the step may be repeated.
+        After a JounceError nothing was applied and the step may be repeated, except that TOO_LATE wants a ``sync``
+        first, and WRONG_EPOCH means that the session was reset or restored: ``state`` is where it stands now.
         """
-        return self._member.state(self._exchange(self._member.step(inputs)))
+        return self._member.state(self._ask(self._member.step(inputs)))
+
+    def sync(self) -> State:
+        """The state at the due tick, once the clock is there: to go on after a rejoin or a TOO_LATE."""
+        return self._member.state(self._ask(pb.LockstepRequest(sync=pb.Sync())))
 
     def leave(self) -> None:
         """Leave in an orderly way: the clock no longer waits for this participant."""
-        self._exchange(pb.LockstepRequest(leave=pb.Leave()))
+        self._ask(pb.LockstepRequest(leave=pb.Leave()))
         self._requests.put(None)
+
+    def _ask(self, request: pb.LockstepRequest) -> pb.LockstepReply:
+        reply = self._exchange(request)
+        while self._member.is_event(reply):
+            reply = self._read()
+        return reply
 
     def _exchange(self, request: pb.LockstepRequest) -> pb.LockstepReply:
         self._requests.put(request)
+        return self._read()
+
+    def _read(self) -> pb.LockstepReply:
         try:
             reply: pb.LockstepReply = _call(next, self._replies)
         except StopIteration:
@@ -163,5 +240,12 @@ class Participant(_wire.Member):
 def _call(call: Callable[..., _Reply], request: Any, **options: Any) -> _Reply:
     try:
         return call(request, **options)
+    except grpc.RpcError as error:
+        raise from_rpc(error) from None
+
+
+def _frames(replies: Iterator[_Reply]) -> Iterator[_Reply]:
+    try:
+        yield from replies
     except grpc.RpcError as error:
         raise from_rpc(error) from None
