@@ -20,8 +20,8 @@ from jounce.reference.kkt import (
     solve,
     state_from_minimal,
 )
-from jounce.reference.kkt_geometry import BODIES, body
-from jounce.reference.kkt_steering import link_point
+from jounce.reference.kkt_geometry import BODIES, body, design
+from jounce.reference.kkt_steering import link_point, turn
 
 VEHICLES = ("hmmwv", "hmmwv_chrono")
 SEEDS = (1, 2, 3)
@@ -258,13 +258,15 @@ def chrono_row(time: float) -> dict[str, float]:
 
 
 def arm_angle(vehicle: Vehicle, corner: int, spring: float) -> float:
-    """The arm angle of a given spring length, by bisection."""
+    """The arm angle of a given spring length, by bisection; the lower arm alone carries the spring."""
+    c = design(vehicle).corners[corner]
+    pivot, foot = c.points["LCA_F"], c.points["SPRING_A"]
     low, high = -0.44, 0.3
     for _ in range(50):
-        theta = np.zeros(4)
-        theta[corner] = (low + high) / 2
-        long = lengths(state_from_minimal(vehicle, Minimal(theta=theta)), "SPRING")[corner] > spring
-        low, high = (theta[corner], high) if long else (low, theta[corner])
+        theta = (low + high) / 2
+        at = pivot + turn(c.lower_axis, theta) @ (foot - pivot)
+        long = np.linalg.norm(c.points["SPRING_C"] - at) > spring
+        low, high = (theta, high) if long else (low, theta)
     return low
 
 
