@@ -1,4 +1,4 @@
-"""Writes modelDescription.xml (FMI 2.0 co-simulation) from a signal table."""
+"""Writes modelDescription.xml (FMI 2.0) from a signal table."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def model_description(
     if table.states:
         _model_exchange(root, identifier, source_files)
     _co_simulation(root, identifier, source_files)
-    add_units(root, table, *(unit for s in table.states for unit in (s.unit, _rate_unit(s))))
+    add_units(root, table)
     _enumerations(root, table)
     add_log_and_experiment(root, table)
     outputs = _variables(root, table, names)
@@ -164,8 +164,9 @@ def _source_files(element: ET.Element, names: Sequence[str]) -> None:
 
 
 def add_units(root: ET.Element, table: SignalTable, *more: str) -> None:
-    """UnitDefinitions with the exponents of all units of Real signals and ``more``, alike in FMI 2 and 3."""
-    units = sorted({g.unit for g in table.signals if g.type == "Real"} | set(more))
+    """UnitDefinitions of all Real signals, states, their derivatives and ``more``, alike in FMI 2 and 3."""
+    of_states = {unit for s in table.states for unit in (s.unit, rate_unit(s))}
+    units = sorted({g.unit for g in table.signals if g.type == "Real"} | of_states | set(more))
     if not units:
         return
     definitions = ET.SubElement(root, "UnitDefinitions")
@@ -220,7 +221,8 @@ def _variables(root: ET.Element, table: SignalTable, names: NameStyle) -> list[i
     return outputs
 
 
-def _rate_unit(state: State) -> str:
+def rate_unit(state: State) -> str:
+    """Unit of a state's derivative."""
     return f"{state.unit}/s"
 
 
@@ -245,7 +247,7 @@ def _states(root: ET.Element, table: SignalTable, names: NameStyle) -> tuple[lis
                 variability="continuous",
                 initial="calculated",
             )
-            kind = ET.SubElement(element, "Real", unit=_rate_unit(s) if order else s.unit)
+            kind = ET.SubElement(element, "Real", unit=rate_unit(s) if order else s.unit)
             if order:
                 kind.set("derivative", str(before + 1 + i))
             else:

@@ -1,4 +1,4 @@
-"""Writes modelDescription.xml and buildDescription.xml of an FMI 3.0 co-simulation FMU from a signal table."""
+"""Writes modelDescription.xml and buildDescription.xml of an FMI 3.0 FMU from a signal table."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from operator import attrgetter
 from jounce import __version__
 from jounce.signals import Signal, SignalTable
 from jounce_fmu.describe import (
+    FIRST_RATE,
+    FIRST_STATE,
     DescribeError,
     NameStyle,
     add_log_and_experiment,
@@ -22,6 +24,7 @@ from jounce_fmu.describe import (
     enumerations,
     fmi_name,
     interface_guid,
+    rate_unit,
     type_name,
     value_text,
     variability,
@@ -80,12 +83,15 @@ def model_description3(
         generationTool=f"jounce {__version__}",
         variableNamingConvention=names,
     )
+    if table.states:
+        _model_exchange(root, identifier)
     _co_simulation(root, table, identifier)
     add_units(root, table, "s")
     _enumerations(root, table)
     add_log_and_experiment(root, table)
     described = list(variables(table, names, scalars))
-    _check_names(described)
+    states = [fmi_name(s.name, names) for s in table.states]
+    _check_names(described, states)
     parent = ET.SubElement(root, "ModelVariables")
     ET.SubElement(
         parent,
@@ -99,11 +105,16 @@ def model_description3(
     )
     for v in described:
         _variable(parent, v)
+    _states(parent, table, states)
+    outputs = [v.reference for v in described if v.signal.causality == "output"]
+    first_rates = [FIRST_RATE + i for i in range(len(states))]
+    unknowns = [*outputs, *(FIRST_STATE + i for i in range(len(states))), *first_rates]
     structure = ET.SubElement(root, "ModelStructure")
-    for kind in ("Output", "InitialUnknown"):
-        for v in described:
-            if v.signal.causality == "output":
-                ET.SubElement(structure, kind, valueReference=str(v.reference))
+    for kind, references in {
+        "Output": outputs, "ContinuousStateDerivative": first_rates, "InitialUnknown": unknowns
+    }.items():
+        for reference in references:
+            ET.SubElement(structure, kind, valueReference=str(reference))
     return xml_text(root)
 
 
@@ -115,6 +126,23 @@ def build_description(identifier: str, source_files: Sequence[str]) -> bytes:
     for name in source_files:
         ET.SubElement(files, "SourceFile", name=name)
     return xml_text(root)
+
+
+def _model_exchange(root: ET.Element, identifier: str) -> None:
+    ET.SubElement(
+        root,
+        "ModelExchange",
+        modelIdentifier=identifier,
+        needsExecutionTool="false",
+        canBeInstantiatedOnlyOncePerProcess="false",
+        canGetAndSetFMUState="true",
+        canSerializeFMUState="true",
+        providesDirectionalDerivatives="false",
+        providesAdjointDerivatives="false",
+        providesPerElementDependencies="false",
+        needsCompletedIntegratorStep="false",
+        providesEvaluateDiscreteStates="false",
+    )
 
 
 def _co_simulation(root: ET.Element, table: SignalTable, identifier: str) -> None:
@@ -151,9 +179,30 @@ def _enumerations(root: ET.Element, table: SignalTable) -> None:
             ET.SubElement(kind, "Item", name=item, value=str(value))
 
 
-def _check_names(described: Sequence[Variable]) -> None:
+def _states(parent: ET.Element, table: SignalTable, names: Sequence[str]) -> None:
+    """The states and then their derivatives, as locals."""
+    for order in (0, 1):
+        for i, (s, name) in enumerate(zip(table.states, names, strict=True)):
+            element = ET.SubElement(
+                parent,
+                "Float64",
+                name=f"der({name})" if order else name,
+                valueReference=str((FIRST_RATE if order else FIRST_STATE) + i),
+                description=f"{'rate of: ' if order else ''}{s.description}",
+                causality="local",
+                variability="continuous",
+                initial="calculated",
+                unit=rate_unit(s) if order else s.unit,
+            )
+            if order:
+                element.set("derivative", str(FIRST_STATE + i))
+            else:
+                element.set("nominal", repr(float(s.nominal)))
+
+
+def _check_names(described: Sequence[Variable], states: Sequence[str]) -> None:
     used = {"time"}
-    for name in (n for v in described for n in (v.name, v.alias) if n):
+    for name in (*(n for v in described for n in (v.name, v.alias) if n), *states):
         if name in used:
             raise DescribeError(f"two variables would be called {name!r}")
         used.add(name)

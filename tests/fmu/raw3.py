@@ -21,16 +21,22 @@ CTYPE: dict[str, Any] = {"Float64": ct.c_double, "Float32": ct.c_float, "Int64":
 class Raw3:
     def __init__(self, library: str, token: str | None, *, name: bytes | None = b"name", logger: bool = True,
                  logging: bool = True, events: bool = False, early: bool = False, resources: bytes | None = None,
-                 intermediate: tuple[int, ...] = ()) -> None:
+                 intermediate: tuple[int, ...] = (), exchange: bool = False) -> None:
         self.library = ct.CDLL(library)
         self.library.fmi3InstantiateCoSimulation.restype = ct.c_void_p
+        self.library.fmi3InstantiateModelExchange.restype = ct.c_void_p
         self.log: list[str] = []
         self.environments: set[int | None] = set()
         self.logger = LOGGER(self._note) if logger else LOGGER()
         wanted = (ct.c_uint * len(intermediate))(*intermediate)
-        self.instance = ct.c_void_p(self.library.fmi3InstantiateCoSimulation(
-            name, token.encode() if token is not None else None, resources, ct.c_bool(False), ct.c_bool(logging),
-            ct.c_bool(events), ct.c_bool(early), wanted, ct.c_size_t(len(wanted)), ct.c_void_p(7), self.logger, None))
+        start = (name, token.encode() if token is not None else None, resources, ct.c_bool(False), ct.c_bool(logging))
+        if exchange:
+            made = self.library.fmi3InstantiateModelExchange(*start, ct.c_void_p(7), self.logger)
+        else:
+            made = self.library.fmi3InstantiateCoSimulation(
+                *start, ct.c_bool(events), ct.c_bool(early), wanted, ct.c_size_t(len(wanted)), ct.c_void_p(7),
+                self.logger, None)
+        self.instance = ct.c_void_p(made)
 
     def _note(self, environment: int | None, _status: int, category: bytes, message: bytes) -> None:
         self.environments.add(environment)

@@ -30,12 +30,46 @@ CASES = {
     "odd resource path": "for r in (None, b'', b'/a b#c%41%/', bytes([0xc3, 0xa4, 0xff]), b'r' * 100000):\n"
     "  f=new(resources=r); f.ready(); f.free()",
     "intermediate variables": "f=new(intermediate=(1000,)); assert not f.instance; assert 'intermediate' in f.log[-1]",
-    "model exchange": BARE + "assert not l.fmi3InstantiateModelExchange(b'a', TOKEN.encode(), None, False, True, "
-    "None, cb); assert 'model exchange' in log[0]",
+    "model exchange with a wrong token": BARE + "assert not l.fmi3InstantiateModelExchange(b'a', b'x', None, False, "
+    "True, None, cb); assert 'token' in log[0]",
     "model exchange with nulls": BARE + "assert not l.fmi3InstantiateModelExchange(None, None, None, False, True, "
     "None, None)",
     "scheduled execution": BARE + "assert not l.fmi3InstantiateScheduledExecution(b'a', TOKEN.encode(), None, False, "
     "True, None, cb, None, None, None); assert 'scheduled' in log[0]",
+    "model exchange calls of a co-simulation": "n=ct.c_size_t; v=(ct.c_double * 2)(); b=ct.byref(ct.c_bool())\n"
+    "for f in (new(), new(events=True)):\n"
+    "  for g in (lambda: OK, f.enter, lambda: f.call('ExitInitializationMode')):\n"
+    "    assert g() == OK; assert f.call('EnterContinuousTimeMode') == ERROR; "
+    "assert f.call('SetTime', ct.c_double(0)) == ERROR\n"
+    "    assert f.call('CompletedIntegratorStep', ct.c_bool(), b, b) == ERROR\n"
+    "    for k in ('GetContinuousStates', 'SetContinuousStates', 'GetContinuousStateDerivatives', "
+    "'GetEventIndicators', 'GetNominalsOfContinuousStates'): assert f.call(k, v, n(2)) == ERROR, k\n"
+    "    assert f.call('GetNumberOfContinuousStates', ct.byref(n())) == ERROR\n"
+    "assert f.call('EnterStepMode') == OK; assert f.step(0.0, 0.01) == OK",
+    "model exchange out of order": "n=ct.c_size_t; v=(ct.c_double * 2)(); f=new(exchange=True)\n"
+    "for k in ('EnterEventMode', 'EnterContinuousTimeMode', 'EnterStepMode', 'Terminate'): assert f.call(k) == ERROR\n"
+    "assert f.call('GetContinuousStates', v, n(2)) == ERROR; f.ready(); assert f.call('EnterStepMode') == ERROR; "
+    "assert 'for model exchange' in f.log[-1]; assert f.call('EnterEventMode') == ERROR; "
+    "assert f.call('SetContinuousStates', v, n(2)) == ERROR; assert f.step(0.0, 0.01) == ERROR; "
+    "assert f.call('EnterContinuousTimeMode') == OK; assert f.update()[0] == ERROR; assert f.step(0.0, 0.01) == ERROR; "
+    "assert f.call('Terminate') == OK; assert f.call('SetTime', ct.c_double(1)) == ERROR; "
+    "assert f.call('Reset') == OK; f.ready()",
+    "model exchange with nulls, wrong sizes and numbers": "n=ct.c_size_t; v=(ct.c_double * 3)(); f=new(exchange=True); "
+    "f.ready(); assert f.call('EnterContinuousTimeMode') == OK\n"
+    "for k in ('GetContinuousStates', 'SetContinuousStates', 'GetContinuousStateDerivatives', "
+    "'GetNominalsOfContinuousStates'):\n"
+    "  assert f.call(k, None, n(2)) == ERROR\n"
+    "  for m in (0, 1, 3, 2**64 - 1): assert f.call(k, v, n(m)) == ERROR, (k, m)\n"
+    "for x in (NAN, INF, -INF):\n"
+    "  v[0] = x; assert f.call('SetContinuousStates', v, n(2)) == ERROR; "
+    "assert f.call('SetTime', ct.c_double(x)) == ERROR\n"
+    "for k in ('ContinuousStates', 'EventIndicators'): assert f.call('GetNumberOf' + k, None) == ERROR\n"
+    "assert f.call('CompletedIntegratorStep', ct.c_bool(), None, None) == ERROR; "
+    "assert f.call('GetEventIndicators', v, n(1)) == ERROR; assert f.call('GetContinuousStates', v, n(2)) == OK; "
+    "assert list(v)[:2] == [0.1, 0.0]",
+    "a state of step mode in model exchange": "c=new(); c.ready(); f=new(exchange=True); f.ready(); "
+    "assert f.load(c.save()) == ERROR; assert c.load(f.save()) == ERROR; "
+    "assert f.call('EnterContinuousTimeMode') == OK",
     "null logger": "f=new(logger=False); f.ready(); assert f.step(0.0, NAN) == ERROR; f.free()",
     "null instance": "f=new(); f.instance=ct.c_void_p(); assert f.enter() == ERROR; assert f.step(0.0, 1.0) == ERROR\n"
     "for k in ('Reset', 'Terminate', 'EnterEventMode', 'EnterStepMode', 'EnterConfigurationMode', "

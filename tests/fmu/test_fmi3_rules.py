@@ -249,10 +249,6 @@ def test_what_the_description_does_not_offer_says_so(new: New) -> None:
         "GetClock": (none, zero, none),
         "SetClock": (none, zero, none),
         "ActivateModelPartition": (ct.c_uint(0), ct.c_double(0.0)),
-        "EnterContinuousTimeMode": (),
-        "SetTime": (ct.c_double(0.0),),
-        "GetContinuousStates": (none, zero),
-        "GetNumberOfEventIndicators": (ct.byref(zero),),
     }.items():
         assert raw.call(name, *arguments) == ERROR
         assert raw.log[-1].startswith(f"logStatusError: fmi3{name}: not supported by this FMU")

@@ -42,6 +42,12 @@ int jn_exchange_refresh(jn_instance *s) {
     return bad;
 }
 
+int jn_exchange_time(jn_instance *s, double t) {
+    if (!jn_finite(t)) return jn_fail(s, "time = %g: not a finite number", t);
+    s->start_time = t;
+    return 0;
+}
+
 static int check_vector(jn_instance *s, const void *values, size_t n) {
     if (n != (size_t)jn_n_states(s))
         return jn_fail(s, "%D states; allowed are %d", (long long)n, jn_n_states(s));

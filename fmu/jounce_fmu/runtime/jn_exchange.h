@@ -13,6 +13,7 @@
 int jn_n_states(const jn_instance *s);
 int jn_rates(jn_instance *s); /* dx valid, for co-simulation, too */
 int jn_exchange_refresh(jn_instance *s);
+int jn_exchange_time(jn_instance *s, double t);
 int jn_exchange_set(jn_instance *s, const double *x, size_t n);
 int jn_exchange_get(jn_instance *s, const double *from, double *to, size_t n); /* from one of x, dx, nominals */
 

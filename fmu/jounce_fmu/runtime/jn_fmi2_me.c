@@ -52,12 +52,7 @@ fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean no_set_state
 fmi2Status fmi2SetTime(fmi2Component c, fmi2Real t) {
     jn_instance *s = enter(c, SET_TIME, "fmi2SetTime");
     if (!s) return fmi2Error;
-    if (!jn_finite(t)) {
-        jn_fail(s, "time = %g: not a finite number", t);
-        return jn_fmi2_refuse(s, "fmi2SetTime");
-    }
-    s->start_time = t;
-    return fmi2OK;
+    return jn_exchange_time(s, t) ? jn_fmi2_refuse(s, "fmi2SetTime") : fmi2OK;
 }
 
 fmi2Status fmi2SetContinuousStates(fmi2Component c, const fmi2Real x[], size_t n) {

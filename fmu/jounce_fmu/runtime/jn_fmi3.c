@@ -1,4 +1,4 @@
-/* FMI 3.0 co-simulation: a thin face over jn_core.
+/* FMI 3.0: a thin face over jn_core, for co-simulation and what model exchange shares with it.
  *
  * As in the FMI 2 face, a refused call returns fmi3Error, changes nothing and the instance goes on; only a step
  * that breaks down makes it FAILED. Unlike there, nothing is logged with loggingOn = false (FMI 3.0, 2.3.1),
@@ -18,7 +18,7 @@
 
 enum {
     BEFORE = JN_INSTANTIATED | JN_INITIALIZING,
-    RUNNING = JN_STEPPING | JN_EVENT,
+    RUNNING = JN_STEPPING | JN_EVENT | JN_CONTINUOUS, /* the first in co-simulation, the last in model exchange */
     VALUES = BEFORE | RUNNING | JN_FAILED | JN_TERMINATED,
     ANY = VALUES | JN_CONFIGURING
 };
@@ -30,7 +30,7 @@ static const struct {
     {"fmi3SetDebugLogging", ANY},
     {"fmi3EnterInitializationMode", JN_INSTANTIATED},
     {"fmi3ExitInitializationMode", JN_INITIALIZING},
-    {"fmi3EnterEventMode", JN_STEPPING}, /* and eventModeUsed */
+    {"fmi3EnterEventMode", JN_STEPPING | JN_CONTINUOUS}, /* the first only with eventModeUsed */
     {"fmi3UpdateDiscreteStates", JN_EVENT},
     {"fmi3EnterStepMode", JN_EVENT},
     {"fmi3EnterConfigurationMode", JN_INSTANTIATED}, /* later only for tunable structural parameters */
@@ -46,6 +46,12 @@ static const struct {
     {"fmi3SerializeFMUState", ANY},
     {"fmi3DeserializeFMUState", ANY},
     {"fmi3DoStep", JN_STEPPING},
+    {"fmi3EnterContinuousTimeMode", JN_EVENT},
+    {"fmi3CompletedIntegratorStep", JN_CONTINUOUS},
+    {"fmi3SetTime", JN_EVENT | JN_CONTINUOUS},
+    {"fmi3SetContinuousStates", JN_CONTINUOUS},
+    {"fmi3GetContinuousStates and the like", JN_INITIALIZING | JN_EVENT | JN_CONTINUOUS | JN_TERMINATED},
+    {"fmi3GetNumberOfContinuousStates and the like", VALUES},
     {"this call", 0},
 };
 
@@ -95,6 +101,19 @@ jn_instance *jn_fmi3_enter(fmi3Instance c, jn_call3 which, const char *function)
     return NULL;
 }
 
+jn_instance *jn_fmi3_enter_kind(fmi3Instance c, jn_call3 which, const char *function, int exchange) {
+    jn_instance *s = jn_fmi3_enter(c, which, function);
+    if (!s || jn_fmi3_face(s)->base.exchange == exchange) return s;
+    jn_fail(s, "the instance is for %s", exchange ? "co-simulation" : "model exchange");
+    jn_fmi3_refuse(s, function);
+    return NULL;
+}
+
+fmi3Status jn_fmi3_null(jn_instance *s, const char *function) {
+    jn_fail(s, "null pointer");
+    return jn_fmi3_refuse(s, function);
+}
+
 /* ---- life ---------------------------------------------------------------------------------------------------- */
 
 const char *fmi3GetVersion(void) { return fmi3Version; }
@@ -106,36 +125,48 @@ static int arrays_of_token(const char *token) {
     return !token[n] ? 1 : !strcmp(token + n, "scalars") ? 0 : -1;
 }
 
+jn_instance *jn_fmi3_make(const char *name, const char *token, int logging, fmi3InstanceEnvironment environment,
+                          fmi3LogMessageCallback log, jn_kind3 kind) {
+    const int arrays = arrays_of_token(token);
+    const char *why = NULL;
+    jn_instance *s = NULL;
+    jn_face3 *f;
+    if (!name || !name[strspn(name, " \t\r\n")]) why = "the name is empty";
+    else if (arrays < 0) why = "the instantiation token is not that of this library";
+    else if (kind == MODEL_EXCHANGE && !jn_pick_model()->nominals) why = "this FMU is not for model exchange";
+    else {
+        s = jn_create(jn_pick_model(), sizeof(jn_face3));
+        if (!s) why = "no memory, or the model's signal table is broken";
+    }
+    if (why) return (jn_instance *)jn_fmi3_no_instance(log, environment, why);
+    s->states = kind == MODEL_EXCHANGE  ? ANY & ~(JN_STEPPING | JN_FAILED)
+                : kind == CO_SIMULATION ? ANY & ~(JN_EVENT | JN_CONTINUOUS)
+                                        : ANY & ~JN_CONTINUOUS;
+    f = jn_fmi3_face(s);
+    f->log = log;
+    f->environment = environment;
+    f->base.type_names = type_names;
+    f->base.arrays = arrays;
+    f->base.has_time = 1;
+    f->base.has_states = s->model->nominals != NULL;
+    f->base.exchange = kind == MODEL_EXCHANGE;
+    f->base.logged[LOG_ERROR] = f->base.logged[LOG_WARNING] = f->base.logged[LOG_EVENT] = logging;
+    return s;
+}
+
 fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
                                          fmi3Boolean logging, fmi3Boolean events, fmi3Boolean early_return,
                                          const fmi3ValueReference intermediate[], size_t n_intermediate,
                                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
                                          fmi3IntermediateUpdateCallback update) {
-    const int arrays = arrays_of_token(token);
-    jn_instance *s;
-    jn_face3 *f;
     (void)resources; /* the model has no resource files, so any path will do */
     (void)visible;
     (void)early_return;
     (void)intermediate;
     (void)update;
-    if (!name || !name[strspn(name, " \t\r\n")]) return jn_fmi3_no_instance(log, environment, "the name is empty");
-    if (arrays < 0)
-        return jn_fmi3_no_instance(log, environment, "the instantiation token is not that of this library");
     if (n_intermediate)
         return jn_fmi3_no_instance(log, environment, "intermediate variables: none can be had; allowed is 0");
-    s = jn_create(jn_pick_model(), sizeof(jn_face3));
-    if (!s) return jn_fmi3_no_instance(log, environment, "no memory, or the model's signal table is broken");
-    s->states = events ? ANY : ANY & ~JN_EVENT;
-    f = jn_fmi3_face(s);
-    f->log = log;
-    f->environment = environment;
-    f->events = events;
-    f->base.type_names = type_names;
-    f->base.arrays = arrays;
-    f->base.has_time = 1;
-    f->base.logged[LOG_ERROR] = f->base.logged[LOG_WARNING] = f->base.logged[LOG_EVENT] = logging;
-    return s;
+    return jn_fmi3_make(name, token, logging, environment, log, events ? CO_SIMULATION_WITH_EVENTS : CO_SIMULATION);
 }
 
 void fmi3FreeInstance(fmi3Instance c) {
@@ -171,7 +202,7 @@ fmi3Status fmi3ExitInitializationMode(fmi3Instance c) {
     jn_instance *s = jn_fmi3_enter(c, EXIT_INIT, "fmi3ExitInitializationMode");
     if (!s) return fmi3Error;
     if (jn_finish_init(s)) return jn_fmi3_refuse(s, "fmi3ExitInitializationMode");
-    if (jn_fmi3_face(s)->events) s->state = JN_EVENT;
+    if (s->states & JN_EVENT) s->state = JN_EVENT;
     say(s, LOG_EVENT, fmi3OK, "fmi3ExitInitializationMode", "initialized");
     return fmi3OK;
 }
@@ -198,7 +229,7 @@ fmi3Status fmi3Reset(fmi3Instance c) {
 fmi3Status fmi3EnterEventMode(fmi3Instance c) {
     jn_instance *s = jn_fmi3_enter(c, ENTER_EVENT, "fmi3EnterEventMode");
     if (!s) return fmi3Error;
-    if (!jn_fmi3_face(s)->events) {
+    if (!(s->states & JN_EVENT)) {
         jn_fail(s, "the instance was made with eventModeUsed = false");
         return jn_fmi3_refuse(s, "fmi3EnterEventMode");
     }
@@ -206,17 +237,21 @@ fmi3Status fmi3EnterEventMode(fmi3Instance c) {
     return fmi3OK;
 }
 
-fmi3Status fmi3EnterStepMode(fmi3Instance c) { return change(c, ENTER_STEP, "fmi3EnterStepMode", JN_STEPPING); }
+fmi3Status fmi3EnterStepMode(fmi3Instance c) {
+    jn_instance *s = jn_fmi3_enter_kind(c, ENTER_STEP, "fmi3EnterStepMode", 0);
+    if (!s) return fmi3Error;
+    s->state = JN_STEPPING;
+    return fmi3OK;
+}
 
 fmi3Status fmi3UpdateDiscreteStates(fmi3Instance c, fmi3Boolean *need_update, fmi3Boolean *terminate,
                                     fmi3Boolean *nominals_changed, fmi3Boolean *values_changed,
                                     fmi3Boolean *next_event_defined, fmi3Float64 *next_event_time) {
     jn_instance *s = jn_fmi3_enter(c, UPDATE_DISCRETE, "fmi3UpdateDiscreteStates");
     if (!s) return fmi3Error;
-    if (!need_update || !terminate || !nominals_changed || !values_changed || !next_event_defined || !next_event_time) {
-        jn_fail(s, "null pointer");
-        return jn_fmi3_refuse(s, "fmi3UpdateDiscreteStates");
-    }
+    if (!need_update || !terminate || !nominals_changed || !values_changed || !next_event_defined || !next_event_time)
+        return jn_fmi3_null(s, "fmi3UpdateDiscreteStates");
+    if (jn_fmi3_face(s)->base.exchange && jn_settle(s)) return jn_fmi3_refuse(s, "fmi3UpdateDiscreteStates");
     *need_update = *terminate = *nominals_changed = *values_changed = *next_event_defined = fmi3False;
     *next_event_time = 0.0;
     return fmi3OK;
@@ -232,10 +267,7 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
     int bad;
     (void)no_set_state;
     if (!s) return fmi3Error;
-    if (!event_needed || !terminate || !early_return || !last_time) {
-        jn_fail(s, "null pointer");
-        return jn_fmi3_refuse(s, "fmi3DoStep");
-    }
+    if (!event_needed || !terminate || !early_return || !last_time) return jn_fmi3_null(s, "fmi3DoStep");
     n = jn_whole_ticks(s, t, h);
     bad = n < 0 || jn_advance(s, n);
     *event_needed = *terminate = *early_return = fmi3False; /* an unfinished step is an error, never a short one */

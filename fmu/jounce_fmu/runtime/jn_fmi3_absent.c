@@ -12,45 +12,6 @@ static fmi3Status absent(fmi3Instance c, const char *function) {
     return fmi3Error;
 }
 
-/* ---- model exchange ----------------------------------------------------------------------------------------- */
-
-fmi3Instance fmi3InstantiateModelExchange(fmi3String name, fmi3String token, fmi3String resources,
-                                          fmi3Boolean visible, fmi3Boolean logging,
-                                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
-    return jn_fmi3_no_instance(log, environment, "model exchange is not supported; this FMU is for co-simulation");
-}
-fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance c) {
-    return absent(c, "fmi3EnterContinuousTimeMode");
-}
-fmi3Status fmi3CompletedIntegratorStep(fmi3Instance c, fmi3Boolean no_set_state, fmi3Boolean *event,
-                                       fmi3Boolean *terminate) {
-    return absent(c, "fmi3CompletedIntegratorStep");
-}
-fmi3Status fmi3SetTime(fmi3Instance c, fmi3Float64 time) {
-    return absent(c, "fmi3SetTime");
-}
-fmi3Status fmi3SetContinuousStates(fmi3Instance c, const fmi3Float64 x[], size_t n) {
-    return absent(c, "fmi3SetContinuousStates");
-}
-fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance c, fmi3Float64 dx[], size_t n) {
-    return absent(c, "fmi3GetContinuousStateDerivatives");
-}
-fmi3Status fmi3GetEventIndicators(fmi3Instance c, fmi3Float64 z[], size_t n) {
-    return absent(c, "fmi3GetEventIndicators");
-}
-fmi3Status fmi3GetContinuousStates(fmi3Instance c, fmi3Float64 x[], size_t n) {
-    return absent(c, "fmi3GetContinuousStates");
-}
-fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance c, fmi3Float64 x[], size_t n) {
-    return absent(c, "fmi3GetNominalsOfContinuousStates");
-}
-fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance c, size_t *n) {
-    return absent(c, "fmi3GetNumberOfEventIndicators");
-}
-fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance c, size_t *n) {
-    return absent(c, "fmi3GetNumberOfContinuousStates");
-}
-
 /* ---- scheduled execution and clocks ------------------------------------------------------------------------- */
 
 fmi3Instance fmi3InstantiateScheduledExecution(fmi3String name, fmi3String token, fmi3String resources,
@@ -58,7 +19,7 @@ fmi3Instance fmi3InstantiateScheduledExecution(fmi3String name, fmi3String token
                                                fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
                                                fmi3ClockUpdateCallback update, fmi3LockPreemptionCallback lock,
                                                fmi3UnlockPreemptionCallback unlock) {
-    return jn_fmi3_no_instance(log, environment, "scheduled execution is not supported; this FMU is for co-simulation");
+    return jn_fmi3_no_instance(log, environment, "scheduled execution is not supported");
 }
 fmi3Status fmi3ActivateModelPartition(fmi3Instance c, fmi3ValueReference clock, fmi3Float64 t) {
     return absent(c, "fmi3ActivateModelPartition");

@@ -1,4 +1,4 @@
-"""FMI 2 model exchange: an importer's integrator reaches what the core's own steps and the exact solution give."""
+"""Model exchange: an importer's integrator reaches what the core's own steps and the exact solution give."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 import turntable
 from fmpy.validation import validate_fmu
 from raw import ERROR, OK, Raw
+from raw3 import Raw3
 
 from jounce.signals import SignalTable
 from jounce_fmu.build import Sources, ensure_library
@@ -94,9 +95,19 @@ def spinning(table_sources: Sources, native: Path) -> Iterator[Exchange]:
 # ---- with an importer -----------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def archives(fmu: Path, oscillator_sources: Sources, native: Path, tmp_path_factory: pytest.TempPathFactory
+             ) -> dict[int, Path]:
+    third = tmp_path_factory.mktemp("me") / "three.fmu"
+    return {2: fmu, 3: export_fmu(third, oscillator.TABLE, oscillator_sources, library_folder=native, fmi=3)}
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8])
-def test_cvode_reaches_the_exact_solution_to_its_tolerance(fmu: Path, tolerance: float) -> None:
-    result = fmpy.simulate_fmu(str(fmu), fmi_type="ModelExchange", stop_time=2.0, output_interval=0.04,
+def test_cvode_reaches_the_exact_solution_to_its_tolerance(
+    archives: dict[int, Path], fmi: int, tolerance: float
+) -> None:
+    result = fmpy.simulate_fmu(str(archives[fmi]), fmi_type="ModelExchange", stop_time=2.0, output_interval=0.04,
                                relative_tolerance=tolerance)
     expected = [oscillator.exact(t) for t in result["time"]]
     error = np.abs(result["position"] - expected).max()
@@ -104,15 +115,16 @@ def test_cvode_reaches_the_exact_solution_to_its_tolerance(fmu: Path, tolerance:
     assert error < 20 * tolerance
 
 
-def test_cvode_and_the_fixed_steps_agree_under_jumping_inputs(fmu: Path) -> None:
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_cvode_and_the_fixed_steps_agree_under_jumping_inputs(archives: dict[int, Path], fmi: int) -> None:
     times = [0.0, 0.5, 0.5, 1.2, 1.2, 3.0]
     forces = [0.0, 0.0, 8.0, 8.0, -3.0, -3.0]
     table = np.array(list(zip(times, forces, strict=True)), dtype=[("time", "f8"), ("force", "f8")])
     options = {"stop_time": 3.0, "output_interval": 0.01, "input": table,
                "start_values": {"x0": 0.0, "cubic": True, "direction": 2}}
-    exchange = fmpy.simulate_fmu(str(fmu), fmi_type="ModelExchange", relative_tolerance=1e-9, record_events=False,
-                                 **options)
-    steps = fmpy.simulate_fmu(str(fmu), fmi_type="CoSimulation", **options)
+    exchange = fmpy.simulate_fmu(str(archives[fmi]), fmi_type="ModelExchange", relative_tolerance=1e-9,
+                                 record_events=False, **options)
+    steps = fmpy.simulate_fmu(str(archives[fmi]), fmi_type="CoSimulation", **options)
     at = np.isin(np.round(steps["time"], 9), np.round(exchange["time"], 9))
     position = np.interp(steps["time"][at], exchange["time"], exchange["position"])
     assert at.sum() > 290
@@ -120,8 +132,11 @@ def test_cvode_and_the_fixed_steps_agree_under_jumping_inputs(fmu: Path) -> None
     assert np.ptp(position) > 0.3
 
 
-def test_cvode_turns_a_quaternion_without_a_step_event(table_sources: Sources, native: Path, tmp_path: Path) -> None:
-    path = export_fmu(tmp_path / "t.fmu", turntable.TABLE, table_sources, library_folder=native)
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_cvode_turns_a_quaternion_without_a_step_event(
+    table_sources: Sources, native: Path, tmp_path: Path, fmi: int
+) -> None:
+    path = export_fmu(tmp_path / "t.fmu", turntable.TABLE, table_sources, library_folder=native, fmi=fmi)
     assert validate_fmu(str(path)) == []
     result = fmpy.simulate_fmu(str(path), fmi_type="ModelExchange", stop_time=40.0, relative_tolerance=1e-6,
                                start_values={"speed": 0.15, "heading_start": -3.0})
@@ -232,3 +247,59 @@ def test_a_table_without_states_is_described_for_co_simulation_alone() -> None:
     assert b"ModelExchange" not in model_description(plain, "o")
     assert b"ModelExchange" in model_description(oscillator.TABLE, "o")
     assert interface_guid(plain) != interface_guid(oscillator.TABLE)
+
+
+# ---- the same through FMI 3 ----------------------------------------------------------------------------------------
+
+
+def vector3(raw: Raw3, call: str, *values: float, expect: int = OK) -> list[float]:
+    box = (ct.c_double * 2)(*values)
+    assert raw.call(call, box, ct.c_size_t(2)) == expect, raw.log
+    return list(box)
+
+
+def test_fmi_3_evaluates_as_fmi_2_does(raw: Exchange, factory: Factory) -> None:
+    raw.start()
+    three = Raw3(str(factory.library), factory.interface.guid, exchange=True)
+    three.ready()
+    assert three.update() == (OK, [False] * 5, 0.0)
+    assert three.call("EnterContinuousTimeMode") == OK
+    sizes = [ct.c_size_t(9), ct.c_size_t(9)]
+    assert three.call("GetNumberOfContinuousStates", ct.byref(sizes[0])) == OK
+    assert three.call("GetNumberOfEventIndicators", ct.byref(sizes[1])) == OK
+    assert [s.value for s in sizes] == [2, 0]
+    assert raw.set(force=4.0) == OK
+    assert three.set("force", 4.0) == OK
+    raw.vector("SetContinuousStates", 0.2, 3.0)
+    vector3(three, "SetContinuousStates", 0.2, 3.0)
+    assert three.call("SetTime", ct.c_double(4.5)) == OK
+    assert vector3(three, "GetContinuousStateDerivatives") == raw.vector("GetDerivatives")
+    assert vector3(three, "GetNominalsOfContinuousStates") == [0.1, 1.0]
+    values = (ct.c_double * 6)()
+    assert three.values("Get", "Float64", [0, 200001, 300001, 10004], values) == OK
+    assert list(values) == [4.5, 3.0, raw.reals(300001)[0], 4.0, 0.0, 0.0]
+    flags = ct.c_bool(True), ct.c_bool(True)
+    assert three.call("CompletedIntegratorStep", ct.c_bool(True), *map(ct.byref, flags)) == OK
+    assert [f.value for f in flags] == [False, False]
+    blob = three.save()
+    assert raw.restore(blob) == OK  # a snapshot goes from one standard to the other
+    assert raw.vector("GetContinuousStates") == [0.2, 3.0]
+    vector3(three, "SetContinuousStates", 2000.0, 0.0)
+    vector3(three, "GetContinuousStateDerivatives", expect=DISCARD)
+    three.free()
+
+
+def test_fmi_3_takes_tunable_parameters_in_event_mode(factory: Factory) -> None:
+    three = Raw3(str(factory.library), factory.interface.guid, exchange=True)
+    three.ready()
+    assert three.call("EnterContinuousTimeMode") == OK
+    assert three.set("force", 2.0) == OK
+    assert three.set("gain", 3.0) == ERROR
+    before = vector3(three, "GetContinuousStateDerivatives")[1]
+    assert three.call("EnterEventMode") == OK
+    assert three.set("gain", 3.0) == OK
+    assert three.update()[0] == OK
+    assert vector3(three, "GetContinuousStateDerivatives")[1] == pytest.approx(before + 2.0)
+    assert three.call("Terminate") == OK
+    assert three.get("acceleration") == [pytest.approx(before + 2.0)]
+    three.free()
