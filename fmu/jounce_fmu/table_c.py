@@ -48,7 +48,8 @@ def emit_table(table: SignalTable, model_name: str) -> str:
 def _nominals(table: SignalTable) -> str:
     if not table.states:
         return ""
-    return f"\nconst double jn_nominals[] = {{{', '.join(_number(s.nominal) for s in table.states)}}};\n"
+    numbers = [_number(s.nominal) for s in table.states]
+    return f"\nconst double jn_nominals[] = {{{', '.join([*numbers, '0.0'])}}};\n"
 
 
 def emit_header(table: SignalTable, model_name: str) -> str:

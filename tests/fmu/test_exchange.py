@@ -20,6 +20,7 @@ from jounce_fmu.build import Sources, ensure_library
 from jounce_fmu.describe import interface_guid, model_description
 from jounce_fmu.host import Factory
 from jounce_fmu.pack import export_fmu
+from jounce_fmu.table_c import emit_table
 
 EXCHANGE, DISCARD = 0, 2
 
@@ -240,6 +241,16 @@ def test_the_length_of_a_quaternion_acts_on_nothing_and_is_kept(spinning: Exchan
     assert spinning.vector("GetContinuousStates") == [1.8, 0.0, 0.0, 2.4]
     spinning.vector("SetContinuousStates", 0.0, 0.0, 0.0, 0.0)
     spinning.vector("GetDerivatives", expect=DISCARD)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_table_with_another_number_of_states_than_the_model_is_refused(tmp_path: Path, count: int) -> None:
+    wrong = SignalTable("o", oscillator.TABLE.signals, (oscillator.TABLE.states * 2)[:count])
+    made = oscillator.sources(tmp_path)
+    (tmp_path / "oscillator_table.c").write_text(emit_table(wrong, "oscillator"))
+    broken = Raw(str(ensure_library(made, tmp_path)), interface_guid(wrong))
+    assert not broken.component
+    assert "table is broken" in broken.log[-1]
 
 
 def test_a_table_without_states_is_described_for_co_simulation_alone() -> None:

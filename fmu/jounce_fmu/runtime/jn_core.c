@@ -81,7 +81,11 @@ static int table_is_sound(const jn_model *m) {
         if (row == m->n_u || row == m->n_u + m->n_y) k = 0;
         if (g->kind != kind || g->index != k++) return 0;
         if (row && g->vr <= m->signals[row - 1].vr) return 0;
+        if (g->more && (row + 1 == m->n_signals || g[1].more != g->more - 1 || g[1].kind != kind)) return 0;
     }
+    for (k = 0; m->nominals && k < m->n_x - m->n_memory; k++)
+        if (!(m->nominals[k] > 0.0)) return 0;
+    if (m->nominals && m->nominals[k] != 0.0) return 0;
     row = m->n_u + m->n_y; /* a tick that changes on the way would break time = start + ticks * tick */
     return (m->p_tick < 0 || m->signals[row + m->p_tick].fixed) &&
            (m->p_integrator < 0 || m->signals[row + m->p_integrator].fixed);

@@ -51,7 +51,7 @@ typedef struct jn_model {
     /* Do the inputs make sense together (each is within its bounds)? Asked before a start and before each step:
      * what is refused here changes nothing. Or NULL. */
     int (*admit)(const double *u, const double *p, jn_fault *f);
-    const double *nominals; /* of the states before the memory, or NULL: no model exchange */
+    const double *nominals; /* of the states before the memory, all > 0, and a 0; or NULL: no model exchange */
 } jn_model;
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */
