@@ -300,12 +300,12 @@ class Barrier:
         ]
         return min((t for t in times if t > now), default=math.inf)
 
-    def missing(self) -> list[str]:
-        """Who keeps the clock from moving: expected and absent, or due and not delivered; by name."""
+    def missing(self, now: float = 0.0) -> list[str]:
+        """Who keeps the clock from moving: expected and absent, or due, not delivered and not replaceable; by name."""
         names = self.expected - self.participants.keys()
         members = self.participants.values()
         first = min((p.due for p in members), default=self.tick)
-        names |= {p.name for p in members if p.due == first and p.phase is Phase.IDLE}
+        names |= {p.name for p in members if p.due == first and p.phase is Phase.IDLE and not p.is_late(now)}
         return sorted(names)
 
     # ------------------------------------------------------------ inside

@@ -54,9 +54,9 @@ def describe(table: SignalTable, *, tick: float, version: str) -> pb.DescribeMod
     return reply
 
 
-def participants(barrier: Barrier, table: SignalTable) -> list[pb.ParticipantStatus]:
-    """Status of everyone joined or expected, by name."""
-    missing = set(barrier.missing())
+def participants(barrier: Barrier, table: SignalTable, now: float) -> list[pb.ParticipantStatus]:
+    """Status of everyone joined or expected, by name; ``now`` [s] is the session's time."""
+    missing = set(barrier.missing(now))
     found = []
     for name in sorted(barrier.participants.keys() | barrier.expected):
         member = barrier.participants.get(name)

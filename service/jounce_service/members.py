@@ -54,6 +54,11 @@ class Member:
         """Participant name."""
         return self.participant.name
 
+    def wait(self) -> asyncio.Future[pb.State]:
+        """What its next State, or a refusal, will be given to."""
+        self.waiter = asyncio.get_running_loop().create_future()
+        return self.waiter
+
     def refuse(self, error: errors.ServiceError) -> None:
         """Ends its wait, if it waits."""
         if self.waiter is not None and not self.waiter.done():

@@ -123,7 +123,9 @@ class Session:
         )
         if delivery is Delivery.ANSWERED and member.reply is not None:
             return member.reply
-        return await self._wait(member)
+        waiter = member.wait()
+        self.kick()
+        return await self._answered(member, waiter)
 
     async def sync(self, member: Member) -> pb.State:
         """The state at the member's due tick, once the clock is there."""
@@ -131,7 +133,9 @@ class Session:
             self.require("Sync")
             if self.barrier.sync(member.participant):
                 return self._state_for(member, self.instance.get_outputs())
-        return await self._wait(member)
+            # Before the clock goes on: it may come to the due tick at once.
+            waiter = member.wait()
+        return await self._answered(member, waiter)
 
     def leave(self, member: Member) -> pb.Left:
         """Orderly end: the session goes on without the member, even if it was expected."""
@@ -267,7 +271,7 @@ class Session:
             tick=self.tick,
             sim_ns=self.sim_ns,
             tick_seconds=self.instance.tick,
-            participants=participants(self.barrier, self.table),
+            participants=participants(self.barrier, self.table, self.engine.clock.now()),
             failure=self.failure,
             failure_reason=self.failure_reason,
             pacing=None if self.engine.pacer is None else self.engine.pacer.status(),
@@ -313,16 +317,12 @@ class Session:
         self.barrier.rejoin(member.participant, self.engine.clock.now())
         return member
 
-    async def _wait(self, member: Member) -> pb.State:
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[pb.State] = loop.create_future()
-        member.waiter = waiter
-        self.kick()
+    async def _answered(self, member: Member, waiter: asyncio.Future[pb.State]) -> pb.State:
         if waiter.done() or not member.timeout:
             state = await waiter
         else:
             member.deadline = self.engine.clock.now() + member.timeout
-            timer = loop.call_later(member.timeout, self._expire, member, waiter)
+            timer = asyncio.get_running_loop().call_later(member.timeout, self._expire, member, waiter)
             try:
                 state = await waiter
             finally:
@@ -334,8 +334,9 @@ class Session:
     def _expire(self, member: Member, waiter: asyncio.Future[pb.State]) -> None:
         if waiter.done():
             return
-        missing = [name for name in self.barrier.missing() if name != member.name]
-        left = member.deadline - self.engine.clock.now()
+        now = self.engine.clock.now()
+        missing = [name for name in self.barrier.missing(now) if name != member.name]
+        left = member.deadline - now
         if left > 0.0 or not missing or self._busy is not None:
             # Time stood still, or it is not the others' fault: the model itself is at work.
             wait = max(left, _LOOK if left > 0.0 else member.timeout)

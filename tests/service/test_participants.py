@@ -76,6 +76,7 @@ def test_a_policy_that_ends_the_run_says_so_to_everyone_who_waits_and_a_reset_re
     b.deliver(1.0)
     a.read(), b.read()
     a.deliver()
+    wait_until(lambda: not participant(server, session, "a").missing)
     if how == "gone":
         b.call.cancel()
     while (reply := a.read()).HasField("state"):
