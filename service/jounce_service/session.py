@@ -139,6 +139,7 @@ class Session:
 
     def leave(self, member: Member) -> pb.Left:
         """Orderly end: the session goes on without the member, even if it was expected."""
+        self.require("Leave")
         self.barrier.release(member.name)
         self.barrier.remove(member.participant)
         self._less()

@@ -30,7 +30,7 @@ ALLOWED: Final[dict[str, frozenset[SessionState]]] = {
     "Join": _ALIVE,
     "Step": _ALIVE,
     "Sync": _ALIVE,
-    "Leave": _THERE,
+    "Leave": frozenset(SessionState),
     "PauseSession": _OPEN,
     "ResumeSession": frozenset({SessionState.PAUSED}),
     "ResetSession": _THERE,

@@ -20,6 +20,7 @@ class Running:
 
     def __init__(self, config: ServerConfig) -> None:
         self.model = IntegratorModel()
+        self.streams: list[Stream] = []
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
@@ -42,6 +43,8 @@ class Running:
 
     def member(self, session: pb.CreateSessionResponse, name: str, **join: Any) -> Stream:
         stream = Stream(self.stub)
+        # A call that nobody refers to is cancelled.
+        self.streams.append(stream)
         stream.join(session, name, **join)
         return stream
 
