@@ -23,18 +23,18 @@ HARNESS = """
 #define JN_LANES 1
 #include "jn_lanes.h"
 #include "double_wishbone_lanes.inc"
+#undef JN_STRIDE
+#define JN_STRIDE 1
+#include "double_wishbone_scalar.inc"
+#undef JN_STRIDE
+#define JN_STRIDE 4
 #undef JN_LANES
 #define JN_LANES 4
 #include "jn_lanes.h"
 #include "double_wishbone_lanes.inc"
-#undef JN_LANES
-#undef JN_STRIDE
-#define JN_STRIDE 1
-#define JN_LANES 1
-#include "jn_lanes.h"
-#include "double_wishbone_scalar.inc"
 void one(int f, int lane, const double *a, const double *b, const double *c, const double *d, double *o) {
     if (f == 0) corner_1(a + lane, b + lane, o + lane);
+    if (f == 3) corner_dynamics_1(a + lane, b + lane, o + lane);
     if (f == 1) eliminate_1(a + lane, b + lane, c + lane, o + lane);
     if (f == 2) expand_1(a + lane, b + lane, c + lane, d + lane, o + lane);
 }
@@ -47,6 +47,7 @@ void wheel_four(const double *a, const double *b, const double *c, const double 
 }
 void four(int f, const double *a, const double *b, const double *c, const double *d, double *o) {
     if (f == 0) corner_4(a, b, o);
+    if (f == 3) corner_dynamics_4(a, b, o);
     if (f == 1) eliminate_4(a, b, c, o);
     if (f == 2) expand_4(a, b, c, d, o);
 }
@@ -132,6 +133,8 @@ def test_one_lane_and_four_lanes_give_the_same_bits_and_casadis_values(library: 
         return four.reshape(rows, 4)
 
     c = both(0, corner.OUTPUTS.size, x, numbers)
+    lean = both(3, corner.DYNAMICS.size, x, numbers)
+    assert np.allclose(lean, c[: corner.DYNAMICS.size], rtol=1e-12, atol=1e-12)
     g = both(1, articulated.GATHERED.size, np.ascontiguousarray(c), loads, axial)
     e = both(2, 2, np.ascontiguousarray(c), np.ascontiguousarray(g), acc, axial)
     for k in range(4):

@@ -128,7 +128,7 @@ static void fill_given(const double *u, const double *d, double *given) {
 
 int jn_evaluate(double tau, double arm_acceleration, const double *x, const double *u, const double *d,
                 jn_evaluation *e, jn_fault *f) {
-    return evaluate_1(tau, arm_acceleration, x, u, d, e, f);
+    return evaluate_1(tau, arm_acceleration, x, u, d, 0, e, f);
 }
 
 static int admit(const double *u, const double *p, jn_fault *f) {
@@ -203,7 +203,8 @@ static int refuse_inertia(const double *p, jn_fault *f) {
 }
 
 static int derive(const double *p, double *d, jn_fault *f) {
-    const double sx = tan(p[JN_P_terrain_slope]), sy = tan(p[JN_P_terrain_bank]);
+    const double sx = jn_sin_1(p[JN_P_terrain_slope]) / jn_cos_1(p[JN_P_terrain_slope]);
+    const double sy = jn_sin_1(p[JN_P_terrain_bank]) / jn_cos_1(p[JN_P_terrain_bank]);
     const double up = 1.0 / sqrt(1.0 + sx * sx + sy * sy);
     int k;
     if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;

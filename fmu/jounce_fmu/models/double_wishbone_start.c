@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "double_wishbone.h"
+#define JN_LANES 1
+#include "jn_lanes.h"
 
 #define N_REST 7
 #define ROUNDS 60
@@ -32,8 +34,8 @@ static double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] 
 
 /* ISO 8855 yaw, pitch, roll to w x y z. */
 static void orient(double yaw, double pitch, double roll, double *q) {
-    const double cy = cos(yaw / 2), sy = sin(yaw / 2), cp = cos(pitch / 2), sp = sin(pitch / 2);
-    const double cr = cos(roll / 2), sr = sin(roll / 2);
+    const double cy = jn_cos_1(yaw / 2), sy = jn_sin_1(yaw / 2), cp = jn_cos_1(pitch / 2), sp = jn_sin_1(pitch / 2);
+    const double cr = jn_cos_1(roll / 2), sr = jn_sin_1(roll / 2);
     q[0] = cy * cp * cr + sy * sp * sr;
     q[1] = cy * cp * sr - sy * sp * cr;
     q[2] = cy * sp * cr + sy * cp * sr;
@@ -165,13 +167,13 @@ static double size(const double *r) {
 /* First guess: chassis parallel to the terrain under it, tires a little compressed. */
 static void guess(rest *r, const double *x, double *v) {
     const double *n = r->mean_normal, yaw = r->p[JN_P_init_yaw];
-    const double c = cos(yaw), s = sin(yaw), slope = -(n[0] * c + n[1] * s) / n[2];
+    const double c = jn_cos_1(yaw), s = jn_sin_1(yaw), slope = -(n[0] * c + n[1] * s) / n[2];
     const double side = -(-n[0] * s + n[1] * c) / n[2], length = sqrt(1.0 + slope * slope);
     double ground = 0.0, hub = 0.0;
     int k;
     memset(v, 0, N_REST * sizeof *v);
-    v[1] = -atan(slope);
-    v[2] = atan2(side, length);
+    v[1] = -jn_atan_1(slope);
+    v[2] = jn_atan2_1(side, length);
     for (k = 0; k < JN_CORNERS; k++) {
         const double *d = r->d;
         hub += lane(d + D_CORNERS, JN_CORNER_NUMBER_wheel_height0, k) / JN_CORNERS;

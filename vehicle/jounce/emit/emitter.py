@@ -42,8 +42,11 @@ _UNARY: dict[int, Callable[[str], str]] = {
     ca.OP_COS: lambda a: f"JN_COS({a})",
     ca.OP_ATAN: lambda a: f"JN_ATAN({a})",
     ca.OP_ASIN: lambda a: f"JN_ASIN({a})",
-    ca.OP_NOT: lambda a: f"JN_EQ({a}, JN_CONST(0.0))",
+    ca.OP_NOT: lambda a: f"JN_NOT({a})",
 }
+#: Operations whose value is a truth, and those that read truths (all operands, or the first alone).
+_TRUTHS = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_AND, ca.OP_OR, ca.OP_NOT}
+_READS_TRUTH = {ca.OP_AND: 2, ca.OP_OR: 2, ca.OP_NOT: 1, ca.OP_IF_ELSE_ZERO: 1}
 
 
 def emit_function(function: ca.Function) -> str:
@@ -57,7 +60,19 @@ def emit_function(function: ca.Function) -> str:
     lines = [f"JN_FN void JN_NAME({function.name()})({', '.join(ins + outs)}) {{"]
     lines += [f"    (void)i{k};" for k in range(function.n_in())]
     current: dict[int, str] = {}
+    inverse: dict[str, str] = {}
+    truths: set[str] = set()
+    shared = _shared_divisors(function)
     count = 0
+
+    def operand(op: int, source: list[int], place: int) -> str:
+        name = current[source[place]]
+        if place < _READS_TRUTH.get(op, 0):
+            if name not in truths:
+                raise NotImplementedError(f"{function.name()}: a number is used as a truth")
+            return name
+        return f"JN_ONE({name})" if name in truths else name
+
     for k in range(function.n_instructions()):
         op = function.instruction_id(k)
         source, target = function.instruction_input(k), function.instruction_output(k)
@@ -68,18 +83,40 @@ def emit_function(function: ca.Function) -> str:
             text = f"JN_CONST({_number(function.instruction_constant(k))})"
         elif op == ca.OP_INPUT:
             text = f"JN_GET(i{source[0]}, {source[1]})"
+        elif op == ca.OP_DIV and k in shared:
+            divisor = current[source[1]]
+            if divisor not in inverse:
+                inverse[divisor] = f"r{len(inverse)}"
+                lines.append(f"    const T {inverse[divisor]} = JN_CONST(1.0) / {divisor};")
+            text = f"{operand(op, source, 0)} * {inverse[divisor]}"
         elif op in _BINARY:
-            text = _BINARY[op](current[source[0]], current[source[1]])
+            text = _BINARY[op](operand(op, source, 0), operand(op, source, 1))
         elif op in _UNARY:
-            text = _UNARY[op](current[source[0]])
+            text = _UNARY[op](operand(op, source, 0))
         else:
             raise NotImplementedError(f"{function.name()}: operation {op} has no C counterpart")
         name = f"t{count}"
         count += 1
-        lines.append(f"    const T {name} = {text};")
+        if op in _TRUTHS:
+            truths.add(name)
+        lines.append(f"    const {'JN_MASK' if op in _TRUTHS else 'T'} {name} = {text};")
         current[target[0]] = name
     lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def _shared_divisors(function: ca.Function) -> set[int]:
+    """Instructions that divide by a number others divide by, too: they multiply by one inverse instead."""
+    value: dict[int, int] = {}  # work place to the instruction that wrote it
+    users: dict[int, list[int]] = {}
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        if op == ca.OP_OUTPUT:
+            continue
+        if op == ca.OP_DIV:
+            users.setdefault(value[function.instruction_input(k)[1]], []).append(k)
+        value[function.instruction_output(k)[0]] = k
+    return {k for same in users.values() if len(same) > 1 for k in same}
 
 
 def emit_file(functions: list[ca.Function], generator: str) -> str:

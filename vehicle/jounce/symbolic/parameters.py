@@ -50,6 +50,13 @@ def corner_numbers(p: Numbers, axle: str, side: float) -> SX:
     kb = triad.T @ (outer - ball)
     w = ball + king * kb[2] - inner
     branch_tierod = _branch(2 * dot(triad[:, 1] * kb[0] - e1 * kb[1], w))
+    along = p["wheel.inertia.yy"] + number("spindle.inertia.yy")
+    across = p["wheel.inertia.xx"] + number("spindle.inertia.xx")
+    left = along * p["driveline.inertia"] / (along + p["driveline.inertia"])  # once the spin is eliminated
+    carrier = _together(
+        (number("upright.mass"), point("UPRIGHT") - ball, ca.diag(inertia("upright"))),
+        (p["wheel.mass"] + number("spindle.mass"), centre - ball, ca.diag(ca.vertcat(across, left, across))),
+    )
     shock_length = ca.sqrt(dot(shock_c - shock_a, shock_c - shock_a))
     rods = {
         f"{name}_{part}": value
@@ -67,13 +74,11 @@ def corner_numbers(p: Numbers, axle: str, side: float) -> SX:
         uca_mass=number("UCA.mass"), uca_inertia=inertia("UCA"),
         df2=dot(top - ball, top - ball), branch_upper=branch_upper,
         kb=kb, kl=dot(outer - inner, outer - inner), branch_tierod=branch_tierod,
-        upright_com=triad.T @ (point("UPRIGHT") - ball), upright_mass=number("upright.mass"),
-        upright_inertia=symmetric(triad.T @ ca.diag(inertia("upright")) @ triad),
+        carrier_com=triad.T @ carrier[1], carrier_mass=carrier[0],
+        carrier_inertia=symmetric(triad.T @ carrier[2] @ triad),
         wheel_centre=triad.T @ (centre - ball), wheel_axis=triad.T @ ca.DM([0, 1, 0]),
-        wheel_mass=p["wheel.mass"] + number("spindle.mass"),
-        wheel_across=p["wheel.inertia.xx"] + number("spindle.inertia.xx"),
-        wheel_along=p["wheel.inertia.yy"] + number("spindle.inertia.yy"),
-        shaft=p["driveline.inertia"], wheel_height0=centre[2], upright_axes=ca.reshape(triad.T, 9, 1),
+        wheel_along=along, shaft=p["driveline.inertia"], wheel_height0=centre[2],
+        upright_axes=ca.reshape(triad.T, 9, 1),
         spring_a0=point("SPRING_A"), spring_c=point("SPRING_C"), shock_c=shock_c,
         shock_lower_com=shock_length / 4, shock_upper_com=shock_length / 4,
         k1=number("spring.k1"), k3=number("spring.k3"), table_step=number("spring.table_step"),
@@ -111,6 +116,17 @@ def chassis_inertia(p: Numbers) -> SX:
     moment = sum((m * r for m, r in parts), SX(3, 1))
     inertia = own + sum((m * (dot(r, r) * SX.eye(3) - r @ r.T) for m, r in parts), SX(3, 3))
     return ca.vertcat(mass, moment, symmetric(inertia))
+
+
+def _together(*bodies: tuple[SX, SX, SX]) -> tuple[SX, SX, SX]:
+    """(mass, centre of mass, inertia about it) of rigidly joined bodies, each given so."""
+    mass = sum((m for m, _, _ in bodies), SX(0))
+    com = sum((m * r for m, r, _ in bodies), SX(3, 1)) / mass
+    inertia = SX(3, 3)
+    for m, r, own in bodies:
+        arm = r - com
+        inertia += own + m * (dot(arm, arm) * SX.eye(3) - arm @ arm.T)
+    return mass, com, inertia
 
 
 def _branch(b: SX) -> SX:
