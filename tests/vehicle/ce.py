@@ -18,6 +18,14 @@ def flat(x: ca.DM) -> Array:
     return np.array(x).ravel()
 
 
+def rotation(q: Array) -> Array:
+    """Chassis axes to world axes of a unit quaternion w x y z."""
+    w, x, y, z = q
+    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                     [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                     [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])  # fmt: skip
+
+
 class Ce:
     """One vehicle's generated functions with its derived numbers."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ce import Ce
+from ce import Ce, rotation
 from numpy.typing import NDArray
 
 from jounce.data import load_vehicle
@@ -29,21 +29,12 @@ def _random_state(rng: np.random.Generator) -> tuple[kkt.Minimal, kkt.Loads, tup
     return minimal, loads, steering
 
 
-def _rotation(q: NDArray[np.float64]) -> NDArray[np.float64]:
-    w, x, y, z = q
-    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                     [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                     [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])  # fmt: skip
-
-
-@pytest.mark.parametrize("name", VEHICLES)
-@pytest.mark.parametrize("seed", range(100))
-def test_accelerations_equal_those_of_the_maximal_coordinate_system(name: str, seed: int) -> None:
-    ce = VEHICLES[name]
+def compared(ce: Ce, seed: int) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Accelerations (ours, judged) by name, at a random state under random loads."""
     minimal, loads, steering = _random_state(np.random.default_rng(seed))
     ratio = ce.vehicle["steering_ratio"]
     arm = (steering[0] / ratio, steering[1] / ratio, steering[2] / ratio)
-    r = _rotation(minimal.quaternion)
+    r = rotation(minimal.quaternion)
     corners = [ce.at(k, minimal.theta[k], rate=minimal.theta_rate[k], arm=arm) for k in range(4)]
     spring = np.array([c["spring_force"][0] for c in corners])
     shock = np.array([c["shock_force"][0] for c in corners])
@@ -52,6 +43,12 @@ def test_accelerations_equal_those_of_the_maximal_coordinate_system(name: str, s
         minimal.theta, minimal.theta_rate, minimal.spin_rate, arm, minimal.angular_velocity,
         r.T @ [0.0, 0.0, -loads.gravity], loads.wheel_force @ r, loads.wheel_moment @ r, loads.drive, loads.brake,
     )  # fmt: skip
-    for mine, key in zip(ours, ("angular_acceleration", "linear_acceleration", "theta_dd", "spin_dd"), strict=True):
-        reference = np.asarray(judged[key])
+    names = ("angular_acceleration", "linear_acceleration", "theta_dd", "spin_dd")
+    return {name: (mine, np.asarray(judged[name])) for name, mine in zip(names, ours, strict=True)}
+
+
+@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize("seed", range(100))
+def test_accelerations_equal_those_of_the_maximal_coordinate_system(name: str, seed: int) -> None:
+    for key, (mine, reference) in compared(VEHICLES[name], seed).items():
         assert np.linalg.norm(mine - reference) < 1e-9 * max(1.0, float(np.linalg.norm(reference))), key
