@@ -9,11 +9,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import measure
 import numpy as np
+from coast import WHEELS
 from judge import STEPS
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from measure import KINEMATIC_GOALS, WHEELS, Coast, Record, Sweep
+from measure import KINEMATIC_GOALS, Coast, Record, Sweep
 from numpy.typing import NDArray
 from PIL import Image
 

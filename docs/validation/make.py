@@ -17,7 +17,8 @@ import draw  # noqa: E402
 import judge  # noqa: E402
 import measure  # noqa: E402
 import numpy as np  # noqa: E402
-from measure import KINEMATIC_GOALS, RATES, STEP, WHEELS, Array, Record, Sweep  # noqa: E402
+from coast import STEP, WHEELS  # noqa: E402
+from measure import KINEMATIC_GOALS, RATES, Array, Record, Sweep  # noqa: E402
 
 PAGE = HERE.parent / "validation.md"
 Rows = Iterator[str]

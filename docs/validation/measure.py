@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from jounce_fmu.host import Factory, Value, open_builtin
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 AXES = ("x", "y", "z")
 RATIO = CHRONO["steering_ratio"]
 SPIN_INERTIA = CHRONO["wheel.inertia.yy"] + CHRONO["front.spindle.inertia.yy"] + CHRONO["driveline.inertia"]
@@ -144,7 +145,7 @@ def hold(parameters: Mapping[str, Value], inputs: Mapping[str, Value], seconds: 
         for _ in range(round(seconds / STEP) // every):
             instance.step(every)
             values.append(instance.get_outputs())
-    return Record(every * STEP * np.arange(len(values)), np.array(values), _places(fmu))
+    return Record(np.arange(len(values)) * (every * STEP), np.array(values), _places(fmu))
 
 
 def _places(fmu: Factory) -> dict[str, int]:
@@ -189,10 +190,10 @@ def coastfree(rate: str = "mean over the tick", chrono: Run | None = None) -> Re
             if n % EVERY == 0:
                 values.append(instance.get_outputs())
             instance.step()
-    return Record(EVERY * STEP * np.arange(len(values)), np.array(values), places)
+    return Record(np.arange(len(values)) * (EVERY * STEP), np.array(values), places)
 
 
-def distances(ours: tuple[Array, Array], others: tuple[Array, Array], late: Array | None = None) -> Array:
+def distances(ours: tuple[Array, Array], others: tuple[Array, Array], late: Mask | None = None) -> Array:
     """(7,): largest differences in x, y [m], heading [deg] and the four wheel loads [N], the loads where `late`."""
     path, load = (np.abs(a - b) for a, b in zip(ours, others, strict=True))
     return np.concatenate([path.max(1), load[:, slice(None) if late is None else late].max(1)])
@@ -231,7 +232,7 @@ class Coast:
         return ours[0][:, ::EVERY], ours[1][:, ::EVERY]
 
     @property
-    def late(self) -> Array:
+    def late(self) -> Mask:
         """(91,) has the vehicle landed?"""
         return np.asarray(self.time > LANDED)
 
@@ -243,10 +244,10 @@ LANDED = 1.0  # s
 def free_coast() -> Coast:
     """Runs and records of the free coast."""
     fine, coarse = coast.recorded("1e-4"), coast.recorded("1e-3")
-    chrono = ((coast.chrono_path(r), coast.chrono_loads(r)) for r in (fine, coarse))
     return Coast(
         fine["t"],
-        *chrono,
+        fine=(coast.chrono_path(fine), coast.chrono_loads(fine)),
+        coarse=(coast.chrono_path(coarse), coast.chrono_loads(coarse)),
         plain=traces(coastfree()),
         with_couple=traces(coastfree(chrono=coast.coast(with_idler=True))),
         symbolic=coast.path_and_loads(coast.coast(with_idler=False).every(EVERY)),
