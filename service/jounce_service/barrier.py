@@ -76,8 +76,8 @@ class Barrier:
         self._owner: dict[int, str] = {}
         self._removed: list[Participant] = []
         self._gone = 0
-        # Whether someone's lateness or lease depends on the time.
-        self._timed = False
+        #: Whether anything depends on the time; if not, ``now`` may be anything.
+        self.timed = False
 
     # ------------------------------------------------------------ membership
 
@@ -250,9 +250,7 @@ class Barrier:
             self.settle()
         if self._gone >= len(self.participants) or not self.expected <= self.participants.keys():
             return None
-        members = self.participants.values()
-        first = min(p.due for p in members)
-        due = [p for p in members if p.due == first]
+        first, due = self._first()
         late = [p for p in due if p.phase is not Phase.DELIVERED]
         if self.tick < first and any(p.phase is Phase.AWAITING for p in late):
             return _move(first - self.tick, most)
@@ -273,7 +271,7 @@ class Barrier:
                 self._replace(p)
             p.due += p.period
             p.phase = Phase.AWAITING
-        return _move(min(p.due for p in members) - first, most)
+        return _move(self._first()[0] - first, most)
 
     def commit(self, move: Move, now: float = 0.0) -> list[Participant]:
         """The move is done; the participants whose next due tick the clock has reached, by name."""
@@ -289,9 +287,9 @@ class Barrier:
 
     def deadline(self, now: float) -> float:
         """The next time [s] at which ``take`` may give something else because time has passed; or infinity."""
-        if not self._timed:
+        if not self.timed:
             return math.inf
-        first = min(p.due for p in self.participants.values())
+        first, _ = self._first()
         times = [
             p.since + p.lateness.after if p.gone_at is None else p.gone_at + p.lateness.lease
             for p in self.participants.values()
@@ -309,6 +307,17 @@ class Barrier:
         return sorted(names)
 
     # ------------------------------------------------------------ inside
+
+    def _first(self) -> tuple[int, list[Participant]]:
+        """The least due tick and who is due then; there is a participant."""
+        first = 0
+        due: list[Participant] = []
+        for p in self.participants.values():
+            if not due or p.due < first:
+                first, due = p.due, [p]
+            elif p.due == first:
+                due.append(p)
+        return first, due
 
     def _leave_behind(self, member: Participant) -> None:
         if member.lateness.policy is Late.SAFE_VALUE:
@@ -328,7 +337,7 @@ class Barrier:
 
     def _count(self) -> None:
         self._gone = sum(p.gone_at is not None for p in self.participants.values())
-        self._timed = any(
+        self.timed = any(
             p.gone_at is not None or p.lateness.policy is not Late.BLOCK for p in self.participants.values()
         )
 

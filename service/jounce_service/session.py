@@ -125,7 +125,7 @@ class Session:
             return member.reply
         waiter = member.wait()
         self.kick()
-        return await self._answered(member, waiter)
+        return waiter.result() if waiter.done() else await self._answered(member, waiter)
 
     async def sync(self, member: Member) -> pb.State:
         """The state at the member's due tick, once the clock is there."""
@@ -165,7 +165,7 @@ class Session:
     def kick(self) -> None:
         """Makes every move that is due."""
         while self._busy is None and self.state in _OPEN:
-            now = self.engine.clock.now()
+            now = self._now()
             try:
                 move = self.barrier.take(now, self.engine.stride)
             except errors.FATAL as error:
@@ -174,7 +174,8 @@ class Session:
             if len(self.barrier.participants) != len(self.members):
                 self._forget()
             if move is None:
-                self._plan(now)
+                if self.barrier.timed:
+                    self._plan(now)
                 return
             self.state = SessionState.RUNNING
             if not self.engine.is_quick(move.ticks):
@@ -185,7 +186,7 @@ class Session:
                 return
             try:
                 self.engine.advance(self.barrier, move.ticks)
-                self._finish(move)
+                self._finish(move, now)
             except errors.FATAL as error:
                 self.fail(error)
                 return
@@ -213,7 +214,7 @@ class Session:
         while left:
             move = Move(min(left, self.engine.stride or left))
             await self.engine.move(self.barrier, move.ticks)
-            self._finish(move)
+            self._finish(move, self._now())
             left -= move.ticks
 
     def replace(self, instance: HostedInstance, setup: Setup, inputs: Vector, tick: int) -> None:
@@ -319,7 +320,7 @@ class Session:
         return member
 
     async def _answered(self, member: Member, waiter: asyncio.Future[pb.State]) -> pb.State:
-        if waiter.done() or not member.timeout:
+        if not member.timeout:
             state = await waiter
         else:
             member.deadline = self.engine.clock.now() + member.timeout
@@ -382,14 +383,17 @@ class Session:
     async def _run(self, move: Move) -> None:
         try:
             await self.engine.move(self.barrier, move.ticks)
-            self._finish(move)
+            self._finish(move, self._now())
         except errors.FATAL as error:
             self.fail(error)
         finally:
             self._release()
 
-    def _finish(self, move: Move) -> None:
-        reached = self.barrier.commit(move, self.engine.clock.now())
+    def _now(self) -> float:
+        return self.engine.clock.now() if self.barrier.timed else 0.0
+
+    def _finish(self, move: Move, now: float) -> None:
+        reached = self.barrier.commit(move, now)
         if not reached and self.tick < self.viewers.next_tick:
             return
         y = self.instance.get_outputs()
@@ -407,17 +411,19 @@ class Session:
             member.waiter.set_result(state)
 
     def _state_for(self, member: Member, y: Vector) -> pb.State:
+        tick = self.barrier.tick
         state = pb.State(
             epoch=self.barrier.epoch,
-            tick=self.tick,
+            tick=tick,
             sim_ns=self.sim_ns,
             outputs=y[member.outputs.columns].tolist(),
             request=member.participant.request,
-            missed=member.participant.missed,
         )
+        if member.participant.missed:
+            state.missed = member.participant.missed
         if self.engine.pacer is not None:
             state.overruns = self.engine.pacer.overruns
         if self.barrier.replaced:
-            state.held.extend(sorted(n for n, tick in self.barrier.replaced.items() if tick >= member.seen))
-        member.seen = self.tick
+            state.held.extend(sorted(n for n, t in self.barrier.replaced.items() if t >= member.seen))
+        member.seen = tick
         return state
