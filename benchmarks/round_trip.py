@@ -1,0 +1,242 @@
+"""How long does one lockstep round trip take, against the same protobuf messages on a raw unix socket?
+
+Processes: this one, `jounce serve` with the built-in vehicle, and the two peers of `echo.py`. Blocks of round trips
+through each are interleaved. A jounce round trip includes the vehicle's step; the peers compute nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import grpc
+import numpy as np
+from echo import receive, send
+from timing import Samples, machine, table, versions
+
+from jounce_client import AsyncClient, Client
+from jounce_client import Session as ClientSession
+from jounce_proto import jounce_pb2 as pb
+from jounce_proto import jounce_pb2_grpc as rpc
+
+WHEELS = ("FL", "FR", "RL", "RR")
+#: 28 scalars: what an autopilot and a terramechanics model together set.
+OWNED = [
+    "steering_wheel_angle", "steering_wheel_rate",
+    *(f"wheel_{w}.{name}" for w in WHEELS for name in ("drive_torque", "brake_torque", "force")),
+    "chassis.ext_force", "chassis.ext_moment",
+]
+Block = Callable[[int], Awaitable[Samples]]
+
+
+@contextlib.contextmanager
+def process(command: list[str], ready: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A Python process that has said it is ready by making a file."""
+    with subprocess.Popen([sys.executable, *command], stdout=subprocess.DEVNULL) as running:
+        try:
+            deadline = time.monotonic() + 120.0
+            while not ready.exists():
+                if running.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"{' '.join(command[:3])} did not start")
+                time.sleep(0.02)
+            yield running
+        finally:
+            running.terminate()
+
+
+def used(pid: int) -> float:
+    """CPU time of a process [ns], where the system tells it; else NaN."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) * 1e9 / os.sysconf("SC_CLK_TCK")
+
+
+class Raw:
+    """Round trips through `echo.py`."""
+
+    def __init__(self, path: Path, inputs: list[float]) -> None:
+        """Connects."""
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(str(path))
+        self._inputs, self._tick = inputs, 0
+        self.request_bytes = self.reply_bytes = 0
+
+    async def block(self, n: int) -> Samples:
+        """`n` round trips."""
+        times = []
+        for _ in range(n):
+            start = time.perf_counter_ns()
+            self._tick += 1
+            step = pb.Step(epoch=1, tick=self._tick, request=self._tick, inputs=self._inputs)
+            data = pb.LockstepRequest(step=step).SerializeToString()
+            send(self._socket, data)
+            answer = receive(self._socket)
+            state = pb.LockstepReply.FromString(answer).state
+            outputs = np.array(state.outputs)
+            times.append(float(time.perf_counter_ns() - start))
+            assert len(outputs) and state.request == self._tick
+        self.request_bytes, self.reply_bytes = len(data), len(answer)
+        return Samples(times)
+
+
+def grpc_block(channel: grpc.aio.Channel, inputs: list[float]) -> Block:
+    """Round trips through a gRPC stream with nothing behind it."""
+    stream = rpc.SessionServiceStub(channel).Lockstep()
+    tick = 0
+
+    async def block(n: int) -> Samples:
+        nonlocal tick
+        times = []
+        for _ in range(n):
+            start = time.perf_counter_ns()
+            tick += 1
+            step = pb.Step(epoch=1, tick=tick, request=tick, inputs=inputs)
+            await stream.write(pb.LockstepRequest(step=step))
+            outputs = np.array((await stream.read()).state.outputs)
+            times.append(float(time.perf_counter_ns() - start))
+            assert len(outputs)
+        return Samples(times)
+
+    return block
+
+
+async def aio_blocks(client: AsyncClient, inputs: np.ndarray) -> tuple[Block, Block]:
+    """Lockstep and unary Advance through the async client, each with a session of its own."""
+    stepped, advanced = [await client.create_session("hmmwv", {"init.speed": 15.0}) for _ in range(2)]
+    participant = await client.join(stepped, "bench", owns=OWNED, wants=["*"])
+    names = dict(zip(participant.inputs, inputs, strict=True))
+
+    async def lockstep(n: int) -> Samples:
+        times = []
+        for _ in range(n):
+            start = time.perf_counter_ns()
+            await participant.step(inputs)
+            times.append(float(time.perf_counter_ns() - start))
+        return Samples(times)
+
+    async def advance(n: int) -> Samples:
+        times = []
+        for _ in range(n):
+            start = time.perf_counter_ns()
+            await client.advance(advanced, 1, names, ["*"])
+            times.append(float(time.perf_counter_ns() - start))
+        return Samples(times)
+
+    return lockstep, advance
+
+
+def sync_blocks(client: Client, inputs: np.ndarray) -> tuple[Block, Block]:
+    """The same through the sync client."""
+    stepped, advanced = (client.create_session("hmmwv", {"init.speed": 15.0}) for _ in range(2))
+    participant = client.join(stepped, "bench", owns=OWNED, wants=["*"])
+    names = dict(zip(participant.inputs, inputs, strict=True))
+
+    async def lockstep(n: int) -> Samples:
+        return _timed(lambda: participant.step(inputs), n)
+
+    async def advance(n: int) -> Samples:
+        return _timed(lambda: client.advance(advanced, 1, names, ["*"]), n)
+
+    return lockstep, advance
+
+
+def _timed(call: Callable[[], object], n: int) -> Samples:
+    times = []
+    for _ in range(n):
+        start = time.perf_counter_ns()
+        call()
+        times.append(float(time.perf_counter_ns() - start))
+    return Samples(times)
+
+
+async def measure(folder: Path, rounds: int, n: int) -> None:
+    """Starts the processes, interleaves the blocks, prints."""
+    socket_path, ready, echo_path, grpc_path = (folder / name for name in ("s", "ready", "e", "g"))
+    serve = ["-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={socket_path}", f"--ready-file={ready}"]
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(process(serve, ready))
+        address = f"unix:{socket_path}"
+        client = stack.enter_context(Client.connect(address))
+        probe: ClientSession = client.create_session("hmmwv")
+        with client.join(probe, "probe", owns=OWNED, wants=["*"]) as member:
+            inputs, outputs = np.zeros(len(member.inputs)), len(member.outputs)
+        client.delete_session(probe)
+        script = str(Path(__file__).parent / "echo.py")
+        echo = stack.enter_context(process([script, "socket", str(echo_path), str(outputs)], echo_path))
+        bare = stack.enter_context(process([script, "grpc", str(grpc_path), str(outputs)], grpc_path))
+        raw = Raw(echo_path, inputs.tolist())
+        async with (
+            await AsyncClient.connect(address) as aio,
+            grpc.aio.insecure_channel(f"unix:{grpc_path}") as channel,
+        ):
+            aio_step, aio_advance = await aio_blocks(aio, inputs)
+            sync_step, sync_advance = sync_blocks(client, inputs)
+            blocks: dict[str, Block] = {
+                "raw socket echo": raw.block,
+                "gRPC aio stream echo": grpc_block(channel, inputs.tolist()),
+                "Lockstep, aio client": aio_step,
+                "Lockstep, sync client": sync_step,
+                "Advance, aio client": aio_advance,
+                "Advance, sync client": sync_advance,
+            }
+            peers = {"raw socket echo": echo.pid, "gRPC aio stream echo": bare.pid}
+            await run(blocks, peers, server.pid, rounds, n)
+        print(f"request {raw.request_bytes} bytes ({len(inputs)} inputs),"
+              f" reply {raw.reply_bytes} bytes ({outputs} outputs)")
+        print(machine())
+
+
+async def run(blocks: dict[str, Block], pids: dict[str, int], server: int, rounds: int, n: int) -> None:
+    """Interleaved blocks; the first round only warms up."""
+    times: dict[str, Samples] = {name: Samples() for name in blocks}
+    medians: dict[str, list[float]] = {name: [] for name in blocks}
+    cpu = {name: [0.0, 0.0] for name in blocks}
+    for turn in range(rounds + 1):
+        for name, block in blocks.items():
+            pid = pids.get(name, server)
+            own, other = time.process_time_ns(), used(pid)
+            samples = await block(n)
+            if turn:
+                times[name].add(samples)
+                medians[name].append(samples.percentile(50))
+                cpu[name][0] += (time.process_time_ns() - own) / (n * rounds)
+                cpu[name][1] += (used(pid) - other) / (n * rounds)
+    base = times["raw socket echo"]
+    rows = []
+    for name, samples in times.items():
+        ratios = np.array(medians[name]) / np.array(medians["raw socket echo"])
+        figures = [*(samples.percentile(q) for q in (50, 99, 99.9)), *cpu[name]]
+        rows.append([
+            name, *(f"{t / 1e3:.0f}" for t in figures), f"{samples.percentile(50) / base.percentile(50):.2f}",
+            f"{np.median(ratios):.2f}", f"{ratios.min():.2f} to {ratios.max():.2f}",
+            f"{samples.percentile(99) / base.percentile(99):.2f}",
+        ])
+    head = ["us a round trip", "p50", "p99", "p99.9", "client cpu", "server cpu", "p50 ratio", "median block", "blocks",
+            "p99 ratio"]
+    print(table(head, rows))
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=20, help="interleaved rounds (default %(default)s)")
+    parser.add_argument("--trips", type=int, default=500, help="round trips a block")
+    options = parser.parse_args()
+    print(machine(), versions("jounce", "grpcio", "protobuf"), sep="; ")
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(measure(Path(folder), options.rounds, options.trips))
+
+
+if __name__ == "__main__":
+    main()

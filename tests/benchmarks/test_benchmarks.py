@@ -1,0 +1,96 @@
+"""The benchmarks run, and measure the vehicle they say; nothing here asks for a time."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from jounce.data import load_vehicle
+from jounce_fmu.build import has_cc
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+needs_compiler = pytest.mark.skipif(not has_cc(), reason="the harnesses are compiled with cc")
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("build")
+
+
+def run(script: str, *arguments: object) -> str:
+    command = [sys.executable, str(FOLDER / script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def figures(output: str, row: str) -> list[float]:
+    line = next(line for line in output.splitlines() if line.startswith(row))
+    return [float(x) for x in re.findall(r"-?[\d.]+(?:e-?\d+)?(?!\S)", line[len(row):])]
+
+
+def vehicle_tree() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("vehicle_tree", FOLDER / "vehicle_tree.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@needs_compiler
+def test_step_measures_every_call_of_jounce_and_the_peers_that_are_installed(build: Path) -> None:
+    # Pinocchio's harness takes minutes to compile
+    output = run("step.py", "--rounds=1", "--blocks=1", "--calls=20", f"--build={build}", "--without", "pinocchio")
+    for call in ("rhs", "outputs", "step", "step + outputs", "inputs + step + outputs"):
+        assert all(f > 0.0 for f in figures(output, f"jounce 1 lane: {call} "))
+    if importlib.util.find_spec("mujoco"):
+        assert all(f > 0.0 for f in figures(output, "MuJoCo: step, RK4"))
+    else:
+        assert "mujoco left out" in output
+
+
+@needs_compiler
+def test_do_step_measures_the_core_and_three_masters(build: Path) -> None:
+    output = run("do_step.py", "--rounds=1", "--blocks=1", "--calls=20", f"--build={build}")
+    for master in ("core, C", "fmi2, C", "fmi2, jounce_fmu.host", "fmi2, fmpy"):
+        assert all(f > 0.0 for f in figures(output, f"{master}: step ")[:3])
+
+
+def test_the_tree_has_the_vehicles_mass_and_degrees_of_freedom() -> None:
+    module = vehicle_tree()
+    tree = module.vehicle_tree(load_vehicle("hmmwv"))
+    joints = {"free": 6, "hinge": 1, "ball": 3, "universal": 2, "slide": 1}
+    assert sum(joints[b.kind] for b in tree.bodies) - 3 * len(tree.closures) == 14
+    # chassis, steering link and arm; arms, upright, spindle, tierod, shock tubes and wheel of each corner
+    corner = 5.813 + 23.965 + 19.45 + 14.705 + 6.0 + 2.0 + 2.0 + 56.4
+    assert sum(b.mass for b in tree.bodies) == pytest.approx(2086.52 + 3.681 + 1.605 + 4 * corner, rel=1e-12)
+
+
+def test_the_probes_motion_keeps_every_cut_loop_closed() -> None:
+    module = vehicle_tree()
+    vehicle = load_vehicle("hmmwv")
+    tree = module.vehicle_tree(vehicle)
+    rates = module.probe(vehicle, tree, seed=7).velocity
+    turning, moving = [rates[3:6]], [rates[0:3]]  # of each body, at its joint
+    at = 6
+    for b in tree.bodies[1:]:
+        mother = tree.bodies[b.parent]
+        w = turning[b.parent]
+        v = moving[b.parent] + np.cross(w, b.point - mother.point)
+        axes = np.eye(3) if b.kind == "ball" else np.array(b.axes)
+        own = rates[at : at + len(axes)] @ axes
+        at += len(axes)
+        turning.append(w if b.kind == "slide" else w + own)
+        moving.append(v + own if b.kind == "slide" else v)
+    assert at == len(rates) and np.min(np.abs(rates)) > 0.0
+    for c in tree.closures:
+        a, b = (moving[i] + np.cross(turning[i], c.point - tree.bodies[i].point) for i in c.bodies)
+        assert np.allclose(a, b, rtol=0.0, atol=1e-11)
