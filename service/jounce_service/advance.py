@@ -6,7 +6,7 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.session import Session
 from jounce_service.states import SessionState
-from jounce_service.values import check, select
+from jounce_service.values import check
 
 
 async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse:
@@ -25,8 +25,8 @@ async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceRes
         if stored is not None:
             return stored
         _check_place(session, request)
-        inputs = select(session.table.inputs, request.input_names, "input")
-        outputs = select(session.table.outputs, request.output_names, "output")
+        inputs = session.select_inputs(tuple(request.input_names))
+        outputs = session.select_outputs(tuple(request.output_names))
         values = check(inputs, request.inputs)
         session.barrier.settle()
         session.barrier.inputs[inputs.columns] = values

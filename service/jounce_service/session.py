@@ -11,6 +11,7 @@ import math
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import lru_cache
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
@@ -55,6 +56,9 @@ class Session:
         self.last_used = 0.0
         #: The last Advance with a request number, and its reply.
         self.last_advance: tuple[pb.AdvanceRequest, pb.AdvanceResponse] | None = None
+        # A simple client names the same signals at every Advance.
+        self.select_inputs = lru_cache(8)(lambda names: select(setup.model.table.inputs, names, "input"))
+        self.select_outputs = lru_cache(8)(lambda names: select(setup.model.table.outputs, names, "output"))
         self._gone: dict[str, int] = {}
         self._busy: asyncio.Future[None] | None = None
         # Callers that wait for the clock to stand: the next move is after them.

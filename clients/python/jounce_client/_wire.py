@@ -297,12 +297,17 @@ def frame(reply: pb.WatchResponse, names: tuple[str, ...], index: Mapping[str, i
                  epoch=reply.epoch, dropped=reply.dropped)
 
 
-def expand(description: pb.DescribeModelResponse, names: Sequence[str]) -> tuple[str, ...]:
-    """Scalar names of outputs given as scalars, vectors or ``*``, as the server expands them."""
+#: Scalar names of outputs, and their places by name.
+Layout = tuple[tuple[str, ...], dict[str, int | slice]]
+
+
+def layout(description: pb.DescribeModelResponse, names: Sequence[str]) -> Layout:
+    """Scalars that outputs given as scalars, vectors or ``*`` stand for, as the server expands them."""
     outputs = [s for s in description.signals if s.causality == pb.CAUSALITY_OUTPUT]
     vectors = {s.name: tuple(s.name + suffix for suffix in s.components) for s in outputs}
     vectors["*"] = tuple(scalar for s in outputs for scalar in vectors[s.name])
-    return tuple(scalar for name in names for scalar in vectors.get(name, (name,)))
+    scalars = tuple(scalar for name in names for scalar in vectors.get(name, (name,)))
+    return scalars, index_of(scalars)
 
 
 def advance_request(session: Session, ticks: int, inputs: Mapping[str, float],

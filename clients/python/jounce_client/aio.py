@@ -24,7 +24,7 @@ class AsyncClient:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         """Takes over ``channel``; ``connect`` is the usual way in."""
         self._channel = channel
-        self._descriptions: dict[str, pb.DescribeModelResponse] = {}
+        self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
         self._stub: Any = rpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
 
     @classmethod
@@ -48,11 +48,12 @@ class AsyncClient:
         reply: pb.DescribeModelResponse = await _call(self._stub.DescribeModel(pb.DescribeModelRequest(model=model)))
         return reply
 
-    async def _described(self, session: Session) -> pb.DescribeModelResponse:
+    async def _layout(self, session: Session, outputs: Sequence[str]) -> _wire.Layout:
         model = session.model or (await self.get_session(session)).model
-        if model not in self._descriptions:
-            self._descriptions[model] = await self.describe(model)
-        return self._descriptions[model]
+        key = model, *outputs
+        if key not in self._layouts:
+            self._layouts[key] = _wire.layout(await self.describe(model), outputs)
+        return self._layouts[key]
 
     async def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
                        start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
@@ -79,8 +80,7 @@ class AsyncClient:
                       outputs: Sequence[str] = ()) -> State:
         """Set ``inputs``, advance exactly ``ticks``, and get ``outputs``, in one call."""
         reply = await _call(self._stub.Advance(_wire.advance_request(session, ticks, inputs or {}, outputs)))
-        names = _wire.expand(await self._described(session), outputs)
-        return State(reply.tick, reply.sim_ns, np.array(reply.outputs), names, _wire.index_of(names))
+        return State(reply.tick, reply.sim_ns, np.array(reply.outputs), *await self._layout(session, outputs))
 
     async def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
              period: int = 1, phase: int = 0, first_order: Sequence[str] = (), barrier_timeout: float | None = None,
@@ -147,8 +147,7 @@ class AsyncClient:
 
     async def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> AsyncIterator[Frame]:
         """Frames at every ``every``-th tick, until the session ends; who reads slowly loses frames (``dropped``)."""
-        names = _wire.expand(await self._described(session), outputs)
-        index = _wire.index_of(names)
+        names, index = await self._layout(session, outputs)
         request = pb.WatchRequest(session_id=session.id, outputs=list(outputs), every_ticks=every)
         async for reply in _frames(self._stub.Watch(request)):
             yield _wire.frame(reply, names, index)

@@ -37,7 +37,7 @@ class Client:
     def __init__(self, channel: grpc.Channel) -> None:
         """Takes over ``channel``; ``connect`` is the usual way in."""
         self._channel = channel
-        self._descriptions: dict[str, pb.DescribeModelResponse] = {}
+        self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
         self._stub: Any = rpc.SessionServiceStub(channel)
 
     @classmethod
@@ -61,11 +61,12 @@ class Client:
         reply: pb.DescribeModelResponse = _call(self._stub.DescribeModel, pb.DescribeModelRequest(model=model))
         return reply
 
-    def _described(self, session: Session) -> pb.DescribeModelResponse:
-        model = session.model or (self.get_session(session)).model
-        if model not in self._descriptions:
-            self._descriptions[model] = self.describe(model)
-        return self._descriptions[model]
+    def _layout(self, session: Session, outputs: Sequence[str]) -> _wire.Layout:
+        model = session.model or self.get_session(session).model
+        key = model, *outputs
+        if key not in self._layouts:
+            self._layouts[key] = _wire.layout(self.describe(model), outputs)
+        return self._layouts[key]
 
     def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
                        start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
@@ -92,8 +93,7 @@ class Client:
         """Set ``inputs`` by scalar name, advance exactly ``ticks``, and get ``outputs`` (scalars, vectors, ``*``)."""
         request = _wire.advance_request(session, ticks, inputs or {}, outputs)
         reply = _call(self._stub.Advance, request)
-        names = _wire.expand(self._described(session), outputs)
-        return State(reply.tick, reply.sim_ns, np.array(reply.outputs), names, _wire.index_of(names))
+        return State(reply.tick, reply.sim_ns, np.array(reply.outputs), *self._layout(session, outputs))
 
     def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
              period: int = 1, phase: int = 0, first_order: Sequence[str] = (), barrier_timeout: float | None = None,
@@ -158,8 +158,7 @@ class Client:
 
     def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> Iterator[Frame]:
         """Frames at every ``every``-th tick, until the session ends; who reads slowly loses frames (``dropped``)."""
-        names = _wire.expand(self._described(session), outputs)
-        index = _wire.index_of(names)
+        names, index = self._layout(session, outputs)
         request = pb.WatchRequest(session_id=session.id, outputs=list(outputs), every_ticks=every)
         for reply in _frames(self._stub.Watch(request)):
             yield _wire.frame(reply, names, index)
