@@ -27,7 +27,7 @@ from jounce_client.examples.course import DoubleLaneChange
 
 Table = dict[str, NDArray[np.float64]]
 #: Wall-clock time [s] a child gets to start, and to end after SIGTERM.
-_START, _STOP = 60.0, 10.0
+_START, _STOP = 300.0, 10.0
 _POLL = 0.25
 
 

@@ -49,7 +49,7 @@ def _course(axis: Axes, results: list[Result]) -> None:
         axis.plot(*front_axle(r.pilot), label=f"front axle, {r.ground}")
     axis.set(xlim=(0.0, x[-1]), xlabel="x [m]", ylabel="y [m]")
     axis.grid(alpha=0.3)
-    axis.legend(loc="upper right", ncols=4, fontsize="small")
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize="small")
 
 
 def _wheels(axis: Axes, results: list[Result], what: str) -> None:
