@@ -33,8 +33,8 @@ def test_a_row_holds_until_the_next_and_every_output_is_written_exactly(tmp_path
         numbers = [float(v) for v in line]
         assert numbers[0] == k * TICK
         assert numbers[1] == x
-        # A row between two ticks acts from the later one.
-        assert numbers[3] == 2.0 * (1.0 if k < 3 else 10.0 if k < 8 else 20.0)
+        # A row between two ticks acts from the later one, and shows at the end of the step it acts in.
+        assert numbers[3] == 2.0 * (0.5 if k == 0 else 1.0 if k <= 3 else 10.0 if k <= 8 else 20.0)
         x = x + (2.0 if k < 3 else -1.0 if k < 8 else 0.0) * TICK
     assert len(lines) == 11
 

@@ -11,7 +11,7 @@ from jounce_fmu.builtin import export_builtin
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("output", type=Path, help="FMU file to write")
+    parser.add_argument("output", type=Path, nargs="?", help="FMU file to write (default: jounce_MODEL.fmu)")
     parser.add_argument("--model", default="hmmwv", help="vehicle name (default: %(default)s)")
     parser.add_argument("--fmi", type=int, choices=(2, 3), default=2, help="FMI version (default: %(default)s)")
     parser.add_argument(
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the FMU and says where."""
     platforms = tuple(arguments.platforms or ("linux64",))
     path = export_builtin(
-        arguments.output,
+        arguments.output or Path(f"jounce_{arguments.model}.fmu"),
         arguments.model,
         names=arguments.names,
         platforms=platforms,

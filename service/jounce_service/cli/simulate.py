@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", type=float, required=True, metavar="T", help="simulated time in s")
     parser.add_argument("-o", "--output", type=Path, help="CSV to write (default: standard output)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter, may repeat")
-    parser.add_argument("--output-interval", type=float, default=0.01, metavar="S", help="in s (default: %(default)s)")
+    parser.add_argument("--output-interval", type=float, metavar="S", help="in s (default: one row per tick)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -61,7 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     instance = model.create("simulate", parameters, first)
     try:
         n_ticks = _ticks(arguments.duration, instance.tick, "--duration")
-        every = _ticks(arguments.output_interval, instance.tick, "--output-interval")
+        every = 1
+        if arguments.output_interval is not None:
+            every = _ticks(arguments.output_interval, instance.tick, "--output-interval")
         if every < 1:
             raise UsageError(
                 f"--output-interval {arguments.output_interval!r} s: allowed is at least one tick, {instance.tick!r} s"
@@ -107,21 +109,24 @@ def read_inputs(path: Path, table: SignalTable) -> InputRows:
 def simulate(
     instance: HostedInstance, u: Vector, rows: InputRows, *, n_ticks: int, every: int
 ) -> Iterator[tuple[float, Vector]]:
-    """Time [s] and outputs at tick 0, every ``every`` ticks, and at the end; ``u`` holds the start inputs."""
+    """Time [s] and outputs at tick 0, every ``every`` ticks, and at the end; ``u`` holds the start inputs.
+
+    Outputs are those at the end of a step, as every master sees them: the inputs of a tick come after its outputs.
+    """
     columns = np.array([s.index for s in rows.scalars], dtype=np.intp)
     changes = [math.ceil(t / instance.tick - _ON_TICK) for t in rows.times]
     place, tick = 0, 0
     while True:
+        if tick % every == 0 or tick == n_ticks:
+            yield tick * instance.tick, instance.get_outputs()
+        if tick == n_ticks:
+            return
         before = place
         while place < len(changes) and changes[place] <= tick:
             u[columns] = rows.values[place]
             place += 1
         if place != before or tick == 0:
             instance.set_inputs(u)
-        if tick % every == 0 or tick == n_ticks:
-            yield tick * instance.tick, instance.get_outputs()
-        if tick == n_ticks:
-            return
         ahead = min(n_ticks, (tick // every + 1) * every, *changes[place : place + 1])
         instance.step(ahead - tick)
         tick = ahead
@@ -173,4 +178,7 @@ def _parameter(table: SignalTable, text: str) -> tuple[str, float]:
 def _ticks(seconds: float, tick: float, what: str) -> int:
     if not 0.0 <= seconds < math.inf:
         raise UsageError(f"{what} {seconds!r} s: allowed are finite times from 0 s")
-    return round(seconds / tick)
+    ticks = round(seconds / tick)
+    if abs(ticks - seconds / tick) > _ON_TICK * max(ticks, 1):
+        raise UsageError(f"{what} {seconds!r} s: allowed are whole multiples of the tick, {tick!r} s")
+    return ticks
