@@ -14,7 +14,7 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service import control, errors
 from jounce_service.advance import advance
-from jounce_service.describe import describe
+from jounce_service.describe import describe, status
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
 from jounce_service.session import Session
@@ -55,7 +55,7 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
         """Where a session stands."""
         async with _errors_to(context):
-            return self._manager.find(request.session_id).status()
+            return status(self._manager.find(request.session_id))
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest, context: _Context) -> pb.DeleteSessionResponse:
         """Closes a session."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jounce.signals import Signal, SignalTable
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.barrier import Barrier
 from jounce_service.participant import Participant
+
+if TYPE_CHECKING:
+    from jounce_service.session import Session
 
 _CAUSALITY = {"input": pb.CAUSALITY_INPUT, "output": pb.CAUSALITY_OUTPUT, "parameter": pb.CAUSALITY_PARAMETER}
 _TYPE = {
@@ -52,6 +55,25 @@ def describe(table: SignalTable, *, tick: float, version: str) -> pb.DescribeMod
             )
         )
     return reply
+
+
+def status(session: Session) -> pb.GetSessionResponse:
+    """Where the session stands."""
+    session.require("GetSession")
+    return pb.GetSessionResponse(
+        session_id=session.id,
+        model=session.setup.name,
+        state=pb.SessionState.Name(session.state.value),
+        epoch=session.barrier.epoch,
+        tick=session.tick,
+        sim_ns=session.sim_ns,
+        tick_seconds=session.instance.tick,
+        participants=participants(session.barrier, session.table, session.engine.clock.now()),
+        failure=session.failure,
+        failure_reason=session.failure_reason,
+        pacing=None if session.engine.pacer is None else session.engine.pacer.status(),
+        frames_dropped=session.viewers.dropped,
+    )
 
 
 def participants(barrier: Barrier, table: SignalTable, now: float) -> list[pb.ParticipantStatus]:

@@ -17,7 +17,6 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.barrier import Barrier, Delivery, Move
 from jounce_service.config import ServerConfig
-from jounce_service.describe import participants
 from jounce_service.engine import Engine
 from jounce_service.members import Member, Outlet, bare, terms_of
 from jounce_service.models import HostedInstance
@@ -265,24 +264,6 @@ class Session:
         self.failure = f"at tick {self.tick}: {error.message}"
         for member in self.members.values():
             member.refuse(error.retold(self.failure))
-
-    def status(self) -> pb.GetSessionResponse:
-        """Where the session stands."""
-        self.require("GetSession")
-        return pb.GetSessionResponse(
-            session_id=self.id,
-            model=self.setup.name,
-            state=pb.SessionState.Name(self.state.value),
-            epoch=self.barrier.epoch,
-            tick=self.tick,
-            sim_ns=self.sim_ns,
-            tick_seconds=self.instance.tick,
-            participants=participants(self.barrier, self.table, self.engine.clock.now()),
-            failure=self.failure,
-            failure_reason=self.failure_reason,
-            pacing=None if self.engine.pacer is None else self.engine.pacer.status(),
-            frames_dropped=self.viewers.dropped,
-        )
 
     # ------------------------------------------------------------ inside
 

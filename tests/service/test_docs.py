@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from jounce_service.docs import filled
@@ -11,3 +12,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "service.md"
 
 def test_the_tables_of_the_page_are_those_of_the_code() -> None:
     assert PAGE.read_text() == filled(PAGE.read_text()), "run python -m jounce_service.docs docs/service.md"
+
+
+def test_every_fault_seen_elsewhere_has_tests_that_exist() -> None:
+    faults = PAGE.read_text().partition("## Faults that other projects met")[2]
+    rows = [line for line in faults.splitlines() if line.startswith("| ") and "`test_" in line]
+    written = "".join(path.read_text() for path in PAGE.parents[1].glob("tests/service/test_*.py"))
+    named = re.findall(r"`(test_\w+)`", faults)
+    assert len(rows) == 16
+    assert [name for name in named if f"def {name}(" not in written] == []
