@@ -32,6 +32,10 @@ BAD_STEP = st.one_of(
 BAD_STREAM = st.one_of(
     st.builds(lambda s: pb.LockstepRequest(step=s), BAD_STEP),
     st.builds(pb.LockstepRequest),
+    st.builds(lambda n, late, v, age: pb.LockstepRequest(join=pb.Join(
+        session_id="x", token=n, name=n, late=late, safe_values=v, late_after=-1.0, lease=math.nan,
+        max_age_ticks=age, participant_token=n, first_order_inputs=[n])),
+        TEXT, st.integers(-9, 9), st.lists(NUMBER, max_size=3), UINT32),
     st.builds(lambda n, i, o, p: pb.LockstepRequest(join=pb.Join(
         session_id="x", token=n, name=n, inputs=i, outputs=o, period_ticks=p, barrier_timeout=math.nan)),
         TEXT, st.lists(TEXT, max_size=3), st.lists(TEXT, max_size=3), UINT32),
@@ -42,6 +46,13 @@ BAD_UNARY = st.one_of(
     # With the right id and token, put in by the test: participants are joined.
     st.tuples(st.just("Advance"), st.builds(pb.AdvanceRequest, n_ticks=UINT32, inputs=st.lists(NUMBER))),
     st.tuples(st.just("DeleteSession"), st.builds(pb.DeleteSessionRequest, token=TEXT)),
+    # With the right id and token, too.
+    st.tuples(st.just("ResetSession"), st.builds(pb.ResetSessionRequest, start_inputs=st.dictionaries(
+        TEXT, BAD_NUMBER, min_size=1).filter(lambda d: not set(d) <= {"open"}))),
+    st.tuples(st.just("RestoreSnapshot"), st.builds(pb.RestoreSnapshotRequest, snapshot_id=TEXT)),
+    st.tuples(st.just("ForkSession"), st.builds(pb.ForkSessionRequest, snapshot_id=TEXT.filter(bool))),
+    st.tuples(st.just("DeleteSnapshot"), st.builds(pb.DeleteSnapshotRequest, snapshot_id=TEXT)),
+    st.tuples(st.just("ResumeSession"), st.builds(pb.ResumeSessionRequest)),
     st.tuples(st.just("GetSession"), st.builds(pb.GetSessionRequest, session_id=TEXT)),
     st.tuples(st.just("DescribeModel"), st.builds(pb.DescribeModelRequest, model=TEXT)),
     st.tuples(st.just("CreateSession"), st.builds(
@@ -68,9 +79,9 @@ def test_two_hundred_hostile_requests_leave_the_session_bit_identical(session: A
     before = instance.get_state(), instance.u.tolist(), len(instance.applied), len(server.server.manager._sessions)
     if isinstance(hostile, tuple):
         name, request = hostile
-        if name in ("Advance", "DeleteSession") and not request.session_id:
+        if name not in ("GetSession", "DescribeModel", "CreateSession") and not request.session_id:
             request.session_id = made.session_id
-            request.token = made.token if name == "Advance" else request.token
+            request.token = request.token if name == "DeleteSession" else made.token
         with pytest.raises(grpc.RpcError) as caught:
             getattr(server.stub, name)(request)
         error = _info(caught.value)
