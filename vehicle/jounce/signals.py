@@ -269,10 +269,35 @@ def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:
                      frame="chassis", variability="fixed")
 
 
+def _states() -> Iterator[State]:
+    """The states of the emitted model, in the order of its state vector; what it remembers of steering is left out."""
+    for suffix in XYZ:
+        yield State(f"state.pos{suffix}", "m", "chassis reference point, world")
+    for suffix in QUATERNION:
+        yield State(f"state.rot{suffix}", "1", "chassis orientation, w x y z")
+    for name, unit, text, nominal in (
+        ("arm_angle", "rad", "lower-arm angle, jounce positive", 0.1),
+        ("spin", "rad", "spin angle relative to the upright", 1.0),
+    ):
+        yield from (State(f"state.wheel_{w}.{name}", unit, text, nominal) for w in WHEELS)
+    for suffix in XYZ:
+        yield State(f"state.ang_vel{suffix}", "rad/s", "angular velocity of the chassis, chassis axes")
+    for suffix in XYZ:
+        yield State(f"state.lin_vel{suffix}", "m/s", "velocity of the reference point, chassis axes")
+    for name, unit, text, nominal in (
+        ("arm_rate", "rad/s", "rate of the lower-arm angle", 1.0),
+        ("omega", "rad/s", "spin rate relative to the upright", 10.0),
+        ("bristle.x", "m", "tire bristle, longitudinal", 1e-3),
+        ("bristle.y", "m", "tire bristle, lateral", 1e-3),
+        ("brake_wind_up", "rad", "elastic wind-up of the brake", 1e-3),
+    ):
+        yield from (State(f"state.wheel_{w}.{name}", unit, text, nominal) for w in WHEELS)
+
+
 def table(vehicle: Vehicle) -> SignalTable:
     """The signal table of a four-corner double-wishbone vehicle.
 
     ``vehicle`` gives the start values of the vehicle-data parameters, which close the parameter vector.
     """
     groups: Iterable[Iterator[Signal]] = (_inputs(vehicle), _outputs(), _run_parameters(), _vehicle_parameters(vehicle))
-    return SignalTable(vehicle.name, tuple(s for group in groups for s in group))
+    return SignalTable(vehicle.name, tuple(s for group in groups for s in group), tuple(_states()))

@@ -1,9 +1,9 @@
-/* Emitted by jounce_fmu.table_c for double_wishbone, interface {38746659-9eed-16dc-43b0-dfd1f9470304}. Do not edit. */
+/* Emitted by jounce_fmu.table_c for double_wishbone, interface {46307d23-718b-20cb-12d4-94861b21eaed}. Do not edit. */
 #include <math.h>
 
 #include "jn_model.h"
 
-const char jn_guid[] = "{38746659-9eed-16dc-43b0-dfd1f9470304}";
+const char jn_guid[] = "{46307d23-718b-20cb-12d4-94861b21eaed}";
 
 const jn_signal jn_table[] = {
     {"steering_wheel_angle", 1000U, 'u', 'r', 0, 0, 0.0, -13.613568165555769, 13.613568165555769, 0},
@@ -599,3 +599,5 @@ const jn_signal jn_table[] = {
     {"tire.dahl_sigma0", 100331U, 'p', 'r', 1, 331, 100000.0, 0.0, HUGE_VAL, 0},
     {"tire.dahl_sigma1", 100332U, 'p', 'r', 1, 332, 5000.0, 0.0, HUGE_VAL, 0},
 };
+
+const double jn_nominals[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 10.0, 10.0, 10.0, 10.0, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.0};

@@ -245,7 +245,7 @@ static void finish(double *x, const double *u, const double *p) {
     {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,      \
      .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = -1, .signals = jn_table,                    \
      .n_signals = JN_N_SIGNALS, .derive = derive, .start = jn_start, .rhs = rhs_##lanes,                            \
-     .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .admit = admit}
+     .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .admit = admit, .nominals = jn_nominals}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

@@ -7,6 +7,7 @@ it is used, so that a missing optional dependency of one does not stop the other
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -50,7 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from jounce_service.errors import ServiceError
 
     try:
-        return int(import_module(COMMANDS[parsed.command][0]).run(parsed))
+        code = int(import_module(COMMANDS[parsed.command][0]).run(parsed))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (UsageError, DataError, BuildError, FmuError, ServiceError, OSError) as error:
         sys.stderr.write(f"jounce {parsed.command}: {error}\n")
         return USAGE if isinstance(error, UsageError) else 1
