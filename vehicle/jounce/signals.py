@@ -248,7 +248,7 @@ def _run_parameters() -> Iterator[Signal]:
     yield par("init.y", "m", 0.0, "start position of the chassis reference frame")
     yield par("init.z", "m", 0.5, "start height, used where init.equilibrium is false")
     yield par("init.yaw", "rad", 0.0, "start heading")
-    yield par("init.speed", "m/s", 0.0, "start speed forward, wheels rolling")
+    yield par("init.speed", "m/s", 0.0, "start speed forward, wheels rolling", -100.0, 100.0)
     yield Signal("init.equilibrium", "parameter", "1", "true: settle on the terrain first; false: suspension in "
                  "design position at init.z, released", start=(1.0,), type="Boolean", variability="fixed",
                  minimum=0.0, maximum=1.0)

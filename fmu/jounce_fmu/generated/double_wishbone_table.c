@@ -1,9 +1,9 @@
-/* Emitted by jounce_fmu.table_c for double_wishbone, interface {46307d23-718b-20cb-12d4-94861b21eaed}. Do not edit. */
+/* Emitted by jounce_fmu.table_c for double_wishbone, interface {3565c723-af99-ebeb-703a-4cc0b3b065a7}. Do not edit. */
 #include <math.h>
 
 #include "jn_model.h"
 
-const char jn_guid[] = "{46307d23-718b-20cb-12d4-94861b21eaed}";
+const char jn_guid[] = "{3565c723-af99-ebeb-703a-4cc0b3b065a7}";
 
 const jn_signal jn_table[] = {
     {"steering_wheel_angle", 1000U, 'u', 'r', 0, 0, 0.0, -13.613568165555769, 13.613568165555769, 0},
@@ -271,7 +271,7 @@ const jn_signal jn_table[] = {
     {"init.y", 100003U, 'p', 'r', 1, 3, 0.0, -HUGE_VAL, HUGE_VAL, 0},
     {"init.z", 100004U, 'p', 'r', 1, 4, 0.5, -HUGE_VAL, HUGE_VAL, 0},
     {"init.yaw", 100005U, 'p', 'r', 1, 5, 0.0, -HUGE_VAL, HUGE_VAL, 0},
-    {"init.speed", 100006U, 'p', 'r', 1, 6, 0.0, -HUGE_VAL, HUGE_VAL, 0},
+    {"init.speed", 100006U, 'p', 'r', 1, 6, 0.0, -100.0, 100.0, 0},
     {"init.equilibrium", 100007U, 'p', 'b', 1, 7, 1.0, 0.0, 1.0, 0},
     {"terrain_source", 100008U, 'p', 'e', 1, 8, 1.0, 1.0, 2.0, 0},
     {"tire_source", 100009U, 'p', 'e', 1, 9, 1.0, 1.0, 2.0, 0},

@@ -1,4 +1,4 @@
-/* Emitted by jounce_fmu.table_c for double_wishbone, interface {46307d23-718b-20cb-12d4-94861b21eaed}. Do not edit. */
+/* Emitted by jounce_fmu.table_c for double_wishbone, interface {3565c723-af99-ebeb-703a-4cc0b3b065a7}. Do not edit. */
 #ifndef JN_DOUBLE_WISHBONE_TABLE_H
 #define JN_DOUBLE_WISHBONE_TABLE_H
 
