@@ -133,7 +133,7 @@ def run_ground(ground: Ground, settings: Settings, server: Child, address: str, 
                 own = [f"--speed={settings.speed}"] if name == "autopilot" else [f"--soil={settings.soil}"]
                 children.append(Child(name, [
                     f"jounce_client.examples.{name}", f"--address={address}", f"--session={session.id}",
-                    f"--token={session.token}", f"--duration={settings.duration}", *own,
+                    f"--token={session.join_token}", f"--duration={settings.duration}", *own,
                     f"--log={_log(settings.out, ground, name)}", f"--summary={folder / ground.name}.{name}.json",
                 ], folder))
             while any([child.running() for child in (*children, server)][:-1]):

@@ -18,7 +18,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--address", required=True, help="host:port or unix:/path of the server")
     parser.add_argument("--session", required=True, help="session id")
-    parser.add_argument("--token", required=True, help="session token")
+    parser.add_argument("--token", required=True, help="join token of the session (or its session token)")
     parser.add_argument("--duration", type=float, default=20.0, help="simulated time [s] (default %(default)s)")
     parser.add_argument("--log", type=Path, help="CSV file to write")
     parser.add_argument("--summary", type=Path, help="JSON file to write")
