@@ -206,7 +206,8 @@ class Client:
         for _ in range(PATIENCE):
             reply = await self.wire.ask(step=step)
             if reply.HasField("state"):
-                assert reply.state.request == step.request
+                # The reply to this very Step, also when it is repeated long after others had to be held.
+                assert (reply.state.request, reply.state.tick) == (step.request, step.tick + self.plan.period)
                 self.request = step.request
                 self.confirmed.add(step.tick)
                 return self.note(reply.state)
