@@ -39,7 +39,7 @@ def interface_guid(table: SignalTable) -> str:
     digest = hashlib.sha256()
     for s in table.scalars:
         g = s.signal
-        row = (s.name, s.value_reference, g.causality, g.type, g.unit, g.variability, g.minimum, g.maximum, g.items,
+        row = (s.name, s.value_reference, g.causality, g.type, g.unit, g.variability, s.minimum, s.maximum, g.items,
                g.components)
         digest.update(repr(row).encode() + b"\n")
     for state in table.states:
@@ -276,7 +276,7 @@ def _variable(parent: ET.Element, name: str, scalar: Scalar, is_alias: bool) -> 
         if math.isfinite(g.nominal) and g.nominal > 0:
             kind.set("nominal", repr(float(g.nominal)))
     if g.type in ("Real", "Integer"):
-        for key, bound in (("min", g.minimum), ("max", g.maximum)):
+        for key, bound in (("min", scalar.minimum), ("max", scalar.maximum)):
             if math.isfinite(bound):
                 kind.set(key, value_text(g, bound))
     if causality in ("input", "parameter"):

@@ -44,6 +44,7 @@ class Variable:
     signal: Signal
     reference: int
     starts: tuple[float, ...]
+    minimum: float
     is_array: bool
 
 
@@ -63,7 +64,8 @@ def variables(table: SignalTable, names: NameStyle = "structured", scalars: bool
             has_alias = g.alias and g.causality != "output"
             alias = fmi_name(g.alias + suffix, names) if has_alias else ""
             starts = tuple(s.start for s in part)
-            yield Variable(fmi_name(g.name + suffix, names), alias, g, part[0].value_reference, starts, is_array)
+            low = min(s.minimum for s in part)
+            yield Variable(fmi_name(g.name + suffix, names), alias, g, part[0].value_reference, starts, low, is_array)
 
 
 def model_description3(
@@ -226,7 +228,7 @@ def _variable(parent: ET.Element, v: Variable) -> None:
         if math.isfinite(g.nominal) and g.nominal > 0:
             element.set("nominal", repr(float(g.nominal)))
     if g.type in ("Real", "Integer"):
-        for key, bound in (("min", g.minimum), ("max", g.maximum)):
+        for key, bound in (("min", v.minimum), ("max", g.maximum)):
             if math.isfinite(bound):
                 element.set(key, value_text(g, bound))
     if g.causality != "output":

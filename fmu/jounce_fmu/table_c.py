@@ -29,7 +29,7 @@ def emit_table(table: SignalTable, model_name: str) -> str:
         g = s.signal
         fixed = int(g.causality == "parameter" and g.variability == "fixed")
         more = len(g.components) - 1 - g.components.index(s.name.removeprefix(g.name))
-        bounds = ", ".join(_number(v) for v in (s.start, g.minimum, g.maximum))
+        bounds = ", ".join(_number(v) for v in (s.start, s.minimum, s.maximum))
         rows.append(
             f"    {{\"{s.name}\", {s.value_reference}U, '{_KINDS[g.causality]}', '{_TYPES[g.type]}', "
             f"{fixed}, {s.index}, {bounds}, {more}}},\n"

@@ -57,8 +57,8 @@ def select(scalars: Sequence[Scalar], names: Iterable[str], what: str) -> Select
     return Selection(
         tuple(chosen),
         np.array([s.index for s in chosen], dtype=np.intp),
-        np.array([s.signal.minimum for s in chosen]),
-        np.array([s.signal.maximum for s in chosen]),
+        np.array([s.minimum for s in chosen]),
+        np.array([s.maximum for s in chosen]),
     )
 
 
@@ -85,12 +85,12 @@ def check(selection: Selection, values: Sequence[float]) -> Vector:
 def check_scalar(scalar: Scalar, value: float) -> float:
     """The value; raises NotFinite or InputOutOfRange, naming the signal, the value and the limit."""
     signal = scalar.signal
-    allowed = f"{signal.minimum!r} to {signal.maximum!r} {signal.unit}"
+    allowed = f"{scalar.minimum!r} to {scalar.maximum!r} {signal.unit}"
     if not math.isfinite(value):
         raise errors.NotFinite(
             f"{scalar.name} = {value!r} is not finite", field=scalar.name, given=repr(value), allowed=allowed
         )
-    if not signal.minimum <= value <= signal.maximum:
+    if not scalar.minimum <= value <= scalar.maximum:
         raise errors.InputOutOfRange(
             f"{scalar.name} = {value!r} {signal.unit} is outside {allowed}",
             field=scalar.name,

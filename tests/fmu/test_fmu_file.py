@@ -34,7 +34,7 @@ def test_the_vehicle_description_passes_the_schema_and_the_name_grammar(tmp_path
     description = fmpy.read_model_description(
         str(tmp_path), validate=True, validate_variable_names=names == "structured", validate_model_structure=True
     )
-    assert len(description.modelVariables) == len(signals.scalars)
+    assert len(description.modelVariables) == len(signals.scalars) + 2 * len(signals.states)  # and their rates
 
 
 def test_fmpy_simulates_it_to_the_exact_solution(fmu: Path) -> None:

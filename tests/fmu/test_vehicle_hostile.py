@@ -25,7 +25,7 @@ WHEELS = ("FL", "FR", "RL", "RR")
 
 def _odd(scalar: Scalar) -> st.SearchStrategy[float]:
     """Values within the bounds: near the start, at a bound, anywhere."""
-    low, high = max(scalar.signal.minimum, -1e4), min(scalar.signal.maximum, 1e4)
+    low, high = max(scalar.minimum, -1e4), min(scalar.maximum, 1e4)
     near = st.floats(0.3, 3.0).map(lambda f: min(max(scalar.start * f, low), high))
     return st.one_of(near, st.sampled_from([low, high]), st.floats(low, high))
 
@@ -37,7 +37,7 @@ parameters = st.lists(st.sampled_from(REALS), max_size=5, unique=True).flatmap(
 inputs = st.lists(st.sampled_from(FACTORY.table.inputs), max_size=8, unique=True).flatmap(
     lambda chosen: st.fixed_dictionaries({s.name: _odd(s) for s in chosen})
 )
-NAMED = ("parameters refused: ", "inputs refused: ", "no start state: ", "step failed: ")
+NAMED = ("parameters refused: ", "no start state: ", "step failed: ")
 
 
 @settings(max_examples=80)
@@ -91,10 +91,8 @@ def test_a_terrain_normal_that_points_down_is_refused_and_changes_nothing() -> N
         for one in (fmu, other):
             one.setup({"terrain_source": "EXTERNAL"})
             one.step(10)
-        fmu.set_values({"wheel_FR.terrain_normal.z": -1.0})
-        with pytest.raises(FmuError, match=r"wheel_FR.terrain_normal.z = -1: a terrain normal points upwards"):
-            fmu.step(1)
-        fmu.set_values({"wheel_FR.terrain_normal.z": 1.0})
+        with pytest.raises(FmuError, match=r"wheel_FR.terrain_normal.z = -1: allowed are 0.05 to 1"):
+            fmu.set_values({"wheel_FR.terrain_normal.z": -1.0})
         for one in (fmu, other):
             one.step(10)
         assert np.array_equal(fmu.get_outputs(), other.get_outputs())

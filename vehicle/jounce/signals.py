@@ -30,7 +30,10 @@ FIRST_REFERENCE: dict[Causality, int] = {"input": 1_000, "output": 10_000, "para
 
 @dataclass(frozen=True)
 class Signal:
-    """One external variable; a vector signal has one component suffix per scalar."""
+    """One external variable; a vector signal has one component suffix per scalar.
+
+    Bounds are inclusive; ``component_minimum`` raises the lower one per component.
+    """
 
     name: str
     causality: Causality
@@ -41,6 +44,7 @@ class Signal:
     start: tuple[float, ...] = ()
     minimum: float = -math.inf
     maximum: float = math.inf
+    component_minimum: tuple[float, ...] = ()
     nominal: float = 1.0
     type: Type = "Real"
     variability: Variability = "continuous"
@@ -66,6 +70,19 @@ class Scalar:
     def value_reference(self) -> int:
         """FMI value reference, unique over all types and stable between releases."""
         return FIRST_REFERENCE[self.signal.causality] + self.index
+
+    @property
+    def minimum(self) -> float:
+        """Smallest value allowed."""
+        g = self.signal
+        if not g.component_minimum:
+            return g.minimum
+        return g.component_minimum[g.components.index(self.name.removeprefix(g.name))]
+
+    @property
+    def maximum(self) -> float:
+        """Largest value allowed."""
+        return self.signal.maximum
 
 
 @dataclass(frozen=True)
@@ -163,7 +180,7 @@ def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
         yield Signal(f"{p}.terrain_height", "input", "m", "terrain height at the query point, used where "
                      "terrain_source is EXTERNAL", minimum=-1e6, maximum=1e6)
         yield Signal(f"{p}.terrain_normal", "input", "1", "terrain normal there, upwards, of any length", XYZ,
-                     start=(0.0, 0.0, 1.0), minimum=-1.0, maximum=1.0)
+                     start=(0.0, 0.0, 1.0), minimum=-1.0, maximum=1.0, component_minimum=(-1.0, -1.0, 0.05))
         yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0, maximum=2.0)
     yield Signal("chassis.ext_force", "input", "N", "external force at the chassis reference point", XYZ,
                  minimum=-1e6, maximum=1e6, nominal=1000.0)

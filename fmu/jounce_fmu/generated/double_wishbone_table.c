@@ -1,9 +1,9 @@
-/* Emitted by jounce_fmu.table_c for double_wishbone, interface {3565c723-af99-ebeb-703a-4cc0b3b065a7}. Do not edit. */
+/* Emitted by jounce_fmu.table_c for double_wishbone, interface {1f9b198e-257f-d707-f24f-98fb872591de}. Do not edit. */
 #include <math.h>
 
 #include "jn_model.h"
 
-const char jn_guid[] = "{3565c723-af99-ebeb-703a-4cc0b3b065a7}";
+const char jn_guid[] = "{1f9b198e-257f-d707-f24f-98fb872591de}";
 
 const jn_signal jn_table[] = {
     {"steering_wheel_angle", 1000U, 'u', 'r', 0, 0, 0.0, -13.613568165555769, 13.613568165555769, 0},
@@ -22,7 +22,7 @@ const jn_signal jn_table[] = {
     {"wheel_FL.terrain_height", 1013U, 'u', 'r', 0, 13, 0.0, -1000000.0, 1000000.0, 0},
     {"wheel_FL.terrain_normal.x", 1014U, 'u', 'r', 0, 14, 0.0, -1.0, 1.0, 2},
     {"wheel_FL.terrain_normal.y", 1015U, 'u', 'r', 0, 15, 0.0, -1.0, 1.0, 1},
-    {"wheel_FL.terrain_normal.z", 1016U, 'u', 'r', 0, 16, 1.0, -1.0, 1.0, 0},
+    {"wheel_FL.terrain_normal.z", 1016U, 'u', 'r', 0, 16, 1.0, 0.05, 1.0, 0},
     {"wheel_FL.terrain_mu", 1017U, 'u', 'r', 0, 17, 0.8, 0.0, 2.0, 0},
     {"wheel_FR.drive_torque", 1018U, 'u', 'r', 0, 18, 0.0, -100000.0, 100000.0, 0},
     {"wheel_FR.brake_torque", 1019U, 'u', 'r', 0, 19, 0.0, 0.0, 1000000.0, 0},
@@ -38,7 +38,7 @@ const jn_signal jn_table[] = {
     {"wheel_FR.terrain_height", 1029U, 'u', 'r', 0, 29, 0.0, -1000000.0, 1000000.0, 0},
     {"wheel_FR.terrain_normal.x", 1030U, 'u', 'r', 0, 30, 0.0, -1.0, 1.0, 2},
     {"wheel_FR.terrain_normal.y", 1031U, 'u', 'r', 0, 31, 0.0, -1.0, 1.0, 1},
-    {"wheel_FR.terrain_normal.z", 1032U, 'u', 'r', 0, 32, 1.0, -1.0, 1.0, 0},
+    {"wheel_FR.terrain_normal.z", 1032U, 'u', 'r', 0, 32, 1.0, 0.05, 1.0, 0},
     {"wheel_FR.terrain_mu", 1033U, 'u', 'r', 0, 33, 0.8, 0.0, 2.0, 0},
     {"wheel_RL.drive_torque", 1034U, 'u', 'r', 0, 34, 0.0, -100000.0, 100000.0, 0},
     {"wheel_RL.brake_torque", 1035U, 'u', 'r', 0, 35, 0.0, 0.0, 1000000.0, 0},
@@ -54,7 +54,7 @@ const jn_signal jn_table[] = {
     {"wheel_RL.terrain_height", 1045U, 'u', 'r', 0, 45, 0.0, -1000000.0, 1000000.0, 0},
     {"wheel_RL.terrain_normal.x", 1046U, 'u', 'r', 0, 46, 0.0, -1.0, 1.0, 2},
     {"wheel_RL.terrain_normal.y", 1047U, 'u', 'r', 0, 47, 0.0, -1.0, 1.0, 1},
-    {"wheel_RL.terrain_normal.z", 1048U, 'u', 'r', 0, 48, 1.0, -1.0, 1.0, 0},
+    {"wheel_RL.terrain_normal.z", 1048U, 'u', 'r', 0, 48, 1.0, 0.05, 1.0, 0},
     {"wheel_RL.terrain_mu", 1049U, 'u', 'r', 0, 49, 0.8, 0.0, 2.0, 0},
     {"wheel_RR.drive_torque", 1050U, 'u', 'r', 0, 50, 0.0, -100000.0, 100000.0, 0},
     {"wheel_RR.brake_torque", 1051U, 'u', 'r', 0, 51, 0.0, 0.0, 1000000.0, 0},
@@ -70,7 +70,7 @@ const jn_signal jn_table[] = {
     {"wheel_RR.terrain_height", 1061U, 'u', 'r', 0, 61, 0.0, -1000000.0, 1000000.0, 0},
     {"wheel_RR.terrain_normal.x", 1062U, 'u', 'r', 0, 62, 0.0, -1.0, 1.0, 2},
     {"wheel_RR.terrain_normal.y", 1063U, 'u', 'r', 0, 63, 0.0, -1.0, 1.0, 1},
-    {"wheel_RR.terrain_normal.z", 1064U, 'u', 'r', 0, 64, 1.0, -1.0, 1.0, 0},
+    {"wheel_RR.terrain_normal.z", 1064U, 'u', 'r', 0, 64, 1.0, 0.05, 1.0, 0},
     {"wheel_RR.terrain_mu", 1065U, 'u', 'r', 0, 65, 0.8, 0.0, 2.0, 0},
     {"chassis.ext_force.x", 1066U, 'u', 'r', 0, 66, 0.0, -1000000.0, 1000000.0, 2},
     {"chassis.ext_force.y", 1067U, 'u', 'r', 0, 67, 0.0, -1000000.0, 1000000.0, 1},

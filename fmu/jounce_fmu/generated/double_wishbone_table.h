@@ -1,4 +1,4 @@
-/* Emitted by jounce_fmu.table_c for double_wishbone, interface {3565c723-af99-ebeb-703a-4cc0b3b065a7}. Do not edit. */
+/* Emitted by jounce_fmu.table_c for double_wishbone, interface {1f9b198e-257f-d707-f24f-98fb872591de}. Do not edit. */
 #ifndef JN_DOUBLE_WISHBONE_TABLE_H
 #define JN_DOUBLE_WISHBONE_TABLE_H
 

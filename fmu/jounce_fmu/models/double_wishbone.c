@@ -10,7 +10,6 @@
 #define SINGULAR 1e-12  /* least discriminant of a closed linkage [m4] */
 #define FARTHEST 1.2    /* arm angle that no range check may miss [rad] */
 #define CLOSEST 1e-3    /* least distance of two points that span an axis or a rod [m] */
-#define STEEPEST 0.05   /* least vertical part of a terrain normal */
 
 static const char *const corner_names[JN_CORNERS] = {"FL", "FR", "RL", "RR"};
 
@@ -131,19 +130,6 @@ int jn_evaluate(double tau, double arm_acceleration, const double *x, const doub
     return evaluate_1(tau, arm_acceleration, x, u, d, 0, e, f);
 }
 
-static int admit(const double *u, const double *p, jn_fault *f) {
-    int c;
-    if (p[JN_P_terrain_source] == 1.0) return 0;
-    for (c = 0; c < JN_CORNERS; c++) {
-        const int at = JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
-        const double z = u[at + 2];
-        if (z >= STEEPEST * sqrt(u[at] * u[at] + u[at + 1] * u[at + 1] + z * z) && z > STEEPEST) continue;
-        return refuse(f, JN_ROW_U + at + 2, z,
-                      "a terrain normal points upwards: allowed is a z part of at least 0.05, and of the length");
-    }
-    return 0;
-}
-
 /* Points of an axle that must lie apart, by their place after the axle's first entry. */
 static int refuse_points(const double *p, jn_fault *f) {
     static const struct { int from, to; const char *what; } pairs[] = {
@@ -245,7 +231,7 @@ static void finish(double *x, const double *u, const double *p) {
     {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,      \
      .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = -1, .signals = jn_table,                    \
      .n_signals = JN_N_SIGNALS, .derive = derive, .start = jn_start, .rhs = rhs_##lanes,                            \
-     .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .admit = admit, .nominals = jn_nominals}
+     .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .nominals = jn_nominals}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

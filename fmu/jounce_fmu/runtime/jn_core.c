@@ -208,7 +208,6 @@ static int try_start(jn_instance *s) {
     if (!(s->tick > 0.0))
         return jn_fail(s, "%s = %g: allowed are numbers > 0", m->signals[m->n_u + m->n_y + m->p_tick].name, s->tick);
     if (m->derive(s->p_now, s->d, &f)) return jn_fail_fault(s, "parameters refused", &f);
-    if (m->admit && m->admit(s->u, s->p_now, &f)) return jn_fail_fault(s, "inputs refused", &f);
     if (m->start(s->p_now, s->d, s->u, s->x, &f)) return jn_fail_fault(s, "no start state", &f);
     if (m->finish) m->finish(s->x, s->u, s->p_now);
     i = bad_state(s);
@@ -303,7 +302,6 @@ int jn_settle(jn_instance *s) {
     const size_t bytes_p = (size_t)m->n_p * sizeof *s->p;
     jn_fault f;
     jn_clear_fault(&f);
-    if (m->admit && m->admit(s->u, s->p, &f)) return jn_fail_fault(s, "inputs refused", &f);
     if (!s->params_dirty) return 0;
     if (m->derive(s->p, s->d_old, &f)) return jn_fail_fault(s, "parameters refused", &f);
     memcpy(s->p_old, s->p_now, bytes_p);

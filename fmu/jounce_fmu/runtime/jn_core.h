@@ -55,7 +55,7 @@ int jn_finish_init(jn_instance *s);
 double jn_time(const jn_instance *s);
 /* How many ticks h is; -1 and an error when it is not a whole number of them or the clock disagrees. */
 long long jn_whole_ticks(jn_instance *s, double t, double h);
-int jn_settle(jn_instance *s); /* inputs admitted, changed tunable parameters in effect */
+int jn_settle(jn_instance *s); /* changed tunable parameters in effect */
 int jn_advance(jn_instance *s, long long n);
 
 size_t jn_snapshot_size(const jn_instance *s);

@@ -25,7 +25,6 @@ int jn_rates(jn_instance *s) {
     int i;
     if (s->start_dirty && jn_refresh(s)) return -1;
     jn_clear_fault(&f);
-    if (m->admit && m->admit(s->u, s->p_now, &f)) return jn_fail_fault(s, "inputs refused", &f);
     if (m->rhs(0.0, point(s), s->u, s->p_now, s->d, s->dx, &f)) return jn_fail_fault(s, "no derivatives", &f);
     for (i = 0; i < jn_n_states(s); i++)
         if (!jn_finite(s->dx[i])) return jn_fail(s, "derivative %d = %g: not a finite number", i, s->dx[i]);

@@ -48,9 +48,6 @@ typedef struct jn_model {
      * remember of the inputs in the last n_memory states, whose rates are zero. Or NULL. */
     void (*finish)(double *x, const double *u, const double *p);
     int n_memory;
-    /* Do the inputs make sense together (each is within its bounds)? Asked before a start and before each step:
-     * what is refused here changes nothing. Or NULL. */
-    int (*admit)(const double *u, const double *p, jn_fault *f);
     const double *nominals; /* of the states before the memory, all > 0, and a 0; or NULL: no model exchange */
 } jn_model;
 
