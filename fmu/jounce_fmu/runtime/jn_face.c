@@ -68,7 +68,9 @@ static int find_typed(jn_instance *s, const jn_list *as, unsigned vr) {
     const jn_base *f = (const jn_base *)s->face;
     const jn_signal *rows = s->model->signals;
     static const char letters[] = "ribe";
-    int row;
+    int row = s->hint + 1; /* most lists run along the table */
+    if (!f->arrays && row < s->model->n_signals && rows[row].vr == vr && rows[row].type == as->types[0])
+        return s->hint = row;
     if (f->has_time && vr == 0 && strchr(as->types, 'r')) return TIME_ROW;
     row = jn_find(s, vr);
     if (row < 0 && f->has_states && strchr(as->types, 'r')) row = state_row(s, vr);
