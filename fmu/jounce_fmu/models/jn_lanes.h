@@ -14,6 +14,15 @@
 #else
 #define JN_UNUSED
 #endif
+#ifndef JN_RESTRICT
+#if !defined(__cplusplus)
+#define JN_RESTRICT restrict
+#elif defined(__GNUC__)
+#define JN_RESTRICT __restrict__ /* C++ has no such keyword */
+#else
+#define JN_RESTRICT
+#endif
+#endif
 #undef T
 #undef JN_NAME
 #undef JN_FN

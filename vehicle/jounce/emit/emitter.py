@@ -55,8 +55,8 @@ def emit_function(function: ca.Function) -> str:
     Inputs and outputs are flat, in the function's order. Raises NotImplementedError for an operation that
     has no counterpart in the lane header.
     """
-    ins = [f"const double *restrict i{k}" for k in range(function.n_in())]
-    outs = [f"double *restrict o{k}" for k in range(function.n_out())]
+    ins = [f"const double *JN_RESTRICT i{k}" for k in range(function.n_in())]
+    outs = [f"double *JN_RESTRICT o{k}" for k in range(function.n_out())]
     lines = [f"JN_FN void JN_NAME({function.name()})({', '.join(ins + outs)}) {{"]
     lines += [f"    (void)i{k};" for k in range(function.n_in())]
     current: dict[int, str] = {}
