@@ -146,4 +146,4 @@ def _near(name: str, names: Iterable[str], what: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(names), n=3)
-    return " or ".join(near) if near else f"the {what}s that DescribeModel names"
+    return " or ".join(near) if near else f"the {what}s of DescribeModel (`jounce describe` prints them)"
