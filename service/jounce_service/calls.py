@@ -149,16 +149,7 @@ class SessionCalls(rpc.SessionServiceServicer):
 
     async def Lockstep(self, _: Any, context: _Context) -> None:
         """One participant's stream."""
-        stream = Stream(self._manager, context)
-        try:
-            while not stream.ended:
-                request = await context.read()
-                if request is grpc.aio.EOF:
-                    return
-                await stream.serve(request)
-        finally:
-            # Orderly end, reset and cancellation all come here, once.
-            stream.detach()
+        await Stream(self._manager, context).run()
 
     def _controlled(self, request: Any) -> Session:
         return self._manager.controlled(request.session_id, request.token)

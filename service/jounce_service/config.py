@@ -13,6 +13,9 @@ class ServerConfig:
     address: str = "127.0.0.1:50051"
     #: Path of a unix socket; empty for none.
     socket_path: str = ""
+    #: The fast lane's unix socket, and its TCP address ``host:port``; empty for none.
+    fast_socket: str = ""
+    fast_address: str = ""
     #: Listen without TLS on an address other than loopback.
     allow_insecure: bool = False
     #: Wall-clock time [s] a Step waits for others where Join names none; 0 = for ever.
@@ -29,6 +32,9 @@ class ServerConfig:
     max_participants: int = 64
     #: Viewers per session [1].
     max_viewers: int = 16
+    #: Connections to the fast lane at a time [1], and time [s] in which one must have joined.
+    max_fast_connections: int = 256
+    fast_join_timeout: float = 10.0
     #: Snapshots that a session keeps [1], and their size in all [bytes].
     max_snapshots: int = 64
     max_snapshot_bytes: int = 64 << 20

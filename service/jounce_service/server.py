@@ -15,6 +15,7 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service.calls import SessionCalls
 from jounce_service.config import ServerConfig
+from jounce_service.fast import FastLane
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
 
@@ -34,6 +35,7 @@ class JounceServer:
         self.manager = SessionManager(registry, self.config)
         #: Addresses bound by ``start``, for clients: ``host:port`` and ``unix:path``.
         self.addresses: tuple[str, ...] = ()
+        self.fast = FastLane(self.manager, self.config)
         self._server: grpc.aio.Server | None = None
         self._health = health.aio.HealthServicer()
         self._reaper: asyncio.Task[None] | None = None
@@ -42,7 +44,7 @@ class JounceServer:
         """Binds and serves. Raises ConfigError before anything is bound."""
         if api_implementation.Type() == "python":
             raise ConfigError("the pure-Python protobuf is too slow to serve; install a binary protobuf wheel")
-        _check_address(self.config)
+        _check_addresses(self.config)
         server = grpc.aio.server(
             options=[
                 ("grpc.max_receive_message_length", self.config.max_message_bytes),
@@ -66,6 +68,11 @@ class JounceServer:
                 bound.append(f"unix:{self.config.socket_path}")
         except RuntimeError as error:
             raise ConfigError(f"cannot listen: {error}") from error
+        try:
+            await self.fast.start()
+        except OSError as error:
+            await server.stop(None)
+            raise ConfigError(f"cannot listen: {error}") from error
         await server.start()
         for name in ("", SERVICE_NAME):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
@@ -79,7 +86,7 @@ class JounceServer:
             return
         self.manager.draining = True
         await self._health.enter_graceful_shutdown()
-        await self._server.stop(self.config.drain)
+        await asyncio.gather(self._server.stop(self.config.drain), self.fast.stop())
         if self._reaper is not None:
             self._reaper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -88,20 +95,27 @@ class JounceServer:
         self._server = None
 
 
-def _check_address(config: ServerConfig) -> None:
+def _check_addresses(config: ServerConfig) -> None:
     if not config.address and not config.socket_path:
         raise ConfigError("nothing to listen on: give an address, a socket path, or both")
-    # The kernel's sun_path holds 108 bytes, with the closing zero.
-    if len(config.socket_path.encode()) > 107:
-        raise ConfigError(f"the socket path has {len(config.socket_path.encode())} bytes; 107 are allowed")
-    if not config.address:
-        return
-    host, colon, port = config.address.rpartition(":")
+    for path in (config.socket_path, config.fast_socket):
+        # The kernel's sun_path holds 108 bytes, with the closing zero.
+        if len(path.encode()) > 107:
+            raise ConfigError(f"the socket path has {len(path.encode())} bytes; 107 are allowed")
+    if config.fast_socket and config.fast_socket == config.socket_path:
+        raise ConfigError(f"{config.fast_socket} is given twice: gRPC and the fast lane need a socket each")
+    for address in (config.address, config.fast_address):
+        if address:
+            _check_address(address, config.allow_insecure)
+
+
+def _check_address(address: str, allow_insecure: bool) -> None:
+    host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit() or not 0 <= int(port) <= 65535:
-        raise ConfigError(f"address {config.address!r} is not host:port")
-    if not config.allow_insecure and not _is_loopback(host.strip("[]")):
+        raise ConfigError(f"address {address!r} is not host:port")
+    if not allow_insecure and not _is_loopback(host.strip("[]")):
         raise ConfigError(
-            f"{config.address} is not a loopback address and the connection is not encrypted; "
+            f"{address} is not a loopback address and the connection is not encrypted; "
             "set allow_insecure (--allow-insecure) to listen there all the same"
         )
 

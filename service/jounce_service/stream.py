@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import grpc
+
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.manager import SessionManager
@@ -16,7 +18,7 @@ class Stream:
     """The stream's side of a Member."""
 
     def __init__(self, manager: SessionManager, context: Any) -> None:
-        """``context`` is the call's grpc.aio.ServicerContext."""
+        """``context`` is the call's grpc.aio.ServicerContext, or what has its ``read`` and ``write``."""
         self._manager = manager
         self._context = context
         self._session: Session | None = None
@@ -24,6 +26,23 @@ class Stream:
         self._events: list[pb.Event] = []
         self._lock = asyncio.Lock()
         self.ended = False
+
+    @property
+    def joined(self) -> bool:
+        """Whether a participant has joined over it."""
+        return self._member is not None
+
+    async def run(self) -> None:
+        """Answers requests, one by one, until the stream ends."""
+        try:
+            while not self.ended:
+                request = await self._context.read()
+                if request is grpc.aio.EOF:
+                    return
+                await self.serve(request)
+        finally:
+            # Orderly end, reset and cancellation all come here, once.
+            self._detach()
 
     async def serve(self, request: pb.LockstepRequest) -> None:
         """Answers one request."""
@@ -45,12 +64,6 @@ class Stream:
         """Sends what is queued."""
         async with self._lock:
             await self._write_events()
-
-    def detach(self) -> None:
-        """The stream has ended."""
-        if self._session is not None and self._member is not None:
-            self._session.detach(self._member, self)
-            self._manager.touch(self._session)
 
     async def _answer(self, request: pb.LockstepRequest) -> pb.LockstepReply:
         kind = request.WhichOneof("kind")
@@ -78,6 +91,11 @@ class Stream:
             session, member = self._joined()
             return pb.LockstepReply(state=await session.sync(member))
         raise errors.BadField("an empty request", field="kind", allowed="join, step, sync or leave")
+
+    def _detach(self) -> None:
+        if self._session is not None and self._member is not None:
+            self._session.detach(self._member, self)
+            self._manager.touch(self._session)
 
     def _joined(self) -> tuple[Session, Member]:
         if self._session is None or self._member is None:

@@ -19,13 +19,21 @@ from jounce_service import ServerConfig
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+def fast() -> bool:
+    """Whether participants take the fast lane."""
+    return False
+
+
+@pytest.fixture
+def serve(tmp_path: Path, fast: bool) -> Iterator[Callable[..., Running]]:
     """Starts servers; all stop at the end."""
     running: list[Running] = []
 
     def start(**config: Any) -> Running:
         settings = {"address": "127.0.0.1:0", "socket_path": str(tmp_path / "j.sock"), "drain": 0.2} | config
-        running.append(Running(ServerConfig(**settings)))
+        if fast:
+            settings = {"fast_socket": str(tmp_path / "f.sock")} | settings
+        running.append(Running(ServerConfig(**settings), fast))
         return running[-1]
 
     yield start

@@ -87,18 +87,13 @@ class Connection:
     def __init__(self, lobby: Any) -> None:
         self.requests: asyncio.Queue[pb.LockstepRequest] = asyncio.Queue()
         self.replies: asyncio.Queue[pb.LockstepReply] = asyncio.Queue()
-        self._stream = Stream(lobby, self)
-        self._task = asyncio.get_running_loop().create_task(self._serve())
+        self._task = asyncio.get_running_loop().create_task(Stream(lobby, self).run())
+
+    async def read(self) -> pb.LockstepRequest:
+        return await self.requests.get()
 
     async def write(self, reply: pb.LockstepReply) -> None:
         await self.replies.put(reply)
-
-    async def _serve(self) -> None:
-        try:
-            while not self._stream.ended:
-                await self._stream.serve(await self.requests.get())
-        finally:
-            self._stream.detach()
 
     def cut(self, notice: float) -> None:
         """Breaks it; the server notices after ``notice`` [s]."""

@@ -1,0 +1,282 @@
+"""The fast lane: the Lockstep stream over a plain socket, for 1 kHz and more.
+
+Each message is its length in four bytes, little-endian, and then the same LockstepRequest or LockstepReply as on
+gRPC; one connection is one stream. What a stream means is in ``stream.py``, for both. Bytes that cannot be requests
+end their own connection: with a last error reply, a line in the log and a count by reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import struct
+from collections import Counter
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service import errors
+from jounce_service.config import ServerConfig
+from jounce_service.manager import SessionManager
+from jounce_service.stream import Stream
+
+_LENGTH: Final = struct.Struct("<I")
+_log = logging.getLogger(__name__)
+#: A peer whose machine has gone is noticed within these, as on gRPC: option -> value [s], [s], [1].
+_KEEPALIVE: Final = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 1}
+
+
+class Closed(StrEnum):
+    """Why the server ended a connection."""
+
+    TOO_LONG = "a message is longer than max_message_bytes"
+    NOT_A_REQUEST = "the bytes are not a LockstepRequest"
+    CUT_SHORT = "the connection ended within a message"
+    TOO_MUCH_AHEAD = "more than max_message_bytes of requests wait"
+    NOT_JOINED = "no participant joined within fast_join_timeout"
+    TOO_MANY = "max_fast_connections are open"
+
+
+class FastLane:
+    """The listeners and their connections."""
+
+    def __init__(self, manager: SessionManager, config: ServerConfig) -> None:
+        """Nothing is bound before ``start``."""
+        self.manager = manager
+        self.config = config
+        #: Addresses bound by ``start``, for clients: ``host:port`` and ``unix:path``.
+        self.addresses: tuple[str, ...] = ()
+        #: Connections ended by the server, by reason.
+        self.closed: Counter[Closed] = Counter()
+        self.connections: set[Connection] = set()
+        self._listeners: list[asyncio.Server] = []
+        self._socket: tuple[Path, int] | None = None
+
+    async def start(self) -> None:
+        """Listens as the config says; raises OSError with nothing bound."""
+        loop, config, bound = asyncio.get_running_loop(), self.config, []
+        try:
+            if config.fast_address:
+                host, _, port = config.fast_address.rpartition(":")
+                # An empty host is every interface, as on gRPC.
+                listener = await loop.create_server(lambda: Connection(self), host.strip("[]") or None, int(port))
+                self._listeners.append(listener)
+                bound.append(f"{host}:{listener.sockets[0].getsockname()[1]}")
+            if config.fast_socket:
+                path = Path(config.fast_socket)
+                # asyncio takes the place of any socket that is there.
+                if _answers(path):
+                    raise FileExistsError(f"another server listens at {path}")
+                self._listeners.append(await loop.create_unix_server(lambda: Connection(self), path))
+                self._socket = path, path.stat().st_ino
+                bound.append(f"unix:{path}")
+        except OSError:
+            self._close_listeners()
+            raise
+        self.addresses = tuple(bound)
+
+    async def stop(self) -> None:
+        """No new connection; those that are open get ``config.drain`` seconds."""
+        self._close_listeners()
+        tasks = {c.task for c in self.connections}
+        if tasks:
+            _, left = await asyncio.wait(tasks, timeout=self.config.drain)
+            for task in left:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    def _close_listeners(self) -> None:
+        for listener in self._listeners:
+            listener.close()
+        self._listeners.clear()
+        if self._socket is not None:
+            path, node = self._socket
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_ino == node:
+                    path.unlink()
+            self._socket = None
+
+
+class Connection(asyncio.Protocol):
+    """One connection; to its Stream it is what a ServicerContext is on gRPC: ``read`` and ``write``."""
+
+    task: asyncio.Task[None]
+    _transport: asyncio.Transport
+
+    def __init__(self, lane: FastLane) -> None:
+        """Not yet connected."""
+        self._lane = lane
+        self._limit = lane.config.max_message_bytes
+        self._loop = asyncio.get_running_loop()
+        self._buffer = bytearray()
+        self._ended = False
+        # Whether the stream is in ``read``, not in a request.
+        self._idle = False
+        # What the stream waits for: bytes to come, or bytes to go.
+        self._reading: asyncio.Future[None] | None = None
+        self._writing: asyncio.Future[None] | None = None
+
+    # ------------------------------------------------------------ what the stream calls
+
+    async def read(self) -> pb.LockstepRequest | object:
+        """The next request, or EOF."""
+        self._idle = True
+        if self._buffer:
+            # Requests sent ahead must not keep the loop from others.
+            await asyncio.sleep(0)
+        while (message := self._take()) is None:
+            if self._ended:
+                if self._buffer:
+                    self._count(Closed.CUT_SHORT, f"after {len(self._buffer)} bytes")
+                return grpc.aio.EOF
+            self._reading = self._loop.create_future()
+            await self._reading
+        self._idle = False
+        if self._ended:
+            self._loop.call_soon(self._give_up)
+        try:
+            return pb.LockstepRequest.FromString(message)
+        except DecodeError:
+            return self._refuse(Closed.NOT_A_REQUEST, message[:16].hex(" "))
+
+    async def write(self, reply: pb.LockstepReply) -> None:
+        """Sends a reply; waits while the peer does not take what was sent before."""
+        message = reply.SerializeToString()
+        self._transport.write(_LENGTH.pack(len(message)) + message)
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    # ------------------------------------------------------------ what the transport calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Serves the stream, if there is room."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if len(self._lane.connections) >= self._lane.config.max_fast_connections:
+            self._refuse(Closed.TOO_MANY, str(self._lane.config.max_fast_connections))
+            transport.close()
+            return
+        _keep_alive(transport.get_extra_info("socket"))
+        self._stream = Stream(self._lane.manager, self)
+        self._lane.connections.add(self)
+        self._timer = self._loop.call_later(self._lane.config.fast_join_timeout, self._expire)
+        self.task = self._loop.create_task(self._stream.run())
+        self.task.add_done_callback(self._done)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came."""
+        self._buffer += data
+        if self._reading is not None and not self._reading.done():
+            self._reading.set_result(None)
+        elif len(self._buffer) > self._limit + _LENGTH.size:
+            self._refuse(Closed.TOO_MUCH_AHEAD, f"{len(self._buffer)} bytes")
+            self.task.cancel()
+
+    def eof_received(self) -> bool:
+        """The peer sends no more: what it had sent is answered, but a Step does not wait for the others any more."""
+        self._end()
+        return True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The peer has gone."""
+        self.resume_writing()
+        if self in self._lane.connections:
+            self._buffer.clear()
+            self._end()
+
+    def pause_writing(self) -> None:
+        """The peer does not take what was sent."""
+        self._writing = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        if self._writing is not None:
+            self._writing.set_result(None)
+            self._writing = None
+
+    # ------------------------------------------------------------ inside
+
+    def _take(self) -> bytes | None:
+        """The next whole message, taken from the buffer."""
+        if len(self._buffer) < _LENGTH.size:
+            return None
+        (length,) = _LENGTH.unpack_from(self._buffer)
+        if length > self._limit:
+            self._refuse(Closed.TOO_LONG, f"{length} bytes")
+            return None
+        end = _LENGTH.size + length
+        if len(self._buffer) < end:
+            return None
+        message = bytes(self._buffer[_LENGTH.size : end])
+        del self._buffer[:end]
+        return message
+
+    def _end(self) -> None:
+        self._ended = True
+        if self._reading is not None and not self._reading.done():
+            self._reading.set_result(None)
+        self._loop.call_soon(self._give_up)
+
+    def _give_up(self) -> None:
+        """A request that has not ended at once waits for others: in vain, its sender has gone."""
+        if not self._idle:
+            self.task.cancel()
+
+    def _refuse(self, reason: Closed, given: str) -> object:
+        """Says why, once, and ends the stream."""
+        self._count(reason, given)
+        self._buffer.clear()
+        self._ended = True
+        error = errors.BadField(
+            f"{reason}; the connection ends",
+            field="connection",
+            given=given,
+            allowed=f"whole messages of up to {self._limit} bytes, Join first",
+        )
+        message = pb.LockstepReply(error=errors.error_info(error)).SerializeToString()
+        self._transport.write(_LENGTH.pack(len(message)) + message)
+        return grpc.aio.EOF
+
+    def _expire(self) -> None:
+        if not self._stream.joined:
+            self._refuse(Closed.NOT_JOINED, f"{self._lane.config.fast_join_timeout:g} s")
+            self.task.cancel()
+
+    def _count(self, reason: Closed, given: str) -> None:
+        self._lane.closed[reason] += 1
+        _log.warning("fast lane: connection ended, %s: %s (%s)", reason.name, reason, given)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        """The stream has ended and detached; what it has written still goes out, if the peer takes it."""
+        self._lane.connections.discard(self)
+        self._timer.cancel()
+        self._transport.close()
+        if self._transport.get_write_buffer_size():
+            self._loop.call_later(self._lane.config.tell_timeout, self._transport.abort)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._loop.call_exception_handler({"message": "fast lane: a stream failed", "exception": error})
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(os.fspath(path))
+        except OSError:
+            return False
+        return True
+
+
+def _keep_alive(connection: socket.socket) -> None:
+    if connection.family == socket.AF_UNIX:
+        return
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
