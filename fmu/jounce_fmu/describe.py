@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from jounce import __version__
@@ -65,9 +65,16 @@ def fmi_name(name: str, style: NameStyle = "structured") -> str:
 
 
 def model_description(
-    table: SignalTable, identifier: str, *, source_files: Sequence[str] = (), names: NameStyle = "structured"
+    table: SignalTable,
+    identifier: str,
+    *,
+    source_files: Sequence[str] = (),
+    names: NameStyle = "structured",
+    capabilities: Mapping[str, str] | None = None,
 ) -> bytes:
     """The XML file as bytes; the same arguments give the same bytes.
+
+    ``capabilities`` are attributes of CoSimulation that differ from those of our C runtime.
 
     Raises DescribeError for names that collide or are no identifiers, UnitError for an unknown unit.
     """
@@ -82,7 +89,7 @@ def model_description(
     )
     if table.states:
         _model_exchange(root, identifier, source_files)
-    _co_simulation(root, identifier, source_files)
+    _co_simulation(root, identifier, source_files).attrib.update(capabilities or {})
     add_units(root, table)
     _enumerations(root, table)
     add_log_and_experiment(root, table)
@@ -120,7 +127,7 @@ def add_log_and_experiment(root: ET.Element, table: SignalTable) -> None:
     ET.SubElement(root, "DefaultExperiment", startTime="0.0", stopTime="10.0", stepSize=tick)
 
 
-def _co_simulation(root: ET.Element, identifier: str, source_files: Sequence[str]) -> None:
+def _co_simulation(root: ET.Element, identifier: str, source_files: Sequence[str]) -> ET.Element:
     check_identifier(identifier)
     element = ET.SubElement(
         root,
@@ -138,6 +145,7 @@ def _co_simulation(root: ET.Element, identifier: str, source_files: Sequence[str
         providesDirectionalDerivative="false",
     )
     _source_files(element, source_files)
+    return element
 
 
 def _model_exchange(root: ET.Element, identifier: str, source_files: Sequence[str]) -> None:
@@ -297,4 +305,6 @@ def value_text(signal: Signal, value: float) -> str:
     """A bound or start value in the XML."""
     if signal.type == "Boolean":
         return "true" if value else "false"
+    if signal.type == "String":
+        return signal.text
     return repr(float(value)) if signal.type == "Real" else str(int(value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jounce.signals import SignalTable
@@ -58,7 +58,11 @@ def export_fmu(
         content[f"binaries/{folder}/{sources.identifier}{suffix}"] = _binary(
             sources, platform, target, library_folder
         )
-    destination = Path(path)
+    return write_archive(Path(path), content)
+
+
+def write_archive(destination: Path, content: Mapping[str, bytes]) -> Path:
+    """Write a zip file, the model description first; the same content gives the same bytes."""
     with zipfile.ZipFile(destination, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(content, key=lambda n: (n != "modelDescription.xml", n)):
             info = zipfile.ZipInfo(name, _TIMESTAMP)

@@ -16,7 +16,7 @@ from typing import Literal
 from jounce.data import Vehicle
 
 Causality = Literal["input", "output", "parameter"]
-Type = Literal["Real", "Integer", "Boolean", "Enumeration"]
+Type = Literal["Real", "Integer", "Boolean", "Enumeration", "String"]
 Variability = Literal["continuous", "discrete", "fixed", "tunable"]
 
 WHEELS = ("FL", "FR", "RL", "RR")
@@ -33,6 +33,7 @@ class Signal:
     """One external variable; a vector signal has one component suffix per scalar.
 
     Bounds are inclusive; ``component_minimum`` raises the lower one per component.
+    ``text`` is the start of a String, a type that only the Python FMUs have.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Signal:
     variability: Variability = "continuous"
     items: tuple[str, ...] = ()
     alias: str = ""
+    text: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:

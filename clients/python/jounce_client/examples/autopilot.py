@@ -85,6 +85,15 @@ class Autopilot:
         self._integral = 0.0  # [m/s2]
         self._steering = 0.0  # [rad], at the steering wheel
 
+    @property
+    def memory(self) -> tuple[float, float]:
+        """All that the next command remembers: speed integral [m/s2] and last steering-wheel angle [rad]."""
+        return self._integral, self._steering
+
+    @memory.setter
+    def memory(self, memory: tuple[float, float]) -> None:
+        self._integral, self._steering = memory
+
     def command(self, sight: Sight) -> npt.NDArray[np.float64]:
         """Inputs in the order of ``OWNS`` [rad, rad/s, N.m] for the next period."""
         wanted = road_wheel_angle(self.course, sight, self.vehicle, self.gains) * self.vehicle.steering_ratio

@@ -145,6 +145,23 @@ class SoilContact:
         self._shear_x = np.zeros((wheels, cells))
         self._shear_y = np.zeros((wheels, cells))
 
+    @property
+    def _memory(self) -> tuple[npt.NDArray[np.generic], ...]:
+        return self._travel, self._key, self._deepest, self._shear_x, self._shear_y
+
+    def memory(self) -> bytes:
+        """All that the soil remembers, bit for bit."""
+        return b"".join(array.tobytes() for array in self._memory)
+
+    def recall(self, memory: bytes) -> None:
+        """Back to a ``memory`` of a contact of the same size; ValueError for another size, which changes nothing."""
+        size = sum(array.nbytes for array in self._memory)
+        if len(memory) != size:
+            raise ValueError(f"soil memory of {len(memory)} bytes: allowed are {size}")
+        for array in self._memory:
+            array[...] = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+            memory = memory[array.nbytes:]
+
     def advance(self, motion: WheelMotion, dt: float) -> ContactWrench:
         """Move the soil state to ``motion``, ``dt`` [s] after the last call, and return the wrench.
 

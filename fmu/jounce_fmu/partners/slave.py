@@ -1,0 +1,343 @@
+"""What the Python co-simulation FMUs share: values by reference, checks, and a state that is its own file.
+
+pythonfmu gives the C side and calls the methods below. A step returns fmi2OK or fmi2Discard, every other call fmi2OK
+or fmi2Fatal; pythonfmu has no fmi2Error. So a step that is refused and may be repeated is fmi2Discard, and every
+other refusal is fmi2Fatal. Either way the reason is logged and the instance is unchanged.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pythonfmu import Fmi2Slave
+from pythonfmu.enums import Fmi2Status
+
+from jounce.signals import Causality, Scalar, Signal, SignalTable, Type
+from jounce_fmu.describe import interface_guid
+
+Array = NDArray[np.float64]
+Value = float | str
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+_MAGIC = b"jnpy1\n"
+_HEAD = struct.Struct("<6s38s32sI")  # magic, interface, sha256 of the rest, bytes of values; the memory follows
+#: Types that each FMI call moves; enumerations travel as integers.
+_MOVES: dict[str, tuple[Type, ...]] = {
+    "Real": ("Real",), "Integer": ("Integer", "Enumeration"), "Boolean": ("Boolean",), "String": ("String",),
+}
+
+
+class PartnerError(RuntimeError):
+    """A call that is refused; the text names the cause. A step that ends so may be repeated."""
+
+
+class PartnerLost(PartnerError):
+    """The instance cannot go on."""
+
+
+def _survives(method: _Method) -> _Method:
+    """Keeps the instance alive over an exception.
+
+    pythonfmu (0.6.3 and 0.7.0, ``handle_py_exception``) gives back its references to the class, the instance and the
+    log when a call raises, and uses all three afterwards: without new ones the importer's next call crashes.
+    """
+
+    @functools.wraps(method)
+    def call(self: Partner, *args: Any) -> Any:
+        try:
+            return method(self, *args)
+        except BaseException:
+            for kept in (self, type(self), self.log_queue):
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+            raise
+
+    return cast(_Method, call)
+
+
+def changed(table: SignalTable, starts: Mapping[str, Value]) -> SignalTable:
+    """The table with other start values, by scalar name; enumerations by item. Raises PartnerError."""
+    signals = {s.name: s for s in table.signals}
+    for name, value in starts.items():
+        try:
+            scalar = table.by_name(name)
+        except KeyError as error:
+            raise PartnerError(str(error.args[0])) from None
+        g = signals[scalar.signal.name]
+        if g.causality == "output":
+            raise PartnerError(f"{name} is an output: allowed are inputs and parameters")
+        if g.type == "String":
+            signals[g.name] = replace(g, text=str(value))
+            continue
+        start = list(g.start or (0.0,) * len(g.components))
+        start[g.components.index(name.removeprefix(g.name))] = _number(scalar, value)
+        signals[g.name] = replace(g, start=tuple(start))
+    return replace(table, signals=tuple(signals.values()))
+
+
+def turned(table: SignalTable, causality: Causality, names: Sequence[str]) -> Iterator[Signal]:
+    """Signals of the vehicle as a partner's other end of the connection: same name, unit, frame and shape."""
+    by_name = {s.name: s for s in table.signals}
+    for name in names:
+        yield replace(by_name[name], causality=causality, alias="")
+
+
+class Partner(Fmi2Slave):  # type: ignore[misc]
+    """A Python FMU whose variables are those of a signal table.
+
+    A subclass gives ``base`` and ``advance``, and ``memory`` and ``recall`` for what is not among its variables. The
+    slave module in the archive makes a subclass with the ``interface`` and the ``starts`` that were exported.
+    """
+
+    base: ClassVar[SignalTable]
+    interface: ClassVar[str] = ""
+    starts: ClassVar[Mapping[str, Value]] = {}
+    #: Whether outputs are known from the first question in initialization mode on.
+    early: ClassVar[bool] = False
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Raises PartnerError when the installed jounce is not that of the export."""
+        super().__init__(**kwargs)
+        if self.interface and self.interface != interface_guid(self.base):
+            raise PartnerError(f"exported with interface {self.interface}, installed is {interface_guid(self.base)}: "
+                               "export the FMU again with the installed jounce")
+        self.modelName = type(self).__name__
+        self.table = changed(self.base, self.starts)
+        self._scalars = {s.value_reference: s for s in self.table.scalars}
+        self._values: dict[int, Value] = {r: _start(s) for r, s in self._scalars.items()}
+        self._places = {s.name: r for r, s in self._scalars.items()}
+        self._outputs = [s.value_reference for s in self.table.outputs]
+        self._inputs = [s.value_reference for s in self.table.inputs]
+        self.mode = "instantiated"
+        self.begun = False
+        self.start_time = 0.0
+
+    @classmethod
+    def capabilities(cls) -> dict[str, str]:
+        """Attributes of CoSimulation: it runs in the importer's Python, which must have jounce."""
+        return {"needsExecutionTool": "true"}
+
+    # What a subclass gives.
+
+    def begin(self) -> None:
+        """Parameters are known: make what steps need, and set the outputs if they are known before a step."""
+
+    def advance(self, time: float, h: float) -> Array:
+        """Outputs in table order after a step of ``h`` [s] from ``time`` [s] with the inputs as they are."""
+        raise NotImplementedError
+
+    def memory(self) -> bytes:
+        """Everything that the future depends on and that is no variable."""
+        return b""
+
+    def recall(self, memory: bytes) -> None:
+        """Back to a ``memory``. Raises PartnerError without a change."""
+
+    # Access for subclasses.
+
+    def __getitem__(self, name: str) -> Any:
+        """Present value of a scalar."""
+        return self._values[self._places[name]]
+
+    def inputs(self) -> Array:
+        """All inputs, in table order."""
+        return np.array([self._values[r] for r in self._inputs], dtype=np.float64)
+
+    def set_outputs(self, values: Array) -> None:
+        """All outputs, in table order; PartnerError if one is not finite."""
+        if not np.isfinite(values).all():
+            bad = [self._scalars[r].name for r, v in zip(self._outputs, values, strict=True) if not math.isfinite(v)]
+            raise PartnerError(f"{', '.join(bad[:5])} would not be finite")
+        self._values.update(zip(self._outputs, values.tolist(), strict=True))
+
+    # Called by pythonfmu.
+
+    @_survives
+    def setup_experiment(self, start_time: float, *_: Any) -> None:
+        """Notes the start time [s]."""
+        self.start_time = start_time
+
+    @_survives
+    def enter_initialization_mode(self) -> None:
+        """Parameters and inputs may still be set."""
+        self.mode = "initialization"
+
+    @_survives
+    def exit_initialization_mode(self) -> None:
+        """Begins, if no output was asked for before."""
+        self._begin()
+        self.mode = "running"
+
+    @_survives
+    def do_step(self, current_time: float, step_size: float) -> bool:
+        """False, with the reason in the log, for a step that is refused; then nothing has changed."""
+        try:
+            if self.mode != "running":
+                raise PartnerError(f"doStep while {self.mode}: allowed after initialization")
+            if not (math.isfinite(current_time) and 0.0 < step_size < math.inf):
+                raise PartnerError(f"doStep from {current_time!r} s over {step_size!r} s: allowed are finite times "
+                                   "and steps above 0 s")
+            self.set_outputs(self.advance(current_time, step_size))
+        except PartnerLost:
+            raise
+        except PartnerError as error:
+            self.log(f"{self.instance_name}: {error}", Fmi2Status.error)
+            return False
+        return True
+
+    @_survives
+    def terminate(self) -> None:
+        """Values can still be read."""
+        self.mode = "terminated"
+
+    @_survives
+    def get_real(self, vrs: list[int]) -> list[Value]:
+        """Values of Real variables."""
+        return self._get("Real", vrs)
+
+    @_survives
+    def get_integer(self, vrs: list[int]) -> list[int]:
+        """Values of Integer and Enumeration variables."""
+        return [int(v) for v in self._get("Integer", vrs)]
+
+    @_survives
+    def get_boolean(self, vrs: list[int]) -> list[bool]:
+        """Values of Boolean variables."""
+        return [bool(v) for v in self._get("Boolean", vrs)]
+
+    @_survives
+    def get_string(self, vrs: list[int]) -> list[Value]:
+        """Values of String variables."""
+        return self._get("String", vrs)
+
+    @_survives
+    def set_real(self, vrs: list[int], values: list[float]) -> None:
+        """All or none."""
+        self._set("Real", vrs, values)
+
+    @_survives
+    def set_integer(self, vrs: list[int], values: list[int]) -> None:
+        """All or none."""
+        self._set("Integer", vrs, [float(v) for v in values])
+
+    @_survives
+    def set_boolean(self, vrs: list[int], values: list[bool]) -> None:
+        """All or none."""
+        self._set("Boolean", vrs, [float(bool(v)) for v in values])
+
+    @_survives
+    def set_string(self, vrs: list[int], values: list[str]) -> None:
+        """All or none."""
+        self._set("String", vrs, values)
+
+    @_survives
+    def _get_fmu_state(self) -> bytes:
+        names = {"mode": self.mode, "begun": self.begun, "start_time": self.start_time}
+        values = json.dumps([names, list(self._values.values())]).encode()
+        rest = values + (self.memory() if self.begun else b"")
+        guid = interface_guid(self.base).encode()
+        return _HEAD.pack(_MAGIC, guid, hashlib.sha256(rest).digest(), len(values)) + rest
+
+    @_survives
+    def _set_fmu_state(self, state: bytes) -> None:
+        names, values, memory = self._read(state)
+        if names["begun"]:
+            kept = self._values, self.begun
+            try:
+                # Parameters come with the state, and what is made of them must fit the memory.
+                self._values = dict(zip(self._values, values, strict=True))
+                self._begin()
+                self.recall(memory)
+            except PartnerError:
+                self._values, self.begun = kept
+                raise
+        elif self.begun:
+            raise PartnerError("a state from before the first step in a running instance: reset it instead")
+        self._values = dict(zip(self._values, values, strict=True))
+        self.mode, self.begun, self.start_time = names["mode"], names["begun"], names["start_time"]
+
+    # pythonfmu calls both on the class, where a failure could not be survived: all checks are in _set_fmu_state.
+
+    @staticmethod
+    def _fmu_state_to_bytes(state: bytes) -> bytes:
+        return state
+
+    @staticmethod
+    def _fmu_state_from_bytes(state: bytes) -> bytes:
+        return state
+
+    # Inside.
+
+    def _begin(self) -> None:
+        if not self.begun:
+            self.begin()
+            self.begun = True
+
+    def _scalar(self, call: str, reference: int) -> Scalar:
+        scalar = self._scalars.get(reference)
+        if scalar is None or scalar.signal.type not in _MOVES[call]:
+            raise PartnerError(f"value reference {reference}: no variable of type {call}")
+        return scalar
+
+    def _get(self, call: str, references: Sequence[int]) -> list[Value]:
+        scalars = [self._scalar(call, r) for r in references]
+        if (self.early and self.mode == "initialization" and not self.begun
+                and any(s.signal.causality == "output" for s in scalars)):
+            self._begin()
+        return [self._values[r] for r in references]
+
+    def _set(self, call: str, references: Sequence[int], values: Sequence[Value]) -> None:
+        new: dict[int, Value] = {}
+        for reference, value in zip(references, values, strict=True):
+            scalar = self._scalar(call, reference)
+            g = scalar.signal
+            if g.causality == "output":
+                raise PartnerError(f"{scalar.name} is an output and cannot be set")
+            if g.causality == "parameter" and self.begun and value != self._values[reference]:
+                raise PartnerError(f"{scalar.name} = {value!r}: a fixed parameter cannot change any more")
+            new[reference] = value if g.type == "String" else _number(scalar, value)
+        self._values.update(new)
+
+    def _read(self, state: bytes) -> tuple[dict[str, Any], list[Value], bytes]:
+        if len(state) < _HEAD.size:
+            raise PartnerError(f"state of {len(state)} bytes: shorter than its header")
+        magic, guid, digest, length = _HEAD.unpack_from(state)
+        rest = state[_HEAD.size:]
+        if magic != _MAGIC or guid != interface_guid(self.base).encode():
+            raise PartnerError("the state is not of this FMU or not of this version")
+        if hashlib.sha256(rest).digest() != digest:
+            raise PartnerError("the state is truncated or altered: its checksum does not match")
+        names, values = json.loads(rest[:length])
+        return names, values, rest[length:]
+
+
+def _start(scalar: Scalar) -> Value:
+    return scalar.signal.text if scalar.signal.type == "String" else scalar.start
+
+
+def _number(scalar: Scalar, value: Value) -> float:
+    """A value as a number within the scalar's bounds; PartnerError names what is allowed."""
+    g = scalar.signal
+    if isinstance(value, str):
+        if value in g.items:
+            return float(g.items.index(value) + 1)
+        try:
+            value = {"true": 1.0, "false": 0.0}[value] if g.type == "Boolean" else float(value)
+        except (KeyError, ValueError):
+            allowed = ", ".join(g.items) or ("true, false" if g.type == "Boolean" else "numbers")
+            raise PartnerError(f"{scalar.name} = {value!r}: allowed are {allowed}") from None
+    if not (math.isfinite(value) and g.minimum <= value <= g.maximum):
+        raise PartnerError(f"{scalar.name} = {value!r}: allowed are finite numbers from {g.minimum:g} to "
+                           f"{g.maximum:g} {g.unit}")
+    if g.type != "Real" and not float(value).is_integer():
+        raise PartnerError(f"{scalar.name} = {value!r}: allowed are whole numbers")
+    return float(value)

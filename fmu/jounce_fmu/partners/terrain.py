@@ -1,0 +1,81 @@
+"""The terrain: Bekker-Wong contact of four rigid wheels with soft soil, the example program's, as an FMU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from jounce.data import load_vehicle
+from jounce.signals import Signal, SignalTable, table
+from jounce_client.examples.soil import SOILS, SoilContact, WheelGeometry, WheelMotion
+from jounce_client.examples.terramechanics import OWNS, WANTS, WHEELS, left_axis, packed
+from jounce_fmu.partners.slave import Array, Partner, PartnerError, turned
+
+#: Steps [s] beyond which the contact is no longer stable with any vehicle.
+_LONGEST = 0.01
+_SOILS = tuple(sorted(SOILS))
+
+
+def _signals() -> Iterator[Signal]:
+    vehicle = table(load_vehicle("hmmwv"))
+    for signal in turned(vehicle, "input", WANTS):
+        yield replace(signal, start=(1.0, 0.0, 0.0, 0.0)) if signal.name.endswith(".rot") else signal
+    yield from turned(vehicle, "output", OWNS)
+    for w in WHEELS:
+        yield Signal(f"wheel_{w}.sinkage", "output", "m", "depth of the wheel's lowest point in the soil")
+        yield Signal(f"wheel_{w}.load", "output", "N", "vertical force of the soil", nominal=1e4)
+        yield Signal(f"wheel_{w}.soil_slip", "output", "1", "longitudinal slip, driving positive")
+
+    def par(name: str, start: float, text: str, low: float, high: float) -> Signal:
+        return Signal(name, "parameter", "m", text, start=(start,), minimum=low, maximum=high, variability="fixed")
+
+    wheel = WheelGeometry()
+    yield Signal("soil", "parameter", "1", "which published soil", start=(_SOILS.index("sandy_loam") + 1.0,),
+                 minimum=1.0, maximum=float(len(_SOILS)), type="Enumeration", variability="fixed", items=_SOILS)
+    yield par("soil.height", 0.0, "height of the undisturbed, flat soil", -1e6, 1e6)
+    yield par("wheel.radius", wheel.radius, "radius of the rigid wheels", 0.05, 5.0)
+    yield par("wheel.width", wheel.width, "width of the rigid wheels", 0.01, 5.0)
+
+
+class Terrain(Partner):
+    """Wheel motion in, contact wrenches out; the equations are jounce_client.examples.soil's."""
+
+    base = SignalTable("jounce_terrain", tuple(_signals()))
+
+    def begin(self) -> None:
+        """Virgin soil."""
+        soil = SOILS[_SOILS[int(self["soil"]) - 1]]
+        geometry = WheelGeometry(self["wheel.radius"], self["wheel.width"])
+        self._contact = SoilContact(soil, geometry, ground=self["soil.height"])
+
+    def advance(self, time: float, h: float) -> Array:
+        """Wrenches that belong to the wheel motion given, ``h`` [s] after the last."""
+        if h > _LONGEST:
+            raise PartnerError(f"a step of {h!r} s: allowed is up to {_LONGEST} s")
+        values = self.inputs().reshape(len(WHEELS), -1)
+        rot = values[:, 3:7]
+        if not np.all(np.linalg.norm(rot, axis=1) > 0.5):
+            # An importer that has not connected anything yet gives zeros: no wheels, no forces.
+            return np.zeros(len(self.table.outputs))
+        motion = WheelMotion(values[:, 0:3], values[:, 7:10], left_axis(rot), values[:, 10])
+        before = self._contact.memory()
+        wrench = self._contact.advance(motion, h)
+        more = np.stack([wrench.sinkage, wrench.load, wrench.slip], axis=1).ravel()
+        outputs = np.concatenate([packed(wrench), more])
+        if not np.isfinite(outputs).all():
+            self._contact.recall(before)
+        return outputs
+
+    def memory(self) -> bytes:
+        """Every soil cell."""
+        return self._contact.memory()
+
+    def recall(self, memory: bytes) -> None:
+        """Back to these."""
+        self.begin()
+        try:
+            self._contact.recall(memory)
+        except ValueError as error:
+            raise PartnerError(str(error)) from error
