@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from jounce.signals import SignalTable, table
 from jounce_fmu.build import BuildError, Sources, builtin_sources
 from jounce_fmu.describe import NameStyle, interface_guid
 from jounce_fmu.pack import export_fmu
+from jounce_fmu.starts import Value, changed
 from jounce_fmu.table_c import emit_table
 
 TABLE_SUFFIX = "_table.c"
@@ -52,21 +53,22 @@ def export_builtin(
     platforms: Sequence[str] = ("linux64",),
     fmi: int = 2,
     scalars: bool = False,
+    starts: Mapping[str, Value] | None = None,
 ) -> Path:
-    """Write the FMU of a vehicle, with the options of `export_fmu`.
+    """Write the FMU of a vehicle, with the options of `export_fmu` and other start values where ``starts`` has them.
 
-    That of ``base`` packs the very library the host loads; a variant's is built with the variant's start values.
-    Raises BuildError, DescribeError.
+    That of ``base`` packs the very library the host loads; with other start values, as those of a variant, it is
+    built with them. Raises BuildError, DescribeError.
     """
     common, sources = checked_sources(base)
-    if name == base:
+    if name == base and not starts:
         return export_fmu(path, common, sources, names=names, platforms=platforms, fmi=fmi, scalars=scalars)
-    own = variant_table(name, common)
+    own = changed(variant_table(name, common), starts or {})
     emitted = table_file(sources)
     with tempfile.TemporaryDirectory() as folder:
-        changed = Path(folder) / emitted.name
-        changed.write_text(emit_table(own, emitted.name.removesuffix(TABLE_SUFFIX)))
-        files = tuple(changed if f == emitted else f for f in sources.files)
+        rewritten = Path(folder) / emitted.name
+        rewritten.write_text(emit_table(own, emitted.name.removesuffix(TABLE_SUFFIX)))
+        files = tuple(rewritten if f == emitted else f for f in sources.files)
         variant = replace(sources, files=files)
         return export_fmu(
             path,

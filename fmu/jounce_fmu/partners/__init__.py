@@ -20,15 +20,21 @@ from jounce import __version__
 from jounce_fmu.build import BuildError
 from jounce_fmu.describe import NameStyle, interface_guid, model_description
 from jounce_fmu.pack import write_archive
-from jounce_fmu.partners.slave import Partner, PartnerError, Value, changed
+from jounce_fmu.partners.slave import Partner
+from jounce_fmu.starts import Value, changed
 
 #: Name -> class, in the module of that name.
 PARTNERS = {"driver": "Driver", "terrain": "Terrain", "remote": "Remote"}
 
-# pythonfmu 0.6 looks for a class whose base is written Fmi2Slave, hence the alias.
+# pythonfmu 0.6 looks for a class whose base is written Fmi2Slave, hence the alias. pythonfmu 0.7 runs this text once
+# per instance and then gives back a reference to the module's names that it does not own (``findClass``).
 _MODULE = '''"""Made by jounce {version}: the code is that of the installed jounce."""
 
+import ctypes
+
 from jounce_fmu.partners.{name} import {kind} as Fmi2Slave
+
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(globals()))
 
 
 class jounce_{name}(Fmi2Slave):
@@ -57,10 +63,7 @@ def export_partner(
     The same arguments give the same bytes. Raises BuildError.
     """
     kind = partner_class(name)
-    try:
-        table = changed(kind.base, starts or {})
-    except PartnerError as error:
-        raise BuildError(str(error)) from error
+    table = changed(kind.base, starts or {})
     text = _MODULE.format(version=__version__, name=name, kind=kind.__name__, guid=interface_guid(table),
                           starts=dict(starts or {}))
     # Importers keep all modules of all FMUs in one interpreter: another text needs another name.

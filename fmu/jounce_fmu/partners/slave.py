@@ -24,9 +24,9 @@ from pythonfmu.enums import Fmi2Status
 
 from jounce.signals import Causality, Scalar, Signal, SignalTable, Type
 from jounce_fmu.describe import interface_guid
+from jounce_fmu.starts import Value, changed, number
 
 Array = NDArray[np.float64]
-Value = float | str
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 _MAGIC = b"jnpy1\n"
@@ -62,26 +62,6 @@ def _survives(method: _Method) -> _Method:
             raise
 
     return cast(_Method, call)
-
-
-def changed(table: SignalTable, starts: Mapping[str, Value]) -> SignalTable:
-    """The table with other start values, by scalar name; enumerations by item. Raises PartnerError."""
-    signals = {s.name: s for s in table.signals}
-    for name, value in starts.items():
-        try:
-            scalar = table.by_name(name)
-        except KeyError as error:
-            raise PartnerError(str(error.args[0])) from None
-        g = signals[scalar.signal.name]
-        if g.causality == "output":
-            raise PartnerError(f"{name} is an output: allowed are inputs and parameters")
-        if g.type == "String":
-            signals[g.name] = replace(g, text=str(value))
-            continue
-        start = list(g.start or (0.0,) * len(g.components))
-        start[g.components.index(name.removeprefix(g.name))] = _number(scalar, value)
-        signals[g.name] = replace(g, start=tuple(start))
-    return replace(table, signals=tuple(signals.values()))
 
 
 def turned(table: SignalTable, causality: Causality, names: Sequence[str]) -> Iterator[Signal]:
@@ -304,7 +284,10 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
                 raise PartnerError(f"{scalar.name} is an output and cannot be set")
             if g.causality == "parameter" and self.begun and value != self._values[reference]:
                 raise PartnerError(f"{scalar.name} = {value!r}: a fixed parameter cannot change any more")
-            new[reference] = value if g.type == "String" else _number(scalar, value)
+            try:
+                new[reference] = value if g.type == "String" else number(scalar, value)
+            except ValueError as error:
+                raise PartnerError(str(error)) from None
         self._values.update(new)
 
     def _read(self, state: bytes) -> tuple[dict[str, Any], list[Value], bytes]:
@@ -322,22 +305,3 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
 
 def _start(scalar: Scalar) -> Value:
     return scalar.signal.text if scalar.signal.type == "String" else scalar.start
-
-
-def _number(scalar: Scalar, value: Value) -> float:
-    """A value as a number within the scalar's bounds; PartnerError names what is allowed."""
-    g = scalar.signal
-    if isinstance(value, str):
-        if value in g.items:
-            return float(g.items.index(value) + 1)
-        try:
-            value = {"true": 1.0, "false": 0.0}[value] if g.type == "Boolean" else float(value)
-        except (KeyError, ValueError):
-            allowed = ", ".join(g.items) or ("true, false" if g.type == "Boolean" else "numbers")
-            raise PartnerError(f"{scalar.name} = {value!r}: allowed are {allowed}") from None
-    if not (math.isfinite(value) and g.minimum <= value <= g.maximum):
-        raise PartnerError(f"{scalar.name} = {value!r}: allowed are finite numbers from {g.minimum:g} to "
-                           f"{g.maximum:g} {g.unit}")
-    if g.type != "Real" and not float(value).is_integer():
-        raise PartnerError(f"{scalar.name} = {value!r}: allowed are whole numbers")
-    return float(value)

@@ -35,8 +35,8 @@ def _signals() -> Iterator[Signal]:
     yield Signal("soil", "parameter", "1", "which published soil", start=(_SOILS.index("sandy_loam") + 1.0,),
                  minimum=1.0, maximum=float(len(_SOILS)), type="Enumeration", variability="fixed", items=_SOILS)
     yield par("soil.height", 0.0, "height of the undisturbed, flat soil", -1e6, 1e6)
-    yield par("wheel.radius", wheel.radius, "radius of the rigid wheels", 0.05, 5.0)
-    yield par("wheel.width", wheel.width, "width of the rigid wheels", 0.01, 5.0)
+    yield par("soil.wheel_radius", wheel.radius, "radius of the rigid wheels", 0.05, 5.0)
+    yield par("soil.wheel_width", wheel.width, "width of the rigid wheels", 0.01, 5.0)
 
 
 class Terrain(Partner):
@@ -47,7 +47,7 @@ class Terrain(Partner):
     def begin(self) -> None:
         """Virgin soil."""
         soil = SOILS[_SOILS[int(self["soil"]) - 1]]
-        geometry = WheelGeometry(self["wheel.radius"], self["wheel.width"])
+        geometry = WheelGeometry(self["soil.wheel_radius"], self["soil.wheel_width"])
         self._contact = SoilContact(soil, geometry, ground=self["soil.height"])
 
     def advance(self, time: float, h: float) -> Array:

@@ -1,4 +1,4 @@
-"""``jounce export``: a model as an FMU file."""
+"""``jounce export``: a vehicle or a partner as an FMU, or all of them as a system (SSP)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ import sys
 from pathlib import Path
 
 from jounce_fmu.builtin import export_builtin
+from jounce_service.cli.main import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("output", type=Path, nargs="?", help="FMU file to write (default: jounce_MODEL.fmu)")
+    parser.add_argument("output", type=Path, nargs="?", help="file to write (default: jounce_NAME.fmu or .ssp)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--partner", choices=("driver", "terrain", "remote"), help="a co-simulation partner in Python")
+    what.add_argument("--ssp", action="store_true", help="vehicle, driver and terrain, connected (SSP 1.0)")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="start value in the file, may repeat"
+    )
     parser.add_argument("--model", default="hmmwv", help="vehicle name (default: %(default)s)")
     parser.add_argument("--fmi", type=int, choices=(2, 3), default=2, help="FMI version (default: %(default)s)")
     parser.add_argument(
@@ -26,15 +33,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the FMU and says where."""
+    """Writes the file and says where."""
+    starts = dict(map(_start, arguments.set))
     platforms = tuple(arguments.platforms or ("linux64",))
-    path = export_builtin(
-        arguments.output or Path(f"jounce_{arguments.model}.fmu"),
-        arguments.model,
-        names=arguments.names,
-        platforms=platforms,
-        fmi=arguments.fmi,
-        scalars=arguments.scalars,
-    )
+    output, model = arguments.output, arguments.model
+    if arguments.partner or arguments.ssp:
+        if arguments.fmi != 2 or arguments.scalars:
+            raise UsageError("--fmi 3 and --scalars are for the vehicle alone")
+        # pythonfmu takes a while to import
+        from jounce_fmu.partners import export_partner
+        from jounce_fmu.ssp import export_ssp
+    if arguments.ssp:
+        if arguments.names != "structured":
+            raise UsageError("--names flat is for single FMUs")
+        path = export_ssp(output or Path(f"jounce_{model}.ssp"), model, starts=starts, platforms=platforms)
+    elif arguments.partner:
+        path = export_partner(
+            output or Path(f"jounce_{arguments.partner}.fmu"), arguments.partner, starts=starts, names=arguments.names
+        )
+    else:
+        path = export_builtin(
+            output or Path(f"jounce_{model}.fmu"),
+            model,
+            names=arguments.names,
+            platforms=platforms,
+            fmi=arguments.fmi,
+            scalars=arguments.scalars,
+            starts=starts,
+        )
     sys.stdout.write(f"wrote {path}\n")
     return 0
+
+
+def _start(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--set {text!r}: allowed is NAME=VALUE")
+    return name.strip(), value.strip()
