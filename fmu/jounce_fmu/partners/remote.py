@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLong
+from contextlib import suppress
 from typing import Any, ClassVar, TypeVar
 
 from jounce.data import load_vehicle
@@ -56,6 +57,7 @@ class Link:
         self.session: Session | None = None
         self.own = False
         self.lost = ""
+        self.closed = False
         self._thread = ThreadPoolExecutor(1, "jounce-remote")
 
     def ask(self, what: str, call: Callable[..., _R], *args: Any, **options: Any) -> _R:
@@ -66,11 +68,11 @@ class Link:
             return self._thread.submit(call, *args, **options).result(self.timeout)
         except TooLong:
             self.lost = f"{what}: no answer within {self.timeout:g} s"
+            self.close()
         except JounceError as error:
             if error.reason in _AGAIN:
                 raise PartnerError(f"{what}: {error}") from None
             self.lost = f"{what}: {error}"
-        self.close()
         raise PartnerLost(self.lost)
 
     def refused(self, what: str, call: Callable[..., _R], *args: Any) -> _R:
@@ -92,22 +94,27 @@ class Link:
         return self.client
 
     def leave(self) -> None:
-        """Leaves in an orderly way; a session of one's own is closed. Raises PartnerError."""
-        client, session, member = self.client, self.session, self.member
+        """Leaves in an orderly way. Raises PartnerError."""
         try:
-            if client and session and member and not self.lost:
-                self.ask("leave", member.leave)
-                if self.own:
-                    self.ask("close the session", client.delete_session, session)
+            if self.member:
+                self.ask("leave", self.member.leave)
         finally:
-            self.close()
+            self.drop()
+
+    def drop(self) -> None:
+        """Closes a session of one's own, as far as that is possible, and the connection."""
+        if self.own and self.client and self.session and not self.closed:
+            with suppress(JounceError, TooLong):
+                self._thread.submit(self.client.delete_session, self.session).result(self.timeout)
+        self.close()
 
     def close(self) -> None:
         """Drops the connection, which ends every call that waits on it."""
+        self.closed = True
+        self.lost = self.lost or "the link was closed"
         if self.client:
             self.client.close()
         self._thread.shutdown(wait=False, cancel_futures=True)
-        self.lost = self.lost or "the link was closed"
 
 
 class Remote(Partner):
@@ -127,10 +134,10 @@ class Remote(Partner):
         try:
             self._join(link)
         except PartnerError:
-            link.close()
+            link.drop()
             raise
         self._link = link
-        weakref.finalize(self, Link.close, link)
+        weakref.finalize(self, Link.drop, link)
         member = self._member
         self._tick = link.session.tick_seconds if link.session else 0.0
         places = {s.name: i for i, s in enumerate(self.table.inputs)}

@@ -57,6 +57,7 @@ def _survives(method: _Method) -> _Method:
         try:
             return method(self, *args)
         except BaseException:
+            self.log_queue.clear()  # a message that waits would take the exception's place
             for kept in (self, type(self), self.log_queue):
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
             raise
