@@ -45,9 +45,9 @@ def number(scalar: Scalar, value: Value) -> float:
         except (KeyError, ValueError):
             allowed = ", ".join(g.items) or ("true, false" if g.type == "Boolean" else "numbers")
             raise ValueError(f"{scalar.name} = {value!r}: allowed are {allowed}") from None
-    if not (math.isfinite(value) and g.minimum <= value <= g.maximum):
-        raise ValueError(f"{scalar.name} = {value!r}: allowed are finite numbers from {g.minimum:g} to "
-                         f"{g.maximum:g} {g.unit}")
+    if not (math.isfinite(value) and scalar.minimum <= value <= scalar.maximum):
+        raise ValueError(f"{scalar.name} = {value!r}: allowed are finite numbers from {scalar.minimum:g} to "
+                         f"{scalar.maximum:g} {g.unit}")
     if g.type != "Real" and not float(value).is_integer():
         raise ValueError(f"{scalar.name} = {value!r}: allowed are whole numbers")
     return float(value)
