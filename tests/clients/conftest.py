@@ -14,6 +14,7 @@ import pytest
 
 from jounce_service import JounceServer, ServerConfig
 
+sys.path.insert(0, str(Path(__file__).parent))
 _FILE = Path(__file__).parents[1] / "service" / "integrator_model.py"
 
 
@@ -29,15 +30,22 @@ def integrator_registry() -> Any:
 
 
 @pytest.fixture
-def address(tmp_path: Path) -> Iterator[str]:
-    """Unix address of a running server."""
+def server(tmp_path: Path) -> Iterator[JounceServer]:
+    """A running server."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    config = ServerConfig(address="", socket_path=str(tmp_path / "s"), barrier_timeout=0.3, drain=0.2)
+    config = ServerConfig(address="", socket_path=str(tmp_path / "s"), fast_socket=str(tmp_path / "f"),
+                          fast_address="127.0.0.1:0", barrier_timeout=0.3, drain=0.2)
     server = JounceServer(integrator_registry(), config)
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(30)
-    yield server.addresses[-1]
+    yield server
     asyncio.run_coroutine_threadsafe(server.stop(), loop).result(30)
     loop.call_soon_threadsafe(loop.stop)
     thread.join(10)
+
+
+@pytest.fixture
+def address(server: JounceServer) -> str:
+    """Unix address of a running server."""
+    return server.addresses[-1]

@@ -217,8 +217,11 @@ class Membership:
 
 def joined(reply: pb.LockstepReply) -> Membership:
     """The membership from the reply to a Join; raises JounceError for a refusal."""
-    if reply.WhichOneof("kind") == "error":
+    kind = reply.WhichOneof("kind")
+    if kind == "error":
         raise from_info(reply.error)
+    if kind != "joined":
+        raise JounceError("UNEXPECTED_REPLY", "kind", str(kind), "joined", message="the server broke the protocol")
     return Membership(reply.joined)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import grpc
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from jounce_client import _wire
 from jounce_client._wire import Frame, Inputs, Late, Pacing, ParameterValue, Session, Snapshot, State
 from jounce_client.errors import JounceError, from_rpc
+from jounce_client.fast import FastLine
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 
@@ -97,18 +98,19 @@ class Client:
 
     def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
              period: int = 1, phase: int = 0, first_order: Sequence[str] = (), barrier_timeout: float | None = None,
-             late: Late | None = None, rejoin: str = "") -> Participant:
+             late: Late | None = None, rejoin: str = "", transport: str = "") -> Participant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on.
 
         ``owns`` are inputs and ``wants`` outputs, scalars or vectors by name; inputs among ``first_order`` go on along
         the line through their last two values, others hold. ``barrier_timeout`` [s] is how long a step waits for the
         others on the wall clock (None: the server's default, 0: for ever). ``late`` says what happens when this
         participant is late or gone. After a lost connection the same call with ``rejoin``, the ``token`` of the lost
-        participant, takes up its place; ``sync`` then gives the state to go on from.
+        participant, takes up its place; ``sync`` then gives the state to go on from. ``transport`` is the address of
+        the server's fast lane, ``unix:/path`` or ``host:port``, for less delay; without it the stream is gRPC's.
         """
         join = _wire.join_request(session, name, late, rejoin, barrier_timeout, inputs=owns, outputs=wants,
                                   period_ticks=period, phase_ticks=phase, first_order_inputs=first_order)
-        return Participant(self._stub, join)
+        return Participant(FastLine(transport) if transport else _Stream(self._stub), join)
 
     def pause(self, session: Session) -> int:
         """Hold the clock; the tick [1] at which it stands. Every participant gets an event, steps wait."""
@@ -175,17 +177,51 @@ class Client:
         self.close()
 
 
+class Line(Protocol):
+    """What carries a participant's stream."""
+
+    def send(self, request: pb.LockstepRequest) -> None:
+        """Sends a request."""
+
+    def read(self) -> pb.LockstepReply:
+        """The next reply or event; raises JounceError where there is none."""
+
+    def end(self) -> None:
+        """Ends the stream."""
+
+
+class _Stream:
+    """The stream of gRPC."""
+
+    def __init__(self, stub: Any) -> None:
+        self._requests: SimpleQueue[pb.LockstepRequest | None] = SimpleQueue()
+        self._replies: Iterator[pb.LockstepReply] = stub.Lockstep(iter(self._requests.get, None))
+
+    def send(self, request: pb.LockstepRequest) -> None:
+        self._requests.put(request)
+
+    def read(self) -> pb.LockstepReply:
+        try:
+            reply: pb.LockstepReply = _call(next, self._replies)
+        except StopIteration:
+            raise JounceError("STREAM_ENDED", message="the server has ended the stream") from None
+        return reply
+
+    def end(self) -> None:
+        self._requests.put(None)
+
+
 class Participant(_wire.Member):
     """One participant in lockstep; made by ``Client.join``."""
 
-    def __init__(self, stub: Any, join: pb.LockstepRequest) -> None:
-        """Opens the stream and joins."""
-        self._requests: SimpleQueue[pb.LockstepRequest | None] = SimpleQueue()
-        self._replies: Iterator[pb.LockstepReply] = stub.Lockstep(iter(self._requests.get, None))
+    def __init__(self, line: Line, join: pb.LockstepRequest) -> None:
+        """Joins over the line, and takes it over."""
+        self._line = line
         try:
-            self._member = _wire.joined(self._exchange(join))
+            line.send(join)
+            self._member = _wire.joined(line.read())
         except JounceError:
-            self._requests.put(None)
+            line.end()
             raise
         #: State at the clock when the participant joined.
         self.start = self._member.latest
@@ -206,23 +242,13 @@ class Participant(_wire.Member):
     def leave(self) -> None:
         """Leave in an orderly way: the clock no longer waits for this participant."""
         self._ask(pb.LockstepRequest(leave=pb.Leave()))
-        self._requests.put(None)
+        self._line.end()
 
     def _ask(self, request: pb.LockstepRequest) -> pb.LockstepReply:
-        reply = self._exchange(request)
+        self._line.send(request)
+        reply = self._line.read()
         while self._member.is_event(reply):
-            reply = self._read()
-        return reply
-
-    def _exchange(self, request: pb.LockstepRequest) -> pb.LockstepReply:
-        self._requests.put(request)
-        return self._read()
-
-    def _read(self) -> pb.LockstepReply:
-        try:
-            reply: pb.LockstepReply = _call(next, self._replies)
-        except StopIteration:
-            raise JounceError("STREAM_ENDED", message="the server has ended the stream") from None
+            reply = self._line.read()
         return reply
 
     def __enter__(self) -> Self:
@@ -233,7 +259,7 @@ class Participant(_wire.Member):
         if kind is None:
             self.leave()
         else:
-            self._requests.put(None)
+            self._line.end()
 
 
 def _call(call: Callable[..., _Reply], request: Any, **options: Any) -> _Reply:

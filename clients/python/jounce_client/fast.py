@@ -1,0 +1,85 @@
+"""The fast lane: a participant's stream over a plain blocking socket, without gRPC and threads."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Final
+
+from google.protobuf.message import DecodeError
+
+from jounce_client.errors import JounceError
+from jounce_proto import jounce_pb2 as pb
+
+_LENGTH: Final = struct.Struct("<I")
+#: Longest reply that is believed [bytes].
+_MOST: Final = 64 * 2**20
+
+
+class FastLine:
+    """One connection: messages with their length before them. Raises JounceError, UNAVAILABLE for a lost connection."""
+
+    def __init__(self, address: str, timeout: float = 10.0) -> None:
+        """Connects to ``unix:/path`` or ``host:port``, as the server's ready file has it (``fast:`` may stay)."""
+        address = address.removeprefix("fast:")
+        try:
+            if address.startswith("unix:"):
+                self._socket = socket.socket(socket.AF_UNIX)
+                self._socket.settimeout(timeout)
+                self._socket.connect(address.removeprefix("unix:"))
+            else:
+                host, _, port = address.rpartition(":")
+                if not port.isdigit():
+                    raise JounceError("BAD_FIELD", "transport", address, "unix:/path or host:port")
+                self._socket = socket.create_connection((host.strip("[]"), int(port)), timeout)
+                # A step must not wait for the acknowledgement of the last one.
+                self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        except OSError as error:
+            raise JounceError("UNAVAILABLE", "transport", address, message=str(error)) from None
+        # The server ends a wait, not the client.
+        self._socket.settimeout(None)
+        self._buffer = b""
+
+    def send(self, request: pb.LockstepRequest) -> None:
+        """Sends one request."""
+        message = request.SerializeToString()
+        try:
+            self._socket.sendall(_LENGTH.pack(len(message)) + message)
+        except OSError as error:
+            # The server may have said why before it closed.
+            if not self._buffer and not self._receive():
+                raise JounceError("UNAVAILABLE", message=str(error)) from None
+
+    def read(self) -> pb.LockstepReply:
+        """The next reply, an event perhaps."""
+        while (end := self._whole()) is None:
+            if not self._receive():
+                raise JounceError("STREAM_ENDED", message="the server has ended the stream")
+        message, self._buffer = self._buffer[_LENGTH.size:end], self._buffer[end:]
+        try:
+            return pb.LockstepReply.FromString(message)
+        except DecodeError as error:
+            raise JounceError("UNEXPECTED_REPLY", message=f"not a reply: {error}") from None
+
+    def end(self) -> None:
+        """Ends the connection; the server detaches the participant if it has not left."""
+        self._socket.close()
+
+    def _whole(self) -> int | None:
+        """Where the first message in the buffer ends, if it is there."""
+        if len(self._buffer) < _LENGTH.size:
+            return None
+        length: int = _LENGTH.unpack_from(self._buffer)[0]
+        if length > _MOST:
+            raise JounceError("UNEXPECTED_REPLY", "length", str(length), f"up to {_MOST}",
+                              message="that is not a jounce server's fast lane")
+        return _LENGTH.size + length if len(self._buffer) >= _LENGTH.size + length else None
+
+    def _receive(self) -> bool:
+        try:
+            data = self._socket.recv(1 << 16)
+        except OSError as error:
+            raise JounceError("UNAVAILABLE", message=str(error)) from None
+        self._buffer += data
+        return bool(data)
