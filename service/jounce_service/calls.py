@@ -9,12 +9,11 @@ from typing import Any, NoReturn, TypeVar
 
 import grpc
 
-from jounce import __version__
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service import control, errors
 from jounce_service.advance import advance
-from jounce_service.describe import describe, status
+from jounce_service.describe import described, status
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
 from jounce_service.session import Session
@@ -42,10 +41,7 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> pb.DescribeModelResponse:
         """A model's signal table."""
         async with _errors_to(context):
-            model = self._manager.registry.get(request.model)
-            described = describe(model.table, tick=model.tick, version=__version__)
-            described.model = request.model
-            return described
+            return described(self._manager.registry.get(request.model), request.model)
 
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """A new session."""

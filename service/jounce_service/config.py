@@ -38,6 +38,12 @@ class ServerConfig:
     #: Snapshots that a session keeps [1], and their size in all [bytes].
     max_snapshots: int = 64
     max_snapshot_bytes: int = 64 << 20
+    #: Folder in which every session is recorded; empty for none.
+    record: str = ""
+    #: Outputs are recorded at every so many ticks where CreateSession says nothing [ticks].
+    record_every: int = 20
+    #: Greatest recording of one session [bytes]; it ends there, and the session goes on.
+    max_recording_bytes: int = 8 << 30
     #: Ticks that one Advance, or one period, may span [ticks].
     max_ticks_per_call: int = 1_000_000
     #: Greatest message [bytes].

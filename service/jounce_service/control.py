@@ -22,6 +22,7 @@ async def pause(session: Session) -> pb.PauseSessionResponse:
         session.require("PauseSession")
         session.state = SessionState.PAUSED
         session.engine.clock.stop()
+        session.record(pb.EVENT_KIND_PAUSED)
         await _tell(session, pb.EVENT_KIND_PAUSED)
         return pb.PauseSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
 
@@ -33,6 +34,7 @@ async def resume(session: Session) -> pb.ResumeSessionResponse:
         await _tell(session, pb.EVENT_KIND_RESUMED)
         session.state = SessionState.RUNNING if session.tick else SessionState.CREATED
         session.engine.clock.go()
+        session.record(pb.EVENT_KIND_RESUMED)
         return pb.ResumeSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
 
 
@@ -43,6 +45,7 @@ async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSe
         setup = session.setup.changed(request.parameters, request.start_inputs)
         instance = await asyncio.to_thread(setup.instance, session.id)
         session.replace(instance, setup, setup.start, 0)
+        session.record(pb.EVENT_KIND_RESET, origin=start_of(session))
         await _tell_new_epoch(session, pb.EVENT_KIND_RESET, "reset")
         return pb.ResetSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
 
@@ -74,6 +77,7 @@ async def restore(session: Session, snapshot_id: str) -> pb.RestoreSnapshotRespo
         snapshot = read(session.setup, session.snapshots.find(snapshot_id))
         session.instance.set_state(snapshot.state)
         _adopt(session, snapshot)
+        session.record(pb.EVENT_KIND_RESTORED, origin=snapshot)
         await _tell_new_epoch(session, pb.EVENT_KIND_RESTORED, "restored")
         return pb.RestoreSnapshotResponse(epoch=session.barrier.epoch, tick=session.tick)
 
@@ -106,9 +110,9 @@ def revive(session: Session, snapshot: pb.Snapshot) -> None:
     session.barrier.epoch = 1
 
 
-def _snapshot(session: Session) -> pb.Snapshot:
-    barrier, setup = session.barrier, session.setup
-    barrier.settle()
+def start_of(session: Session) -> pb.Snapshot:
+    """What a recording needs of a session at tick 0: parameters and start inputs make the state."""
+    setup = session.setup
     return pb.Snapshot(
         model=setup.name,
         build=setup.model.build,
@@ -116,11 +120,18 @@ def _snapshot(session: Session) -> pb.Snapshot:
         tick=session.tick,
         parameters=setup.parameters,
         start_inputs=setup.start.tolist(),
-        inputs=barrier.inputs.tolist(),
-        state=session.instance.get_state(),
-        ramps=[pb.Ramp(input=c, tick=t, value=v, slope=s) for c, t, v, s in barrier.ramps.save()],
-        holds=[_hold(m.participant) for m in session.members.values()],
+        inputs=session.barrier.inputs.tolist(),
     )
+
+
+def _snapshot(session: Session) -> pb.Snapshot:
+    barrier = session.barrier
+    barrier.settle()
+    snapshot = start_of(session)
+    snapshot.state = session.instance.get_state()
+    snapshot.ramps.extend(pb.Ramp(input=c, tick=t, value=v, slope=s) for c, t, v, s in barrier.ramps.save())
+    snapshot.holds.extend(_hold(m.participant) for m in session.members.values())
+    return snapshot
 
 
 def _hold(participant: Participant) -> pb.Hold:

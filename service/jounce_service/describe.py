@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from jounce import __version__
 from jounce.signals import Signal, SignalTable
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.barrier import Barrier
+from jounce_service.models import HostedModel
 from jounce_service.participant import Participant
 
 if TYPE_CHECKING:
@@ -57,6 +59,13 @@ def describe(table: SignalTable, *, tick: float, version: str) -> pb.DescribeMod
     return reply
 
 
+def described(model: HostedModel, name: str) -> pb.DescribeModelResponse:
+    """The same for a hosted model, under the name by which clients ask for it."""
+    reply = describe(model.table, tick=model.tick, version=__version__)
+    reply.model = name
+    return reply
+
+
 def status(session: Session) -> pb.GetSessionResponse:
     """Where the session stands."""
     session.require("GetSession")
@@ -73,6 +82,7 @@ def status(session: Session) -> pb.GetSessionResponse:
         failure_reason=session.failure_reason,
         pacing=None if session.engine.pacer is None else session.engine.pacer.status(),
         frames_dropped=session.viewers.dropped,
+        recording=None if session.engine.recording is None else session.engine.recording.status(),
     )
 
 

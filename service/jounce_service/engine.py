@@ -10,6 +10,7 @@ from jounce_service.clock import LoopAlarm, SessionClock, make_alarm
 from jounce_service.config import ServerConfig
 from jounce_service.models import HostedInstance
 from jounce_service.pacing import Pacer, Pacing
+from jounce_service.recording.recorder import Recording
 
 
 class Engine:
@@ -20,6 +21,7 @@ class Engine:
     ) -> None:
         """``woken`` is called at the times of ``wake_at``, or before."""
         self.instance = instance
+        self.recording: Recording | None = None
         self.clock = SessionClock(asyncio.get_running_loop().time)
         self.pacer = None if pacing is None else Pacer(pacing, instance.tick)
         self._config = config
@@ -43,9 +45,13 @@ class Engine:
             for tick in range(barrier.tick, barrier.tick + ticks):
                 barrier.ramps.apply(barrier.inputs, tick)
                 self.instance.set_inputs(barrier.inputs)
+                if self.recording is not None:
+                    self.recording.inputs(tick, barrier.inputs)
                 self.instance.step(1)
         else:
             self.instance.set_inputs(barrier.inputs)
+            if self.recording is not None:
+                self.recording.inputs(barrier.tick, barrier.inputs)
             self.instance.step(ticks)
 
     async def move(self, barrier: Barrier, ticks: int) -> None:

@@ -178,6 +178,10 @@ class SnapshotForeign(ServiceError):
     """The snapshot is of another model or build."""
 
 
+class RecordingUnavailable(ServiceError):
+    """A recording was asked for and cannot be made."""
+
+
 class BarrierTimeout(ServiceError):
     """Others did not deliver in time; the delivery stands and a repeat waits again."""
 
@@ -256,6 +260,7 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     TooManyViewers: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_VIEWERS"),
     SnapshotCorrupt: (_S.DATA_LOSS, "SNAPSHOT_CORRUPT"),
     SnapshotForeign: (_S.DATA_LOSS, "SNAPSHOT_FOREIGN"),
+    RecordingUnavailable: (_S.FAILED_PRECONDITION, "RECORDING_UNAVAILABLE"),
     BarrierTimeout: (_S.DEADLINE_EXCEEDED, "BARRIER_TIMEOUT"),
     ParticipantLate: (_S.DEADLINE_EXCEEDED, "PARTICIPANT_LATE"),
     ParticipantLost: (_S.DEADLINE_EXCEEDED, "PARTICIPANT_LOST"),

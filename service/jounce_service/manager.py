@@ -12,9 +12,11 @@ from dataclasses import replace
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.config import ServerConfig
-from jounce_service.control import read, revive, save
+from jounce_service.control import read, revive, save, start_of
+from jounce_service.describe import described
 from jounce_service.models import Registry
 from jounce_service.pacing import pacing_of
+from jounce_service.recording.recorder import Recorder
 from jounce_service.session import Session
 from jounce_service.setup import names_of, setup_of
 
@@ -26,6 +28,8 @@ class SessionManager:
         """No sessions yet."""
         self.registry = registry
         self.config = config
+        #: Records every session, where the server has one.
+        self.recorder: Recorder | None = None
         self.draining = False
         self._sessions: dict[str, Session] = {}
         self._making = 0
@@ -33,11 +37,17 @@ class SessionManager:
     async def create(self, request: pb.CreateSessionRequest) -> pb.CreateSessionResponse:
         """A new session; every name and value is checked before the model is made."""
         setup = setup_of(self.registry.get(request.model), request, self.config.max_participants)
+        if request.HasField("recording") and self.recorder is None:
+            raise errors.RecordingUnavailable(
+                "the server keeps no recordings", field="recording", allowed="none, or a server with --record"
+            )
         session_id = secrets.token_hex(8)
         with self._room():
             # Settling to equilibrium may take a while; other sessions go on meanwhile.
             instance = await asyncio.to_thread(setup.instance, session_id)
-            return self._opened(Session(session_id, setup, instance, self.config))
+            session = Session(session_id, setup, instance, self.config)
+            self._record(session, start_of(session), request.recording.every_ticks)
+            return self._opened(session)
 
     async def fork(self, source: Session, request: pb.ForkSessionRequest) -> pb.CreateSessionResponse:
         """A new session that goes on from a snapshot of another; raises a ServiceError and leaves both alone."""
@@ -55,6 +65,7 @@ class SessionManager:
             instance = await asyncio.to_thread(setup.model.revive, session_id, snapshot.state)
             session = Session(session_id, setup, instance, self.config)
             revive(session, snapshot)
+            self._record(session, snapshot, 0)
             return self._opened(session)
 
     def find(self, session_id: str) -> Session:
@@ -110,6 +121,8 @@ class SessionManager:
         session.require("DeleteSession")
         del self._sessions[session_id]
         await session.close()
+        if session.engine.recording is not None and self.recorder is not None:
+            await asyncio.wrap_future(self.recorder.close(session.engine.recording))
 
     def touch(self, session: Session) -> None:
         """Somebody used the session now."""
@@ -151,6 +164,21 @@ class SessionManager:
             yield
         finally:
             self._making -= 1
+
+    def _record(self, session: Session, origin: pb.Snapshot, every: int) -> None:
+        if self.recorder is None:
+            return
+        model = session.setup.model
+        try:
+            recording = self.recorder.open(session.id, origin.model, model.table, every)
+        except OSError as error:
+            session.engine.close()
+            raise errors.RecordingUnavailable(
+                f"no recording can be made: {error.strerror}", field="recording", allowed="room in the server's folder"
+            ) from error
+        session.engine.recording = recording
+        recording.model(described(model, origin.model))
+        session.record(pb.EVENT_KIND_STARTED, origin=origin)
 
     def _opened(self, session: Session) -> pb.CreateSessionResponse:
         self._sessions[session.id] = session

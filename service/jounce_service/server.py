@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+from pathlib import Path
 
 import grpc
 from google.protobuf.internal import api_implementation
@@ -18,6 +19,7 @@ from jounce_service.config import ServerConfig
 from jounce_service.fast import FastLane
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
+from jounce_service.recording.recorder import Recorder
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["SessionService"].full_name
 
@@ -45,6 +47,7 @@ class JounceServer:
         if api_implementation.Type() == "python":
             raise ConfigError("the pure-Python protobuf is too slow to serve; install a binary protobuf wheel")
         _check_addresses(self.config)
+        self.manager.recorder = _recorder(self.config)
         server = grpc.aio.server(
             options=[
                 ("grpc.max_receive_message_length", self.config.max_message_bytes),
@@ -92,7 +95,22 @@ class JounceServer:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._reaper
         await self.manager.close_all()
+        if self.manager.recorder is not None:
+            await asyncio.to_thread(self.manager.recorder.stop)
         self._server = None
+
+
+def _recorder(config: ServerConfig) -> Recorder | None:
+    if not config.record:
+        return None
+    if config.record_every < 1:
+        raise ConfigError(f"record_every = {config.record_every}: allowed is 1 or more")
+    try:
+        return Recorder(Path(config.record), config.record_every, config.max_recording_bytes)
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"recordings need the extra: pip install 'jounce[recording]' ({error})") from error
+    except OSError as error:
+        raise ConfigError(f"no recordings can be kept: {error}") from error
 
 
 def _check_addresses(config: ServerConfig) -> None:

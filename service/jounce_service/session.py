@@ -244,6 +244,12 @@ class Session:
         self.viewers.add(viewer, self.config.max_viewers)
         return viewer
 
+    def record(self, kind: pb.EventKind, text: str = "", origin: pb.Snapshot | None = None) -> None:
+        """Notes an event in the recording, if there is one; ``origin`` is a new past."""
+        if self.engine.recording is not None:
+            event = pb.RecordedEvent(kind=kind, epoch=self.barrier.epoch, tick=self.tick, text=text, origin=origin)
+            self.engine.recording.event(event, None if origin is None else self.instance.get_outputs())
+
     async def close(self) -> None:
         """Closes the session; whoever waits is told."""
         async with self.standing():
@@ -255,6 +261,7 @@ class Session:
             for member in self.members.values():
                 member.refuse(closed.retold(closed.message))
             self.viewers.end()
+            self.record(pb.EVENT_KIND_CLOSED)
             self.engine.close()
 
     def fail(self, error: errors.ServiceError) -> None:
@@ -262,6 +269,7 @@ class Session:
         self.state = SessionState.FAILED
         self.failure_reason = errors.TABLE[type(error)][1]
         self.failure = f"at tick {self.tick}: {error.message}"
+        self.record(pb.EVENT_KIND_FAILED, text=f"{self.failure_reason} {self.failure}")
         for member in self.members.values():
             member.refuse(error.retold(self.failure))
 
@@ -379,11 +387,15 @@ class Session:
 
     def _finish(self, move: Move, now: float) -> None:
         reached = self.barrier.commit(move, now)
-        if not reached and self.tick < self.viewers.next_tick:
+        recording = self.engine.recording
+        recorded = recording is not None and self.tick >= recording.next_tick
+        if not reached and not recorded and self.tick < self.viewers.next_tick:
             return
         y = self.instance.get_outputs()
         for participant in reached:
             self._answer(participant, y)
+        if recording is not None and recorded:
+            recording.outputs(self.tick, y)
         if self.tick >= self.viewers.next_tick:
             self.viewers.show(self.barrier.epoch, self.tick, self.sim_ns, y)
 

@@ -57,13 +57,17 @@ class AsyncClient:
 
     async def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
                        start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
-                       controllers: Sequence[str] = (), pacing: Pacing | None = None) -> Session:
+                       controllers: Sequence[str] = (), pacing: Pacing | None = None,
+                             record_every: int | None = None) -> Session:
         """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
 
         Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
-        wall clock (None: as fast as the participants allow).
+        wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
+        that often (None: as the server is set).
         """
         request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing)
+        if record_every is not None:
+            request.recording.every_ticks = record_every
         return _wire.opened(await _call(self._stub.CreateSession(request)), model)
 
     async def get_session(self, session: Session) -> pb.GetSessionResponse:

@@ -67,6 +67,9 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_RESUMED: _ClassVar[EventKind]
     EVENT_KIND_RESET: _ClassVar[EventKind]
     EVENT_KIND_RESTORED: _ClassVar[EventKind]
+    EVENT_KIND_STARTED: _ClassVar[EventKind]
+    EVENT_KIND_FAILED: _ClassVar[EventKind]
+    EVENT_KIND_CLOSED: _ClassVar[EventKind]
 CAUSALITY_UNSPECIFIED: Causality
 CAUSALITY_INPUT: Causality
 CAUSALITY_OUTPUT: Causality
@@ -104,6 +107,9 @@ EVENT_KIND_PAUSED: EventKind
 EVENT_KIND_RESUMED: EventKind
 EVENT_KIND_RESET: EventKind
 EVENT_KIND_RESTORED: EventKind
+EVENT_KIND_STARTED: EventKind
+EVENT_KIND_FAILED: EventKind
+EVENT_KIND_CLOSED: EventKind
 
 class ErrorInfo(_message.Message):
     __slots__ = ("reason", "field", "given", "allowed", "message", "code", "missing", "expected_tick", "expected_epoch")
@@ -214,7 +220,7 @@ class Value(_message.Message):
     def __init__(self, number: _Optional[float] = ..., text: _Optional[str] = ...) -> None: ...
 
 class CreateSessionRequest(_message.Message):
-    __slots__ = ("model", "parameters", "start_inputs", "expected_participants", "pacing", "controllers")
+    __slots__ = ("model", "parameters", "start_inputs", "expected_participants", "pacing", "controllers", "recording")
     class ParametersEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -235,13 +241,15 @@ class CreateSessionRequest(_message.Message):
     EXPECTED_PARTICIPANTS_FIELD_NUMBER: _ClassVar[int]
     PACING_FIELD_NUMBER: _ClassVar[int]
     CONTROLLERS_FIELD_NUMBER: _ClassVar[int]
+    RECORDING_FIELD_NUMBER: _ClassVar[int]
     model: str
     parameters: _containers.MessageMap[str, Value]
     start_inputs: _containers.ScalarMap[str, float]
     expected_participants: _containers.RepeatedScalarFieldContainer[str]
     pacing: Pacing
     controllers: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, model: _Optional[str] = ..., parameters: _Optional[_Mapping[str, Value]] = ..., start_inputs: _Optional[_Mapping[str, float]] = ..., expected_participants: _Optional[_Iterable[str]] = ..., pacing: _Optional[_Union[Pacing, _Mapping[str, object]]] = ..., controllers: _Optional[_Iterable[str]] = ...) -> None: ...
+    recording: Recording
+    def __init__(self, model: _Optional[str] = ..., parameters: _Optional[_Mapping[str, Value]] = ..., start_inputs: _Optional[_Mapping[str, float]] = ..., expected_participants: _Optional[_Iterable[str]] = ..., pacing: _Optional[_Union[Pacing, _Mapping[str, object]]] = ..., controllers: _Optional[_Iterable[str]] = ..., recording: _Optional[_Union[Recording, _Mapping[str, object]]] = ...) -> None: ...
 
 class CreateSessionResponse(_message.Message):
     __slots__ = ("session_id", "token", "join_token", "epoch", "tick", "tick_seconds")
@@ -281,6 +289,22 @@ class PacingStatus(_message.Message):
     behind: float
     def __init__(self, overruns: _Optional[int] = ..., worst_overrun: _Optional[float] = ..., late_releases: _Optional[int] = ..., behind: _Optional[float] = ...) -> None: ...
 
+class Recording(_message.Message):
+    __slots__ = ("every_ticks",)
+    EVERY_TICKS_FIELD_NUMBER: _ClassVar[int]
+    every_ticks: int
+    def __init__(self, every_ticks: _Optional[int] = ...) -> None: ...
+
+class RecordingStatus(_message.Message):
+    __slots__ = ("name", "size", "failure")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SIZE_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    size: int
+    failure: str
+    def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ..., failure: _Optional[str] = ...) -> None: ...
+
 class GetSessionRequest(_message.Message):
     __slots__ = ("session_id",)
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -310,7 +334,7 @@ class ParticipantStatus(_message.Message):
     def __init__(self, name: _Optional[str] = ..., joined: _Optional[bool] = ..., expected: _Optional[bool] = ..., due_tick: _Optional[int] = ..., missing: _Optional[bool] = ..., period_ticks: _Optional[int] = ..., inputs: _Optional[_Iterable[str]] = ..., late: _Optional[_Union[LatePolicy, str]] = ..., missed: _Optional[int] = ...) -> None: ...
 
 class GetSessionResponse(_message.Message):
-    __slots__ = ("session_id", "model", "state", "epoch", "tick", "sim_ns", "tick_seconds", "participants", "failure", "failure_reason", "pacing", "frames_dropped")
+    __slots__ = ("session_id", "model", "state", "epoch", "tick", "sim_ns", "tick_seconds", "participants", "failure", "failure_reason", "pacing", "frames_dropped", "recording")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -323,6 +347,7 @@ class GetSessionResponse(_message.Message):
     FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
     PACING_FIELD_NUMBER: _ClassVar[int]
     FRAMES_DROPPED_FIELD_NUMBER: _ClassVar[int]
+    RECORDING_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     model: str
     state: SessionState
@@ -335,7 +360,8 @@ class GetSessionResponse(_message.Message):
     failure_reason: str
     pacing: PacingStatus
     frames_dropped: int
-    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., participants: _Optional[_Iterable[_Union[ParticipantStatus, _Mapping[str, object]]]] = ..., failure: _Optional[str] = ..., failure_reason: _Optional[str] = ..., pacing: _Optional[_Union[PacingStatus, _Mapping[str, object]]] = ..., frames_dropped: _Optional[int] = ...) -> None: ...
+    recording: RecordingStatus
+    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., participants: _Optional[_Iterable[_Union[ParticipantStatus, _Mapping[str, object]]]] = ..., failure: _Optional[str] = ..., failure_reason: _Optional[str] = ..., pacing: _Optional[_Union[PacingStatus, _Mapping[str, object]]] = ..., frames_dropped: _Optional[int] = ..., recording: _Optional[_Union[RecordingStatus, _Mapping[str, object]]] = ...) -> None: ...
 
 class DeleteSessionRequest(_message.Message):
     __slots__ = ("session_id", "token")
@@ -779,3 +805,19 @@ class WatchResponse(_message.Message):
     outputs: _containers.RepeatedScalarFieldContainer[float]
     dropped: int
     def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., outputs: _Optional[_Iterable[float]] = ..., dropped: _Optional[int] = ...) -> None: ...
+
+class RecordedEvent(_message.Message):
+    __slots__ = ("kind", "epoch", "tick", "unix_ns", "text", "origin")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    UNIX_NS_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    kind: EventKind
+    epoch: int
+    tick: int
+    unix_ns: int
+    text: str
+    origin: Snapshot
+    def __init__(self, kind: _Optional[_Union[EventKind, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., unix_ns: _Optional[int] = ..., text: _Optional[str] = ..., origin: _Optional[_Union[Snapshot, _Mapping[str, object]]] = ...) -> None: ...

@@ -21,6 +21,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "simulate": ("jounce_service.cli.simulate", "run a model in process, inputs and outputs as CSV"),
     "export": ("jounce_service.cli.export", "write a model as an FMU"),
     "describe": ("jounce_service.cli.describe", "print a model's signal table"),
+    "replay": ("jounce_service.cli.replay", "run a recorded session again and compare it bit by bit"),
     "demo": ("jounce_service.cli.demo", "drive the vehicle through an example and plot it"),
 }
 

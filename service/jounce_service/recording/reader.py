@@ -1,0 +1,101 @@
+"""Reads recordings, also such as were cut when their writer was killed."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.recording.vectors import Vector, VectorCodec
+
+_M = TypeVar("_M", pb.DescribeModelResponse, pb.RecordedEvent)
+_INPUT, _OUTPUT = pb.CAUSALITY_INPUT, pb.CAUSALITY_OUTPUT
+
+
+class RecordingError(ValueError):
+    """The file is no recording, is damaged, or cannot be used here; the text says what and where."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Inputs that act from ``tick`` on, or outputs at ``tick``; ``ns`` is the log time."""
+
+    causality: pb.Causality
+    tick: int
+    ns: int
+    values: Vector
+
+
+class Reader:
+    """A recording, read from begin to end once."""
+
+    def __init__(self, path: Path) -> None:
+        """Reads up to the signal table. Raises RecordingError, OSError."""
+        self._path = path
+        #: Whether the file has its end; a killed writer leaves none.
+        self.complete = False
+        self._messages = self._read()
+        topic, _, data = next(self._messages, ("", 0, b""))
+        if topic != "/model":
+            raise RecordingError(f"{path.name} is no recording of a session: it does not begin with its model")
+        #: The model and its signals.
+        self.model = self._parse(pb.DescribeModelResponse, data)
+        self.inputs, self.outputs = (tuple(_scalars(self.model, kind)) for kind in (_INPUT, _OUTPUT))
+        self._codecs = {
+            "/inputs": (_INPUT, VectorCodec("Inputs", [name for name, _ in self.inputs])),
+            "/outputs": (_OUTPUT, VectorCodec("Outputs", [name for name, _ in self.outputs])),
+        }
+
+    def __iter__(self) -> Iterator[Sample | pb.RecordedEvent]:
+        """Everything in the order in which it happened; raises RecordingError where the file is damaged."""
+        for topic, ns, data in self._messages:
+            if topic == "/events":
+                yield self._parse(pb.RecordedEvent, data)
+            elif topic in self._codecs:
+                causality, codec = self._codecs[topic]
+                try:
+                    tick, values = codec.decode(data)
+                except ValueError as error:
+                    raise self._damaged(error) from error
+                yield Sample(causality, tick, ns, values)
+
+    def _read(self) -> Iterator[tuple[str, int, bytes]]:
+        from mcap.exceptions import EndOfFile, McapError
+        from mcap.records import Channel, Message
+        from mcap.stream_reader import StreamReader
+        from zstandard import ZstdError
+
+        topics: dict[int, str] = {}
+        with self._path.open("rb") as file:
+            try:
+                for record in StreamReader(file, validate_crcs=True).records:
+                    if isinstance(record, Channel):
+                        topics[record.id] = record.topic
+                    elif isinstance(record, Message):
+                        yield topics[record.channel_id], record.log_time, record.data
+                self.complete = True
+            except (McapError, ZstdError, ValueError, KeyError, struct.error) as error:
+                # A record that begins and does not end is what a kill leaves; mcap has two ways to say so.
+                if not isinstance(error, (EndOfFile, struct.error)) or file.read(1):
+                    raise self._damaged(error) from error
+
+    def _parse(self, kind: type[_M], data: bytes) -> _M:
+        try:
+            return kind.FromString(data)
+        except DecodeError as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> RecordingError:
+        return RecordingError(f"{self._path.name} is damaged: {error}")
+
+
+def _scalars(model: pb.DescribeModelResponse, causality: pb.Causality) -> Iterator[tuple[str, str]]:
+    """Name and unit of every scalar of one causality, in table order."""
+    for signal in model.signals:
+        if signal.causality == causality:
+            yield from ((signal.name + suffix, signal.unit) for suffix in signal.components)

@@ -1,0 +1,343 @@
+"""Recordings: everything is in them, they replay to the last bit, and they survive what kills their writer."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from integrator_model import TABLE, IntegratorModel, registry
+from mcap.reader import make_reader
+from recordings import altered, lockstep, only, truth, wave
+
+from jounce_client import Client
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.cli.main import main
+from jounce_service.hosted import builtin_registry
+from jounce_service.recording.reader import Reader, RecordingError, Sample
+from jounce_service.recording.replay import replay
+from jounce_service.server import ConfigError
+
+Start = Callable[..., Any]
+
+
+@pytest.fixture
+def recording(serve: Start, tmp_path: Path) -> Any:
+    """A server that records every stop of the clock into ``rec``."""
+    return serve(record=str(tmp_path / "rec"), record_every=1)
+
+
+def recorded(server: Any, session: Any, folder: Path) -> Path:
+    server.call("DeleteSession", session)
+    return only(folder)
+
+
+def short(server: Any, tmp_path: Path, ticks: int = 40) -> Path:
+    """A recording of two participants of the integrator."""
+    session = server.create("a", "b")
+    a = server.member(session, "a", inputs=["velocity"], period=2)
+    b = server.member(session, "b", inputs=["force"], period=5)
+    lockstep([(a, 2, lambda t: (wave(t, 3.0, 30.0), 0.1 * (t % 40))), (b, 5, lambda t: (50.0 + t % 45,))], ticks)
+    return recorded(server, session, tmp_path / "rec")
+
+
+def samples(path: Path) -> list[tuple[int, int, bytes]]:
+    return [(s.causality, s.tick, s.values.tobytes()) for s in Reader(path) if isinstance(s, Sample)]
+
+
+def test_a_minute_of_the_vehicle_with_two_participants_replays_without_a_difference_and_one_altered_byte_shows(
+        serve: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ticks, steer, pedal, at = 60_000, 100, 20, 3_000
+    server = serve(record=str(tmp_path / "rec"), record_every=1)
+    server.server.manager.registry = builtin_registry()
+    parameters = {"init.speed": pb.Value(number=12.0)}
+    session = server.stub.CreateSession(pb.CreateSessionRequest(
+        model="hmmwv", parameters=parameters, expected_participants=["driver", "engine"]))
+    driver = server.member(session, "driver", inputs=["steering_wheel_angle"], period=steer)
+    engine = server.member(session, "engine", inputs=["wheel_RL.drive_torque", "wheel_RR.drive_torque"], period=pedal)
+    applied = lockstep([
+        (driver, steer, lambda t: (wave(t + 7, 0.4, 9000.0),)),
+        (engine, pedal, lambda t: (20.0 + wave(t, 20.0, 7000.0), 21.0 + wave(t, 20.0, 5000.0)))], ticks)
+    path = recorded(server, session, tmp_path / "rec")
+    assert main(["replay", str(path)]) == 0
+    assert capsys.readouterr().out.startswith(f"zero differences in 3001 output vectors over {ticks} ticks in 1 epochs")
+
+    value = applied[at]["steering_wheel_angle"]
+    other = altered(path, tmp_path / "altered.mcap", at, value, byte=5)
+    model = builtin_registry().get("hmmwv")
+    changed = applied | {at: applied[at] | {"steering_wheel_angle": other}}
+    ends = [truth(model, {"init.speed": 12.0}, inputs, at + 200) for inputs in (applied, changed)]
+    first = min(t for t in ends[0] if ends[0][t].tobytes() != ends[1][t].tobytes())
+    place = int(np.argmax(ends[0][first] != ends[1][first]))
+    report = replay(tmp_path / "altered.mcap", builtin_registry())
+    assert report.first is not None
+    assert at < first <= at + pedal
+    assert (report.first.tick, report.first.signal) == (first, model.table.outputs[place].name)
+    assert (report.first.recorded, report.first.replayed) == (ends[0][first][place], ends[1][first][place])
+    assert main(["replay", str(tmp_path / "altered.mcap")]) == 1
+    assert f"first difference at tick {first} of epoch 1: {report.first.signal} was" in capsys.readouterr().out
+
+
+def test_the_least_bit_of_an_input_shows_at_the_very_next_tick(recording: Any, tmp_path: Path) -> None:
+    path = short(recording, tmp_path)
+    altered(path, tmp_path / "altered.mcap", 20, 70.0, byte=0)
+    report = replay(tmp_path / "altered.mcap", registry(IntegratorModel()))
+    # force feeds through to the reaction (x gain 2), while the position knows only the velocity.
+    assert report.first is not None
+    assert (report.first.tick, report.first.signal, report.first.recorded) == (22, "reaction", 140.0)
+
+
+def test_all_that_can_happen_to_a_session_is_recorded_and_replays(recording: Any, tmp_path: Path) -> None:
+    session = recording.create(gain=3.0)
+    a = recording.member(session, "a", inputs=["velocity"], period=4, first_order_inputs=["velocity"])
+    b = recording.member(session, "b", inputs=["force"], period=3, late=pb.LATE_POLICY_SAFE_VALUE, safe_values=[9.0],
+                         late_after=0.02)
+    for k in range(6):
+        a.deliver(0.3 * k, -0.2 * k)
+        if k < 3:
+            b.deliver(10.0 + k)
+            b.read()
+        assert a.read().HasField("state")
+    recording.call("PauseSession", session)
+    recording.call("ResumeSession", session)
+    kept = recording.call("SaveSnapshot", session).snapshot_id
+    recording.call("ResetSession", session, parameters={"gain": pb.Value(number=4.0)}, start_inputs={"force": 7.0})
+    a.deliver(1.0, 1.0)
+    assert a.read().HasField("error")  # it belonged to the epoch before
+    for k in range(3):
+        assert a.step(1.0 + k, 2.0).HasField("state")
+    recording.call("RestoreSnapshot", session, snapshot_id=kept)
+    fork = recording.stub.ForkSession(pb.ForkSessionRequest(session_id=session.session_id, token=session.token,
+                                                            snapshot_id=kept))
+    for stream in (a, b):
+        stream.ask(leave=pb.Leave())
+    for n, velocity in ((1, 1.0), (50, 2.0), (0, 3.0), (7, 4.0)):
+        for one in (session, fork):
+            recording.call("Advance", one, n_ticks=n, input_names=["velocity.y"], inputs=[velocity])
+    for one in (session, fork):
+        recording.call("DeleteSession", one)
+    paths = {p.stem.split("-")[-1]: p for p in (tmp_path / "rec").glob("*.mcap")}
+    assert set(paths) == {session.session_id, fork.session_id}
+    for path in paths.values():
+        report = replay(path, registry(IntegratorModel()))
+        assert (report.first, report.differing, report.complete) == (None, 0, True)
+    assert replay(paths[session.session_id], registry(IntegratorModel())).epochs == 3
+    events = [pb.EventKind.Name(e.kind)[11:] for e in Reader(paths[session.session_id])
+              if isinstance(e, pb.RecordedEvent)]
+    assert events == ["STARTED", "PAUSED", "RESUMED", "RESET", "RESTORED", "CLOSED"]
+
+
+def test_a_failed_session_is_recorded_up_to_its_failure(recording: Any, tmp_path: Path) -> None:
+    session = recording.create(limit=0.005)
+    a = recording.member(session, "a", inputs=["velocity.x"])
+    a.step(1.0)
+    assert a.step(10.0).HasField("error")
+    path = recorded(recording, session, tmp_path / "rec")
+    report = replay(path, registry(IntegratorModel()))
+    assert (report.first, report.ticks) == (None, 1)
+    failed = [e for e in Reader(path) if isinstance(e, pb.RecordedEvent) and e.kind == pb.EVENT_KIND_FAILED]
+    assert "position.x passed" in failed[0].text
+
+
+def test_inputs_are_written_where_they_change_and_outputs_as_seldom_as_asked(serve: Start, tmp_path: Path) -> None:
+    server = serve(record=str(tmp_path / "rec"))
+    with Client.connect(f"unix:{server.server.config.socket_path}") as client:
+        session = client.create_session("integrator", record_every=10)
+        assert client.get_session(session).recording.name == only(tmp_path / "rec").name
+        for k in range(40):
+            client.advance(session, 1, {"force": float(k // 10)})
+        client.delete_session(session)
+    found = samples(only(tmp_path / "rec"))
+    assert [tick for kind, tick, _ in found if kind == pb.CAUSALITY_INPUT] == [0, 10, 20, 30]
+    assert [tick for kind, tick, _ in found if kind == pb.CAUSALITY_OUTPUT] == [0, 10, 20, 30, 40]
+
+
+def test_any_mcap_reader_finds_named_signals_by_the_schemas_inside(recording: Any, tmp_path: Path) -> None:
+    path = short(recording, tmp_path)
+    instance = next(iter(recording.model.made.values()))
+    pool, last = descriptor_pool.DescriptorPool(), {}
+    files = set()
+    with path.open("rb") as file:
+        for schema, channel, message in make_reader(file, validate_crcs=True).iter_messages():
+            for proto in descriptor_pb2.FileDescriptorSet.FromString(schema.data).file:
+                if proto.name not in files:
+                    files.add(proto.name)
+                    pool.Add(proto)
+            kind = message_factory.GetMessageClass(pool.FindMessageTypeByName(schema.name))
+            last[channel.topic] = (message.log_time, kind.FromString(message.data))
+    ns, outputs = last["/outputs"]
+    assert (ns, outputs.tick, outputs.tick_count) == (40_000_000, 40, 40)
+    assert [getattr(outputs, s.name.replace(".", "_")) for s in TABLE.outputs] == instance.get_outputs().tolist()
+    assert last["/inputs"][1].force == 85.0 and last["/inputs"][1].velocity_y == pytest.approx(3.8)
+    assert last["/model"][1].signals[0].unit == "m/s"
+
+
+def test_a_file_cut_anywhere_gives_all_chunks_before_the_cut(recording: Any, tmp_path: Path) -> None:
+    path = short(recording, tmp_path, ticks=200)
+    data, whole, cut = path.read_bytes(), samples(path), tmp_path / "cut.mcap"
+    counts = set()
+    for end in [*range(8, len(data), 397), len(data)]:
+        cut.write_bytes(data[:end])
+        try:
+            found = samples(cut)
+        except RecordingError as error:
+            assert "does not begin with its model" in str(error)
+            continue
+        assert found == whole[: len(found)]
+        counts.add(len(found))
+    assert max(counts) == len(whole)
+
+
+def test_a_flipped_bit_never_changes_what_is_read(recording: Any, tmp_path: Path) -> None:
+    path = short(recording, tmp_path)
+    data, whole = path.read_bytes(), samples(path)
+    dice, refused = random.Random(4), 0
+    for _ in range(100):
+        damaged = bytearray(data)
+        damaged[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+        (tmp_path / "damaged.mcap").write_bytes(damaged)
+        try:
+            found = samples(tmp_path / "damaged.mcap")
+        except RecordingError:
+            refused += 1
+        else:
+            assert found == whole[: len(found)]
+    assert refused > 20
+
+
+def test_a_recording_is_readable_up_to_a_kill_of_the_server(tmp_path: Path) -> None:
+    ready, folder = tmp_path / "ready", tmp_path / "rec"
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={tmp_path / 's'}",
+         f"--ready-file={ready}", f"--record={folder}", "--record-every=1"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, stdout=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 60.0
+        while not ready.exists():
+            assert server.poll() is None and time.monotonic() < end
+            time.sleep(0.02)
+        acted: list[tuple[float, int]] = []
+        with Client.connect(f"unix:{tmp_path / 's'}") as client:
+            session = client.create_session("hmmwv", {"init.speed": 10.0})
+            pilot = client.join(session, "pilot", owns=["steering_wheel_angle"], wants=["speed"])
+            stop = time.monotonic() + 2.0
+            while time.monotonic() < stop:
+                state = pilot.step({"steering_wheel_angle": 1e-4 * len(acted)})
+                acted.append((time.monotonic(), state.tick))
+            server.send_signal(signal.SIGKILL)
+            server.wait()
+    finally:
+        server.kill()
+        server.wait()
+    report = replay(only(folder), builtin_registry())
+    assert (report.first, report.complete) == (None, False)
+    # What was there a second before the kill is there; a quarter of it is the promise on a quiet machine.
+    assert report.ticks >= max(tick for when, tick in acted if when < stop - 1.0) > 0
+
+
+def test_a_recording_of_another_build_is_refused(recording: Any, tmp_path: Path) -> None:
+    path, other = short(recording, tmp_path), IntegratorModel()
+    other.build = "integrator 2"
+    with pytest.raises(RecordingError, match="of build 'integrator 1'; here is 'integrator 2'"):
+        replay(path, registry(other))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a recording", b"\x89MCAP0\r\n" + bytes(50)])
+def test_what_is_no_recording_is_refused_in_one_line(content: bytes, tmp_path: Path,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.mcap").write_bytes(content)
+    assert main(["replay", str(tmp_path / "x.mcap")]) == 2
+    assert capsys.readouterr().err.startswith("jounce replay: x.mcap ")
+
+
+def test_a_server_without_a_folder_refuses_to_record_and_makes_no_session(server: Any, info: Any) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        server.stub.CreateSession(pb.CreateSessionRequest(model="integrator", recording=pb.Recording()))
+    assert info(caught.value).reason == "RECORDING_UNAVAILABLE"
+    assert not server.model.made
+    assert not server.status(server.create()).HasField("recording")
+
+
+def test_a_folder_that_has_gone_refuses_new_sessions_and_frees_their_model(recording: Any, tmp_path: Path,
+                                                                          info: Any) -> None:
+    shutil.rmtree(tmp_path / "rec")
+    with pytest.raises(grpc.RpcError) as caught:
+        recording.create()
+    assert info(caught.value).reason == "RECORDING_UNAVAILABLE"
+    assert str(tmp_path) not in caught.value.details()
+    assert [i.freed for i in recording.model.made.values()] == [1]
+
+
+def test_a_model_name_cannot_lead_out_of_the_folder(recording: Any, tmp_path: Path) -> None:
+    name = "../../../evil name"
+    recording.server.manager.registry._openers[name] = lambda: recording.model
+    session = recording.stub.CreateSession(pb.CreateSessionRequest(model=name))
+    assert session.session_id in only(tmp_path / "rec").name
+    assert "evil_name" in only(tmp_path / "rec").name
+
+
+def test_a_full_recording_ends_and_the_session_goes_on(serve: Start, tmp_path: Path) -> None:
+    server = serve(record=str(tmp_path / "rec"), record_every=1, max_recording_bytes=20_000)
+    session = server.create()
+    a = server.member(session, "a", inputs=["velocity"])
+    end = time.monotonic() + 20.0
+    while not server.status(session).recording.failure:
+        assert a.step(random.uniform(-1.0, 1.0), 0.0).HasField("state") and time.monotonic() < end
+    assert "20000 are allowed" in server.status(session).recording.failure
+    assert a.step(1.0, 1.0).HasField("state")
+    report = replay(recorded(server, session, tmp_path / "rec"), registry(IntegratorModel()))
+    assert (report.first, report.complete) == (None, True) and report.ticks > 0
+
+
+def test_a_disk_that_fails_ends_the_recording_and_not_the_session(recording: Any) -> None:
+    session = recording.create()
+    (one,) = recording.server.manager.recorder._recordings
+
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    one._writer.flush = full
+    a = recording.member(session, "a", inputs=["velocity"])
+    end = time.monotonic() + 20.0
+    while not recording.status(session).recording.failure:
+        assert a.step(1.0, 0.0).HasField("state") and time.monotonic() < end
+    assert "No space left" in recording.status(session).recording.failure
+    recording.call("DeleteSession", session)
+
+
+def test_stopping_the_server_closes_its_recordings_and_ends_the_thread(serve: Start, tmp_path: Path) -> None:
+    server = serve(record=str(tmp_path / "rec"), record_every=1)
+    a = server.member(server.create(), "a", inputs=["velocity"])
+    recording_thread = [t for t in threading.enumerate() if t.name == "recorder"]
+    a.step(1.0, 0.0)
+    server.run(server.server.stop())
+    assert replay(only(tmp_path / "rec"), registry(IntegratorModel())).complete
+    assert not any(t.is_alive() for t in recording_thread) and recording_thread
+
+
+@pytest.mark.parametrize(("settings", "words"), [
+    ({"record_every": 0}, "record_every = 0: allowed is 1 or more"),
+    ({"record": __file__}, "no recordings can be kept"),
+])
+def test_a_folder_that_cannot_be_is_said_before_anything_is_bound(serve: Start, tmp_path: Path,
+                                                                 settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        serve(**{"record": str(tmp_path / "rec")} | settings)
+
+
+def test_a_server_without_the_extra_says_which(serve: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcap.writer", None)
+    with pytest.raises(ConfigError, match=r"jounce\[recording\]"):
+        serve(record=str(tmp_path / "rec"))
