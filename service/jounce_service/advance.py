@@ -29,6 +29,7 @@ async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceRes
         outputs = session.select_outputs(tuple(request.output_names))
         values = check(inputs, request.inputs)
         session.barrier.settle()
+        before = session.state, session.barrier.inputs.copy()
         session.barrier.inputs[inputs.columns] = values
         try:
             if request.n_ticks:
@@ -37,6 +38,9 @@ async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceRes
             else:
                 session.instance.set_inputs(session.barrier.inputs)
             y = session.instance.get_outputs()
+        except errors.CallTooLong:
+            session.state, session.barrier.inputs[:] = before
+            raise
         except errors.FATAL as error:
             session.fail(error)
             raise
@@ -94,6 +98,15 @@ def _check_place(session: Session, request: pb.AdvanceRequest) -> None:
             field="n_ticks",
             given=request.n_ticks,
             allowed=f"0 to {session.config.max_ticks_per_call}",
+        )
+    pacer, most = session.engine.pacer, session.config.max_call_seconds
+    seconds = 0.0 if pacer is None else pacer.duration(request.n_ticks)
+    if most and seconds > most:
+        raise errors.CallTooLong(
+            f"{request.n_ticks} ticks at this pace take {seconds:g} s",
+            field="n_ticks",
+            given=request.n_ticks,
+            allowed=f"{most:g} s in one call",
         )
 
 

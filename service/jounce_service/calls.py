@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, NoReturn, TypeVar
@@ -18,7 +19,7 @@ from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
 from jounce_service.session import Session
 from jounce_service.snapshots import check_upload
-from jounce_service.stream import Stream
+from jounce_service.stream import Stream, in_time
 
 _Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
 _Reply = TypeVar("_Reply")
@@ -111,7 +112,10 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def UploadSnapshot(self, _: Any, context: _Context) -> pb.UploadSnapshotResponse:
         """Takes a snapshot's bytes, no more than announced, and keeps them if they are sound."""
         async with _errors_to(context):
-            first = await context.read()
+            now, config = asyncio.get_running_loop().time, self._manager.config
+            end = now() + (config.max_call_seconds or math.inf)
+            async with in_time(now() + config.message_timeout, "the upload"):
+                first = await context.read()
             if first is grpc.aio.EOF:
                 raise errors.BadField("no message came", field="data", allowed="a first message")
             session = self._controlled(first)
@@ -119,7 +123,8 @@ class SessionCalls(rpc.SessionServiceServicer):
             session.snapshots.check_room(first.size)
             data = bytearray(first.data)
             while len(data) <= first.size:
-                piece = await context.read()
+                async with in_time(min(end, now() + config.message_timeout), "the upload's next piece"):
+                    piece = await context.read()
                 if piece is grpc.aio.EOF:
                     break
                 data += piece.data
@@ -145,7 +150,9 @@ class SessionCalls(rpc.SessionServiceServicer):
 
     async def Lockstep(self, _: Any, context: _Context) -> None:
         """One participant's stream."""
-        await Stream(self._manager, context).run()
+        join_by = asyncio.get_running_loop().time() + self._manager.config.message_timeout
+        async with _errors_to(context):
+            await Stream(self._manager, context).run(join_by)
 
     def _controlled(self, request: Any) -> Session:
         return self._manager.controlled(request.session_id, request.token)

@@ -1,56 +1,49 @@
-"""The server's settings, once."""
+"""The server's settings, once: the flags, the variables, the file's keys and docs/configuration.md come from here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def _setting(default: object, text: str) -> Any:
+    return field(default=default, metadata={"help": text})
 
 
 @dataclass(frozen=True)
 class ServerConfig:
-    """Every setting of a server; flags are made from it."""
+    """Every setting of a server."""
 
-    #: TCP address ``host:port``; port 0 takes a free one; empty for none.
-    address: str = "127.0.0.1:50051"
-    #: Path of a unix socket; empty for none.
-    socket_path: str = ""
-    #: The fast lane's unix socket, and its TCP address ``host:port``; empty for none.
-    fast_socket: str = ""
-    fast_address: str = ""
-    #: Listen without TLS on an address other than loopback.
-    allow_insecure: bool = False
-    #: Wall-clock time [s] a Step waits for others where Join names none; 0 = for ever.
-    barrier_timeout: float = 5.0
-    #: Wall-clock time [s] after which a participant is late where Join names none.
-    late_after: float = 1.0
-    #: Time [s] within which a participant must take in an event; after that it counts as gone.
-    tell_timeout: float = 1.0
-    #: Time [s] that a paced session busy-waits before a tick is released, for less jitter.
-    spin: float = 0.00005
-    #: Sessions at a time [1].
-    max_sessions: int = 64
-    #: Participants per session [1].
-    max_participants: int = 64
-    #: Viewers per session [1].
-    max_viewers: int = 16
-    #: Connections to the fast lane at a time [1], and time [s] in which one must have joined.
-    max_fast_connections: int = 256
-    fast_join_timeout: float = 10.0
-    #: Snapshots that a session keeps [1], and their size in all [bytes].
-    max_snapshots: int = 64
-    max_snapshot_bytes: int = 64 << 20
-    #: Folder in which every session is recorded; empty for none.
-    record: str = ""
-    #: Outputs are recorded at every so many ticks where CreateSession says nothing [ticks].
-    record_every: int = 20
-    #: Greatest recording of one session [bytes]; it ends there, and the session goes on.
-    max_recording_bytes: int = 8 << 30
-    #: Ticks that one Advance, or one period, may span [ticks].
-    max_ticks_per_call: int = 1_000_000
-    #: Greatest message [bytes].
-    max_message_bytes: int = 4 << 20
-    #: Moves longer than this [ticks] run off the event loop, so that other sessions go on.
-    offload_ticks: int = 20
-    #: A session without participants and calls is reaped after this time [s]; 0 = never.
-    session_lease: float = 3600.0
-    #: Time [s] that running calls get to end when the server stops.
-    drain: float = 5.0
+    address: str = _setting("127.0.0.1:50051", "TCP address host:port; port 0 takes a free one; '' for none")
+    socket_path: str = _setting("", "path of a unix socket to listen on, too; only its owner may connect")
+    fast_socket: str = _setting("", "path of the fast lane's unix socket; '' for none")
+    fast_address: str = _setting("", "TCP address host:port of the fast lane, never encrypted; '' for none")
+    insecure: bool = _setting(False, "listen without TLS on an address other than loopback")
+    tls_certificate: str = _setting("", "PEM file with the server's certificate chain: the address speaks TLS only")
+    tls_key: str = _setting("", "PEM file with the certificate's private key")
+    tls_client_ca: str = _setting("", "PEM file with the authorities of clients: each must show a certificate")
+    token_file: str = _setting("", "file with bearer tokens, one per line: each call but health must show one")
+    barrier_timeout: float = _setting(5.0, "wall-clock seconds a Step waits for others by default; 0 = for ever")
+    late_after: float = _setting(1.0, "wall-clock seconds after which a participant is late by default")
+    tell_timeout: float = _setting(1.0, "seconds within which a participant must take in an event")
+    spin: float = _setting(0.00005, "seconds that a paced session busy-waits before a tick is released")
+    max_connections: int = _setting(1024, "connections at a time, per listener")
+    max_sessions: int = _setting(64, "sessions at a time")
+    max_participants: int = _setting(64, "participants per session")
+    max_viewers: int = _setting(16, "viewers per session")
+    max_fast_connections: int = _setting(256, "connections to the fast lane at a time")
+    fast_join_timeout: float = _setting(10.0, "seconds within which a connection to the fast lane must join")
+    max_snapshots: int = _setting(64, "snapshots that a session keeps")
+    max_snapshot_bytes: int = _setting(64 << 20, "size of a session's snapshots in all, in bytes")
+    record: str = _setting("", "folder in which every session is recorded (extra: recording); '' for none")
+    record_every: int = _setting(20, "outputs are recorded at every so many ticks where a session does not say")
+    max_recording_bytes: int = _setting(8 << 30, "greatest recording of one session in bytes: there it ends")
+    max_ticks_per_call: int = _setting(1_000_000, "ticks that one Advance or one period may span")
+    max_call_seconds: float = _setting(600.0, "wall-clock seconds that one Advance or upload may take; 0 = any")
+    max_message_bytes: int = _setting(4 << 20, "greatest message in bytes")
+    message_timeout: float = _setting(
+        10.0, "seconds within which a connection must speak, a stream must join and an upload must send its next piece"
+    )
+    offload_ticks: int = _setting(20, "moves longer than this many ticks run off the event loop")
+    session_lease: float = _setting(3600.0, "seconds after which an unused session is closed; 0 = never")
+    drain: float = _setting(5.0, "seconds that running calls get when the server stops")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Callable
 
+from jounce_service import errors
 from jounce_service.barrier import Barrier
 from jounce_service.clock import LoopAlarm, SessionClock, make_alarm
 from jounce_service.config import ServerConfig
 from jounce_service.models import HostedInstance
 from jounce_service.pacing import Pacer, Pacing
 from jounce_service.recording.recorder import Recording
+
+#: Ticks between two looks at the wall clock.
+_STRIDE = 1000
 
 
 class Engine:
@@ -54,12 +60,15 @@ class Engine:
                 self.recording.inputs(barrier.tick, barrier.inputs)
             self.instance.step(ticks)
 
-    async def move(self, barrier: Barrier, ticks: int) -> None:
-        """The same off the loop where it is long; ends when the new tick may be released. Raises Overrun, too."""
+    async def move(self, barrier: Barrier, ticks: int, limit: float = math.inf) -> None:
+        """The same off the loop where it is long; ends when the new tick may be released. Raises Overrun, too.
+
+        CallTooLong after ``limit`` [s] of wall-clock time, and the model is as before.
+        """
         if self.pacer is not None:
             self.pacer.start(barrier.tick, self.clock.now())
         if ticks > self._config.offload_ticks:
-            await asyncio.to_thread(self.advance, barrier, ticks)
+            await asyncio.to_thread(self._within, barrier, ticks, limit)
         else:
             self.advance(barrier, ticks)
         if self.pacer is None:
@@ -70,6 +79,20 @@ class Engine:
             self._held = asyncio.get_running_loop().create_future(), when
             self.wake_at(when - self._config.spin)
             await self._held[0]
+
+    def _within(self, barrier: Barrier, ticks: int, limit: float) -> None:
+        if limit == math.inf or ticks <= _STRIDE or barrier.ramps.moving:
+            self.advance(barrier, ticks)
+            return
+        before, end = self.instance.get_state(), time.monotonic() + limit
+        self.instance.set_inputs(barrier.inputs)
+        for done in range(0, ticks, _STRIDE):
+            if time.monotonic() > end:
+                self.instance.set_state(before)
+                raise errors.CallTooLong(
+                    f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", given=ticks, allowed="fewer ticks"
+                )
+            self.instance.step(min(_STRIDE, ticks - done))
 
     def wake_at(self, when: float) -> None:
         """Calls ``woken`` at a session time [s]."""

@@ -202,6 +202,18 @@ class Overrun(ServiceError):
     """A tick was late in a session whose overrun policy is FAIL; the session has failed."""
 
 
+class TooSlow(ServiceError):
+    """A stream did not join, or an upload did not go on, in time."""
+
+
+class CallTooLong(ServiceError):
+    """The call would take, or took, more wall-clock time than one call may; the session is as before."""
+
+
+class NotAuthenticated(ServiceError):
+    """The server wants a bearer token that it knows."""
+
+
 class NoToken(ServiceError):
     """The call needs the session token."""
 
@@ -266,6 +278,9 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     ParticipantLost: (_S.DEADLINE_EXCEEDED, "PARTICIPANT_LOST"),
     HeldTooLong: (_S.DEADLINE_EXCEEDED, "HELD_TOO_LONG"),
     Overrun: (_S.DEADLINE_EXCEEDED, "OVERRUN"),
+    TooSlow: (_S.DEADLINE_EXCEEDED, "TOO_SLOW"),
+    CallTooLong: (_S.DEADLINE_EXCEEDED, "CALL_TOO_LONG"),
+    NotAuthenticated: (_S.UNAUTHENTICATED, "NOT_AUTHENTICATED"),
     NoToken: (_S.UNAUTHENTICATED, "NO_TOKEN"),
     WrongToken: (_S.PERMISSION_DENIED, "WRONG_TOKEN"),
     NoRight: (_S.PERMISSION_DENIED, "NO_RIGHT"),

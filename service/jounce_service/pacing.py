@@ -52,6 +52,10 @@ class Pacer:
         """Longest move [ticks]."""
         return max(1, math.floor(_STRIDE / self._slot))
 
+    def duration(self, ticks: int) -> float:
+        """Wall-clock time [s] that so many ticks take."""
+        return ticks * self._slot
+
     def start(self, tick: int, now: float) -> None:
         """A move from ``tick`` begins; sets the time base where there is none."""
         if self._base is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 from pathlib import Path
 
 import grpc
@@ -20,12 +19,11 @@ from jounce_service.fast import FastLane
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
 from jounce_service.recording.recorder import Recorder
+from jounce_service.security import ConfigError, check_address, interceptors, server_credentials
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["SessionService"].full_name
-
-
-class ConfigError(ValueError):
-    """The settings cannot be served; the text says which."""
+#: Calls at a time over one connection [1]; more wait in the client.
+_CALLS_PER_CONNECTION = 256
 
 
 class JounceServer:
@@ -48,15 +46,23 @@ class JounceServer:
             raise ConfigError("the pure-Python protobuf is too slow to serve; install a binary protobuf wheel")
         _check_addresses(self.config)
         self.manager.recorder = _recorder(self.config)
+        credentials = server_credentials(self.config)
         server = grpc.aio.server(
+            interceptors=interceptors(self.config),
             options=[
+                ("grpc.max_allowed_incoming_connections", self.config.max_connections),
+                ("grpc.max_concurrent_streams", _CALLS_PER_CONNECTION),
+                # A peer that connects and does not speak.
+                ("grpc.server_handshake_timeout_ms", round(self.config.message_timeout * 1e3)),
+                # No compression but identity: a small message must not become a large one.
+                ("grpc.compression_enabled_algorithms_bitset", 1),
                 ("grpc.max_receive_message_length", self.config.max_message_bytes),
                 ("grpc.so_reuseport", 0),
                 # A peer whose machine has gone is noticed within these [ms].
                 ("grpc.keepalive_time_ms", 10_000),
                 ("grpc.keepalive_timeout_ms", 5_000),
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", 1_000),
-            ]
+            ],
         )
         rpc.add_SessionServiceServicer_to_server(SessionCalls(self.manager), server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
@@ -64,7 +70,10 @@ class JounceServer:
         bound = []
         try:
             if self.config.address:
-                port = server.add_insecure_port(self.config.address)
+                if credentials is None:
+                    port = server.add_insecure_port(self.config.address)
+                else:
+                    port = server.add_secure_port(self.config.address, credentials)
                 bound.append(f"{self.config.address.rpartition(':')[0]}:{port}")
             if self.config.socket_path:
                 server.add_insecure_port(f"unix:{self.config.socket_path}")
@@ -122,24 +131,7 @@ def _check_addresses(config: ServerConfig) -> None:
             raise ConfigError(f"the socket path has {len(path.encode())} bytes; 107 are allowed")
     if config.fast_socket and config.fast_socket == config.socket_path:
         raise ConfigError(f"{config.fast_socket} is given twice: gRPC and the fast lane need a socket each")
-    for address in (config.address, config.fast_address):
-        if address:
-            _check_address(address, config.allow_insecure)
-
-
-def _check_address(address: str, allow_insecure: bool) -> None:
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or not 0 <= int(port) <= 65535:
-        raise ConfigError(f"address {address!r} is not host:port")
-    if not allow_insecure and not _is_loopback(host.strip("[]")):
-        raise ConfigError(
-            f"{address} is not a loopback address and the connection is not encrypted; "
-            "set allow_insecure (--allow-insecure) to listen there all the same"
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    if config.address:
+        check_address(config.address, config.insecure or bool(config.tls_certificate))
+    if config.fast_address:
+        check_address(config.fast_address, config.insecure)

@@ -213,10 +213,10 @@ class Session:
 
     async def move(self, ticks: int) -> None:
         """Advances within ``standing``; a paced session takes its time. Raises what makes the session fail."""
-        left = ticks
+        left, limit = ticks, self.config.max_call_seconds or math.inf
         while left:
             move = Move(min(left, self.engine.stride or left))
-            await self.engine.move(self.barrier, move.ticks)
+            await self.engine.move(self.barrier, move.ticks, limit)
             self._finish(move, self._now())
             left -= move.ticks
 

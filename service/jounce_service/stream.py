@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
@@ -12,6 +14,16 @@ from jounce_service import errors
 from jounce_service.manager import SessionManager
 from jounce_service.members import Member
 from jounce_service.session import Session
+
+
+@asynccontextmanager
+async def in_time(end: float | None, what: str) -> AsyncIterator[None]:
+    """Raises TooSlow where the block has not ended by ``end`` [s of the loop's time]."""
+    try:
+        async with asyncio.timeout_at(end):
+            yield
+    except TimeoutError as error:
+        raise errors.TooSlow(f"{what} did not come in time", field="stream", allowed="message_timeout") from error
 
 
 class Stream:
@@ -32,11 +44,15 @@ class Stream:
         """Whether a participant has joined over it."""
         return self._member is not None
 
-    async def run(self) -> None:
-        """Answers requests, one by one, until the stream ends."""
+    async def run(self, join_by: float | None = None) -> None:
+        """Answers requests, one by one, until the stream ends. Raises TooSlow at ``join_by`` [s of the loop's time]."""
         try:
             while not self.ended:
-                request = await self._context.read()
+                if self.joined:
+                    request = await self._context.read()
+                else:
+                    async with in_time(join_by, "a good Join"):
+                        request = await self._context.read()
                 if request is grpc.aio.EOF:
                     return
                 await self.serve(request)

@@ -14,7 +14,7 @@ import pytest
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.fast import Closed
-from jounce_service.server import ConfigError
+from jounce_service.security import ConfigError
 
 
 @pytest.fixture

@@ -19,12 +19,12 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service import JounceServer, ServerConfig
 from jounce_service.cli import main
-from jounce_service.server import ConfigError
+from jounce_service.security import ConfigError
 
 
 @pytest.mark.parametrize(("config", "words"), [
-    ({"address": "0.0.0.0:0"}, "allow_insecure"), ({"address": "[::]:0"}, "allow_insecure"),
-    ({"address": "example.org:1"}, "allow_insecure"), ({"address": ""}, "nothing to listen on"),
+    ({"address": "0.0.0.0:0"}, "--insecure"), ({"address": "[::]:0"}, "--insecure"),
+    ({"address": "example.org:1"}, "--insecure"), ({"address": ""}, "nothing to listen on"),
     ({"address": "localhost"}, "host:port"), ({"address": "localhost:99999"}, "host:port"),
     ({"socket_path": "/" + "x" * 107}, "107"), ({"socket_path": "/no/such/folder/s"}, "cannot listen"),
 ])
@@ -37,7 +37,7 @@ def test_a_config_that_cannot_be_served_is_refused_in_words(config: dict[str, An
 
 
 def test_a_non_loopback_address_is_served_with_the_explicit_flag(serve: Any) -> None:
-    server = serve(address="0.0.0.0:0", allow_insecure=True)
+    server = serve(address="0.0.0.0:0", insecure=True)
     assert server.create().tick == 0
 
 
@@ -86,7 +86,7 @@ def test_jounce_serve_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path) 
 def test_jounce_serve_refuses_an_open_address_with_one_line(capsys: Any) -> None:
     assert main(["serve", "--address", "0.0.0.0:0"]) == 2
     captured = capsys.readouterr().err
-    assert "--allow-insecure" in captured
+    assert "--insecure" in captured
     assert captured.count("\n") == 1
 
 

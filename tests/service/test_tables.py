@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -302,6 +303,24 @@ class Provoke:
         a.step()
         time.sleep(0.05)
         return a.step().error
+
+    def too_slow(self) -> Any:
+        # An empty request is answered, but does not stop the time in which a Join must come.
+        stream = Stream(self.serve(message_timeout=0.1).stub)
+        assert stream.ask().HasField("error")
+        return self.unary(stream.read)
+
+    def call_too_long(self) -> Any:
+        server = self.serve(max_call_seconds=1.0)
+        paced = server.create(pacing=pb.Pacing(mode=pb.PACING_MODE_REALTIME))
+        return self.unary(lambda: server.call("Advance", paced, n_ticks=1001))
+
+    def not_authenticated(self) -> Any:
+        with tempfile.NamedTemporaryFile("w") as tokens:
+            tokens.write("correct-horse-battery")
+            tokens.flush()
+            server = self.serve(token_file=tokens.name)
+        return self.unary(server.create)
 
     def no_token(self) -> Any:
         return self.advance(token="")

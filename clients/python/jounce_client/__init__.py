@@ -7,6 +7,7 @@ from jounce_client._wire import Pacing as Pacing
 from jounce_client._wire import Session as Session
 from jounce_client._wire import Snapshot as Snapshot
 from jounce_client._wire import State as State
+from jounce_client.access import Tls as Tls
 from jounce_client.aio import AsyncClient as AsyncClient
 from jounce_client.aio import AsyncParticipant as AsyncParticipant
 from jounce_client.client import Client as Client
@@ -15,5 +16,5 @@ from jounce_client.errors import JounceError as JounceError
 
 __all__ = [
     "AsyncClient", "AsyncParticipant", "Client", "Event", "Frame", "JounceError", "Late", "Pacing", "Participant",
-    "Session", "Snapshot", "State",
+    "Session", "Snapshot", "State", "Tls",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 
 from jounce_client import _wire
 from jounce_client._wire import Frame, Inputs, Late, Pacing, ParameterValue, Session, Snapshot, State
+from jounce_client.access import Bearer, Tls
 from jounce_client.errors import JounceError, from_rpc
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
@@ -21,17 +22,22 @@ _Reply = TypeVar("_Reply")
 class AsyncClient:
     """A connection to a jounce server, for asyncio; see ``Client`` for the meaning of every call."""
 
-    def __init__(self, channel: grpc.aio.Channel) -> None:
+    def __init__(self, channel: grpc.aio.Channel, token: str = "") -> None:
         """Takes over ``channel``; ``connect`` is the usual way in."""
         self._channel = channel
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
-        self._stub: Any = rpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+        stub: Any = rpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+        self._stub: Any = Bearer(stub, token) if token else stub
 
     @classmethod
-    async def connect(cls, address: str, *, timeout: float = 10.0) -> Self:
-        """Connect to ``host:port`` or ``unix:/path``; UNAVAILABLE if nobody answers within ``timeout`` [s]."""
-        channel = grpc.aio.insecure_channel(address, options=_wire.CHANNEL_OPTIONS)
-        client = cls(channel)
+    async def connect(cls, address: str, *, timeout: float = 10.0, tls: Tls | None = None, token: str = "") -> Self:
+        """Connect to ``host:port`` or ``unix:/path``; see ``Client.connect``."""
+        if tls is None:
+            channel = grpc.aio.insecure_channel(address, options=_wire.CHANNEL_OPTIONS)
+        else:
+            options = [*_wire.CHANNEL_OPTIONS, *tls.options()]
+            channel = grpc.aio.secure_channel(address, tls.credentials(), options=options)
+        client = cls(channel, token)
         try:
             await _call(client._stub.ListModels(pb.ListModelsRequest(), timeout=timeout, wait_for_ready=True))
         except JounceError:

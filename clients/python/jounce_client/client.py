@@ -12,6 +12,7 @@ import numpy as np
 
 from jounce_client import _wire
 from jounce_client._wire import Frame, Inputs, Late, Pacing, ParameterValue, Session, Snapshot, State
+from jounce_client.access import Bearer, Tls
 from jounce_client.errors import JounceError, from_rpc
 from jounce_client.fast import FastLine
 from jounce_proto import jounce_pb2 as pb
@@ -35,17 +36,24 @@ class Client:
     All calls raise JounceError.
     """
 
-    def __init__(self, channel: grpc.Channel) -> None:
+    def __init__(self, channel: grpc.Channel, token: str = "") -> None:
         """Takes over ``channel``; ``connect`` is the usual way in."""
         self._channel = channel
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
-        self._stub: Any = rpc.SessionServiceStub(channel)
+        stub = rpc.SessionServiceStub(channel)
+        self._stub: Any = Bearer(stub, token) if token else stub
 
     @classmethod
-    def connect(cls, address: str, *, timeout: float = 10.0) -> Self:
-        """Connect to ``host:port`` or ``unix:/path``; UNAVAILABLE if nobody answers within ``timeout`` [s]."""
-        channel = grpc.insecure_channel(address, options=_wire.CHANNEL_OPTIONS)
-        client = cls(channel)
+    def connect(cls, address: str, *, timeout: float = 10.0, tls: Tls | None = None, token: str = "") -> Self:
+        """Connect to ``host:port`` or ``unix:/path``; UNAVAILABLE if nobody answers within ``timeout`` [s].
+
+        ``tls`` and the bearer ``token`` are as the server asks for; raises OSError for files that cannot be read.
+        """
+        if tls is None:
+            channel = grpc.insecure_channel(address, options=_wire.CHANNEL_OPTIONS)
+        else:
+            channel = grpc.secure_channel(address, tls.credentials(), [*_wire.CHANNEL_OPTIONS, *tls.options()])
+        client = cls(channel, token)
         try:
             _call(client._stub.ListModels, pb.ListModelsRequest(), timeout=timeout, wait_for_ready=True)
         except JounceError:

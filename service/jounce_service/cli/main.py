@@ -18,6 +18,7 @@ from jounce import __version__
 #: Subcommand -> (module, what it does).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "serve": ("jounce_service.cli.serve", "host lockstep sessions over gRPC"),
+    "health": ("jounce_service.cli.health", "ask a server whether it serves"),
     "simulate": ("jounce_service.cli.simulate", "run a model in process, inputs and outputs as CSV"),
     "export": ("jounce_service.cli.export", "write a model as an FMU"),
     "describe": ("jounce_service.cli.describe", "print a model's signal table"),

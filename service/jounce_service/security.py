@@ -1,0 +1,116 @@
+"""Who may talk to the server: addresses without encryption, certificates, bearer tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final
+
+import grpc
+
+from jounce_service import errors
+from jounce_service.config import ServerConfig
+
+#: Methods that need no token: probes have none.
+_OPEN: Final = "/grpc.health.v1.Health/"
+#: Shortest bearer token [characters]: what can be guessed is no secret.
+_SHORTEST: Final = 16
+
+
+class ConfigError(ValueError):
+    """The settings cannot be served; the text says which."""
+
+
+def check_address(address: str, safe: bool) -> None:
+    """Raises ConfigError where ``address`` is not host:port, or is open to others and that is not ``safe``."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit() or not 0 <= int(port) <= 65535:
+        raise ConfigError(f"address {address!r} is not host:port")
+    if not safe and not _is_loopback(host.strip("[]")):
+        raise ConfigError(
+            f"{address} is not a loopback address and the connection is not encrypted; "
+            "give a certificate (--tls-certificate, --tls-key), or set --insecure to listen there all the same"
+        )
+
+
+def server_credentials(config: ServerConfig) -> grpc.ServerCredentials | None:
+    """What the TCP listener shows and asks for; None without TLS. Raises ConfigError naming the file at fault."""
+    if not config.tls_certificate:
+        if config.tls_key or config.tls_client_ca:
+            raise ConfigError("tls_key and tls_client_ca need tls_certificate")
+        return None
+    if not config.tls_key:
+        raise ConfigError("tls_certificate needs tls_key")
+    chain, key = _read(config.tls_certificate), _read(config.tls_key)
+    try:
+        # gRPC would say no more than that it cannot listen.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(config.tls_certificate, config.tls_key)
+        authorities = None
+        if config.tls_client_ca:
+            authorities = _read(config.tls_client_ca)
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(config.tls_client_ca)
+    except ssl.SSLError as error:
+        files = ", ".join(filter(None, (config.tls_certificate, config.tls_key, config.tls_client_ca)))
+        raise ConfigError(f"{files}: {error}") from error
+    return grpc.ssl_server_credentials([(key, chain)], authorities, require_client_auth=authorities is not None)
+
+
+def interceptors(config: ServerConfig) -> list[grpc.aio.ServerInterceptor]:
+    """The bearer check, where there are tokens; raises ConfigError."""
+    if not config.token_file:
+        return []
+    tokens = _read(config.token_file).decode(errors="replace").split()
+    if not tokens or any(len(t) < _SHORTEST for t in tokens):
+        raise ConfigError(f"{config.token_file}: allowed is one token or more, each of {_SHORTEST} characters or more")
+    return [BearerCheck(tokens)]
+
+
+class BearerCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
+    """Lets calls with a known token through; runs once per call, so that a stream's messages cost nothing."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        """Only hashes are kept and compared: how long a look-up takes says nothing of a token."""
+        self._hashes = frozenset(hashlib.sha256(f"Bearer {t}".encode()).digest() for t in tokens)
+
+    async def intercept_service(
+        self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: Any
+    ) -> Any:
+        """The call's handler, or one that refuses it."""
+        if handler_call_details.method.startswith(_OPEN):
+            return await continuation(handler_call_details)
+        shown = [v for k, v in handler_call_details.invocation_metadata or () if k == "authorization"]
+        if len(shown) == 1 and hashlib.sha256(_bytes(shown[0])).digest() in self._hashes:
+            return await continuation(handler_call_details)
+        # A handler of streams does not wait for a first message.
+        return grpc.stream_stream_rpc_method_handler(_refuse)
+
+
+async def _refuse(_: Any, context: Any) -> None:
+    info = errors.error_info(
+        errors.NotAuthenticated(
+            "no bearer token that the server knows", field="authorization", allowed="Bearer, and a token of the server"
+        )
+    )
+    metadata = ((errors.METADATA_KEY, info.SerializeToString()),)
+    await context.abort(grpc.StatusCode.UNAUTHENTICATED, info.message, metadata)
+
+
+def _bytes(value: str | bytes) -> bytes:
+    return value if isinstance(value, bytes) else value.encode()
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

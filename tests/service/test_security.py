@@ -1,0 +1,319 @@
+"""Who may talk to the server, and what becomes of those who mean it harm: refused, and the server is healthy."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import http2
+import pytest
+from certificates import DAY, Authority
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from rig import Stream
+
+from jounce_client import AsyncClient, Client, JounceError, Tls
+from jounce_proto import jounce_pb2 as pb
+from jounce_proto import jounce_pb2_grpc as rpc
+from jounce_service.cli import main
+from jounce_service.security import ConfigError
+
+TOKEN = "correct-horse-battery-staple"
+SERVICE = "/jounce.v1.SessionService/"
+
+
+@pytest.fixture(scope="module")
+def pki(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An authority, and another that nobody trusts."""
+    folder = tmp_path_factory.mktemp("pki")
+    return Authority(folder, "good"), Authority(folder, "other")
+
+
+def tls(server: tuple[Path, Path], ca: Path | None = None) -> dict[str, str]:
+    """Settings of a server with that certificate, and the authority of its clients."""
+    own = {"tls_certificate": str(server[0]), "tls_key": str(server[1])}
+    return own | ({"tls_client_ca": str(ca)} if ca else {})
+
+
+def refused(address: str, **options: Any) -> bool:
+    with pytest.raises(JounceError) as caught:
+        Client.connect(address, timeout=0.7, **options)
+    return caught.value.reason in ("UNAVAILABLE", "DEADLINE_EXCEEDED")
+
+
+def test_tls_serves_clients_that_trust_its_authority_and_no_others(serve: Any, pki: Any) -> None:
+    good, other = pki
+    address = serve(**tls(good.issue("server"))).server.addresses[0]
+    with Client.connect(address, tls=Tls(good.file)) as client:
+        assert client.create_session("integrator").id
+    assert refused(address, tls=Tls(other.file))
+    assert refused(address)
+
+    async def check() -> tuple[str, ...]:
+        async with await AsyncClient.connect(address, tls=Tls(good.file)) as client:
+            return await client.models()
+
+    assert asyncio.run(check()) == ("integrator",)
+    assert main(["health", address, f"--ca={good.file}"]) == 0
+    assert main(["health", address, f"--ca={other.file}"]) == 1
+
+
+def test_a_server_whose_certificate_has_expired_is_not_talked_to(serve: Any, pki: Any) -> None:
+    good, _ = pki
+    assert refused(serve(**tls(good.issue("old-server", -DAY))).server.addresses[0], tls=Tls(good.file))
+
+
+def test_mutual_tls_wants_a_valid_certificate_of_its_own_authority(serve: Any, pki: Any) -> None:
+    good, other = pki
+    address = serve(**tls(good.issue("mutual"), good.file)).server.addresses[0]
+    with Client.connect(address, tls=Tls(good.file, *good.issue("client"))) as client:
+        assert client.models() == ("integrator",)
+    assert refused(address, tls=Tls(good.file))
+    assert refused(address, tls=Tls(good.file, *good.issue("old-client", -DAY)))
+    assert refused(address, tls=Tls(good.file, *other.issue("stranger")))
+    with Client.connect(address, tls=Tls(good.file, *good.issue("client"))) as client:
+        assert client.models() == ("integrator",)
+
+
+def test_every_call_but_health_wants_a_known_bearer_token(serve: Any, info: Any, tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_text(f"{TOKEN}\nanother-good-token-of-somebody\n")
+    server = serve(token_file=str(tmp_path / "tokens"))
+    for words in ((), (f"Bearer {TOKEN}x",), ("Bearer ",), (TOKEN,), (f"Bearer {TOKEN}", "Bearer x" * 9)):
+        metadata = tuple(("authorization", w) for w in words)
+        for call in (server.stub.ListModels, server.stub.CreateSession):
+            with pytest.raises(grpc.RpcError) as caught:
+                call(pb.ListModelsRequest(), metadata=metadata)
+            assert (caught.value.code(), info(caught.value).reason) == (
+                grpc.StatusCode.UNAUTHENTICATED, "NOT_AUTHENTICATED")
+    # A stream is refused before it has said anything.
+    with pytest.raises(grpc.RpcError) as caught:
+        next(Stream(server.stub).call)
+    assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+    with pytest.raises(JounceError, match="NOT_AUTHENTICATED"):
+        Client.connect(server.server.addresses[1], token="x")
+    check = health_pb2_grpc.HealthStub(server.channels[1]).Check(health_pb2.HealthCheckRequest())
+    assert check.status == health_pb2.HealthCheckResponse.SERVING
+    for address in server.server.addresses:
+        with Client.connect(address, token=TOKEN) as client:
+            session = client.create_session("integrator")
+            with client.join(session, "a", owns=["force"], wants=["tick_count"]) as member:
+                assert member.step([1.0])["tick_count"] == 1.0
+            data = client.download(session, client.save(session))
+            assert client.upload(session, data).tick == 1
+
+    async def check_async() -> float:
+        async with await AsyncClient.connect(server.server.addresses[1], token=TOKEN) as client:
+            session = await client.create_session("integrator")
+            async with await client.join(session, "a", owns=["force"], wants=["tick_count"]) as member:
+                return float((await member.step([1.0]))["tick_count"])
+
+    assert asyncio.run(check_async()) == 1.0
+
+
+def test_settings_that_do_not_make_a_lock_are_refused_in_words(serve: Any, pki: Any, tmp_path: Path) -> None:
+    good, other = pki
+    (certificate, key), (_, other_key) = good.issue("one"), other.issue("two")
+    (tmp_path / "short").write_text("secret\n")
+    (tmp_path / "empty").write_text("\n")
+    for words, config in {
+        "need tls_certificate": {"tls_key": str(key)},
+        "needs tls_key": {"tls_certificate": str(certificate)},
+        "MISMATCH": {"tls_certificate": str(certificate), "tls_key": str(other_key)},
+        "cannot read": {"tls_certificate": str(certificate), "tls_key": "/no/such/file"},
+        "16 characters": {"token_file": str(tmp_path / "short")},
+        "one token or more": {"token_file": str(tmp_path / "empty")},
+    }.items():
+        with pytest.raises(ConfigError, match=words):
+            serve(**config)
+
+
+def test_tls_needs_no_flag_to_listen_on_every_address(serve: Any, pki: Any) -> None:
+    port = serve(address="0.0.0.0:0", **tls(pki[0].issue("open"))).server.addresses[0].rpartition(":")[2]
+    with Client.connect(f"localhost:{port}", tls=Tls(pki[0].file)) as client:
+        assert client.models() == ("integrator",)
+
+
+def test_a_model_is_a_name_and_never_a_path(server: Any, info: Any) -> None:
+    for name in ("../integrator", "/etc/passwd", "integrator/../integrator", "integrator\0"):
+        with pytest.raises(grpc.RpcError) as caught:
+            server.stub.CreateSession(pb.CreateSessionRequest(model=name))
+        assert info(caught.value).reason == "UNKNOWN_MODEL"
+
+
+def test_an_advance_past_its_wall_clock_cap_leaves_everything_as_it_was(serve: Any, info: Any) -> None:
+    server = serve(max_call_seconds=0.2)
+    session = server.create(sleep=0.1)
+    server.call("Advance", session, n_ticks=30, input_names=["velocity.x"], inputs=[2.0])
+    instance = server.instance(session)
+    before = instance.get_state(), server.status(session)
+    with pytest.raises(grpc.RpcError) as caught:
+        server.call("Advance", session, n_ticks=100_000, input_names=["velocity.x"], inputs=[3.0])
+    assert info(caught.value).reason == "CALL_TOO_LONG"
+    assert (instance.get_state(), server.status(session)) == before
+    # The inputs are as before, too: 2 m/s goes on.
+    reply = server.call("Advance", session, n_ticks=1, output_names=["position.x"])
+    assert reply.tick == 31 and reply.outputs[0] == pytest.approx(31 * 0.002)
+
+
+# ---------------------------------------------------------------- a server of its own, under attack
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server process."""
+
+    process: subprocess.Popen[bytes]
+    tcp: str
+    unix: str
+
+    def megabytes(self) -> float:
+        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
+        return pages * resource.getpagesize() / 1e6
+
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def is_healthy(self) -> bool:
+        """Over the unix socket: health, and a session that advances."""
+        with Client.connect(self.unix) as client:
+            session = client.create_session("hmmwv")
+            tick = client.advance(session, 5).tick
+            client.delete_session(session)
+        return tick == 5 and main(["health", self.unix]) == 0
+
+
+#: Time in which a peer must speak, and connections at a time.
+PATIENCE, MOST = 1.0, 100
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    folder = tmp_path_factory.mktemp("target")
+    ready = folder / "ready"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jounce_service.cli", "serve", "--address=127.0.0.1:0", f"--socket-path={folder}/s",
+         f"--ready-file={ready}", "--drain=0.2", f"--message-timeout={PATIENCE}", f"--max-connections={MOST}"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, stdout=subprocess.DEVNULL)
+    end = time.monotonic() + 120
+    while not ready.exists():
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.05)
+    yield Target(process, *ready.read_text().split())
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+
+
+def eventually(true: Callable[[], bool], seconds: float = 10.0) -> bool:
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_a_message_that_says_it_has_a_gigabyte_is_refused_at_its_first_bytes(target: Target) -> None:
+    before = target.megabytes()
+    with http2.connect(target.tcp) as connection:
+        connection.sendall(http2.PREFACE + http2.SETTINGS + http2.headers(SERVICE + "ListModels"))
+        connection.sendall(http2.message(1 << 30, b"\0" * 1000))
+        assert b"larger than max" in http2.read_until(connection, b"larger than max")
+    with grpc.insecure_channel(target.tcp, [("grpc.max_send_message_length", -1)]) as channel:
+        send = channel.unary_unary(SERVICE + "CreateSession")
+        with pytest.raises(grpc.RpcError) as caught:
+            send(b"\x0a" + bytes(64 << 20))
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert target.megabytes() - before < 20
+    assert target.is_healthy()
+
+
+def test_a_decompression_bomb_is_not_unpacked(target: Target) -> None:
+    before = target.megabytes()
+    with grpc.insecure_channel(target.tcp, [("grpc.max_send_message_length", -1)]) as channel:
+        # 64 MB of zeros, 64 kB on the wire: well under the cap of a message.
+        bomb = channel.unary_unary(SERVICE + "ListModels")
+        with pytest.raises(grpc.RpcError) as caught:
+            bomb(bytes(64 << 20), compression=grpc.Compression.Gzip)
+        upload = rpc.SessionServiceStub(channel).UploadSnapshot
+        pieces = iter([pb.UploadSnapshotRequest(data=bytes(16 << 20))])
+        with pytest.raises(grpc.RpcError) as second:
+            upload(pieces, compression=grpc.Compression.Gzip)
+    for error in (caught.value, second.value):
+        # Not unpacked and found too large: not unpacked at all.
+        assert error.code() is grpc.StatusCode.UNIMPLEMENTED, error
+    assert target.megabytes() - before < 20
+    assert target.is_healthy()
+
+
+def test_ten_thousand_connections_are_turned_away_at_the_cap_and_let_go_in_time(target: Target) -> None:
+    before = target.descriptors()
+    wanted = min(10_000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 500)
+    with contextlib.ExitStack() as stack:
+        opened = 0
+        for _ in range(wanted):
+            with contextlib.suppress(OSError):
+                stack.enter_context(http2.connect(target.tcp))
+                opened += 1
+        assert opened > 0.9 * wanted
+        assert target.descriptors() <= before + MOST + 5
+        assert target.is_healthy()
+        # Those that do not speak are let go, while they still hold on: a client gets in.
+        with Client.connect(target.tcp, timeout=PATIENCE + 10.0) as client:
+            assert client.models() [0] == "hmmwv"
+    assert eventually(lambda: target.descriptors() <= before + 5)
+
+
+def test_peers_that_say_half_a_word_are_let_go(target: Target) -> None:
+    before = target.descriptors()
+    half: list[socket.socket] = []
+    for words in (b"", http2.PREFACE[:9], http2.PREFACE, b"GET / HTTP/1.1\r\n"):
+        for _ in range(5):
+            half.append(http2.connect(target.tcp))
+            half[-1].sendall(words)
+    assert target.is_healthy()
+    assert eventually(lambda: target.descriptors() <= before + 5)
+    for connection in half:
+        connection.close()
+
+
+def test_streams_that_do_not_join_are_ended(target: Target) -> None:
+    with grpc.insecure_channel(target.tcp) as channel:
+        streams = [Stream(rpc.SessionServiceStub(channel)) for _ in range(50)]
+        for stream in streams[::2]:
+            stream.send()
+        assert target.is_healthy()
+        for stream in streams:
+            with pytest.raises(grpc.RpcError) as caught:
+                while True:
+                    stream.read()
+            assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert target.is_healthy()
+
+
+def test_an_upload_that_trickles_is_ended(target: Target) -> None:
+    with Client.connect(target.unix) as client, grpc.insecure_channel(target.unix) as channel:
+        session = client.create_session("hmmwv")
+
+        def pieces() -> Iterator[pb.UploadSnapshotRequest]:
+            yield pb.UploadSnapshotRequest(session_id=session.id, token=session.token, size=1 << 20)
+            yield pb.UploadSnapshotRequest(data=b"x")
+            time.sleep(PATIENCE * 3)
+
+        begin = time.monotonic()
+        with pytest.raises(grpc.RpcError) as caught:
+            rpc.SessionServiceStub(channel).UploadSnapshot(pieces())
+        assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert time.monotonic() - begin < PATIENCE * 2
+        assert client.advance(session, 1).tick == 1
+        client.delete_session(session)
