@@ -23,6 +23,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "export": ("jounce_service.cli.export", "write a model as an FMU"),
     "describe": ("jounce_service.cli.describe", "print a model's signal table"),
     "replay": ("jounce_service.cli.replay", "run a recorded session again and compare it bit by bit"),
+    "export-recording": ("jounce_service.cli.export_recording", "write a recording as CSV, Parquet or MDF4"),
     "demo": ("jounce_service.cli.demo", "drive the vehicle through an example and plot it"),
 }
 

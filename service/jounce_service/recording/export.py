@@ -1,0 +1,157 @@
+"""Recordings as tables: CSV, Parquet, and MDF4 (ASAM), each column with its unit.
+
+A row is a place at which outputs were recorded: the outputs there, and the inputs that act from there on.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.recording import require
+from jounce_service.recording.reader import Reader, RecordingError, Sample
+from jounce_service.recording.vectors import Vector
+
+#: Rows that are held in memory at a time [1]; MDF4 holds all.
+_ROWS: Final = 4096
+#: Columns before the signals: name and unit.
+_PLACE: Final = (("time", "s"), ("epoch", "1"), ("tick", "1"))
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows: time since the recording began [s], epoch, tick, and all inputs and outputs [unit of each]."""
+
+    time: Vector
+    epoch: NDArray[np.int64]
+    tick: NDArray[np.int64]
+    values: Vector
+
+    @property
+    def place(self) -> tuple[NDArray[np.float64] | NDArray[np.int64], ...]:
+        """The columns before the signals."""
+        return self.time, self.epoch, self.tick
+
+
+def export(source: Path, target: Path) -> tuple[int, bool]:
+    """Writes a recording as its target's suffix says: how many rows, and whether the recording has its end.
+
+    The target is whole or not there. Raises RecordingError, OSError.
+    """
+    if target.suffix not in _WRITERS:
+        raise RecordingError(f"{target.name}: allowed are names that end in {', '.join(_WRITERS)}")
+    extra, packages, write = _WRITERS[target.suffix]
+    require("recording", "mcap")
+    require(extra, *packages)
+    reader = Reader(source)
+    part = target.with_name(f"{target.stem}.part{target.suffix}")
+    try:
+        count = write(part, reader, blocks(reader))
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return count, reader.complete
+
+
+def blocks(reader: Reader) -> Iterator[Block]:
+    """All rows of a recording, in order."""
+    held: list[tuple[float, int, int, Vector]] = []
+    for row in _rows(reader):
+        held.append(row)
+        if len(held) == _ROWS:
+            yield _block(held)
+            held.clear()
+    if held:
+        yield _block(held)
+
+
+def _rows(reader: Reader) -> Iterator[tuple[float, int, int, Vector]]:
+    inputs: Vector = np.empty(0)
+    epoch = 0
+    # Inputs of a tick come after its outputs, so a row waits for what follows it.
+    last: Sample | None = None
+    for item in reader:
+        is_input = isinstance(item, Sample) and item.causality == pb.CAUSALITY_INPUT
+        if last is not None and not (isinstance(item, Sample) and is_input and item.tick == last.tick):
+            yield last.ns * 1e-9, epoch, last.tick, np.concatenate((inputs, last.values))
+            last = None
+        if not isinstance(item, Sample):
+            if item.HasField("origin"):
+                inputs, epoch = np.array(item.origin.inputs), item.epoch
+        elif is_input:
+            inputs = item.values
+        else:
+            last = item
+    if last is not None:
+        yield last.ns * 1e-9, epoch, last.tick, np.concatenate((inputs, last.values))
+
+
+def _block(rows: list[tuple[float, int, int, Vector]]) -> Block:
+    times, epochs, ticks, values = zip(*rows, strict=True)
+    return Block(np.array(times), np.array(epochs, np.int64), np.array(ticks, np.int64), np.array(values))
+
+
+def _write_csv(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
+    count = 0
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(f"{name} [{unit}]" for name, unit in (*_PLACE, *reader.inputs, *reader.outputs))
+        for block in rows:
+            count += len(block.tick)
+            place = zip(*(column.tolist() for column in block.place), strict=True)
+            for where, values in zip(place, block.values.tolist(), strict=True):
+                # repr reads back as the same double.
+                writer.writerow([*map(repr, where), *map(repr, values)])
+    return count
+
+
+def _write_parquet(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = (pa.float64(), pa.int64(), pa.int64())
+    columns = [(*named, kind) for named, kind in zip(_PLACE, kinds, strict=True)]
+    columns += [(name, unit, pa.float64()) for name, unit in (*reader.inputs, *reader.outputs)]
+    fields = [pa.field(name, kind, nullable=False, metadata={"unit": unit}) for name, unit, kind in columns]
+    schema = pa.schema(fields, metadata={"model": reader.model.model, "server_version": reader.model.server_version})
+    count = 0
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for block in rows:
+            count += len(block.tick)
+            writer.write_table(pa.table([*block.place, *block.values.T], schema=schema))
+    return count
+
+
+def _write_mdf(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
+    from asammdf import MDF, Signal
+
+    found = list(rows)
+    if not found:
+        raise RecordingError("the recording has no outputs: nothing to write")
+    time = np.concatenate([b.time for b in found])
+    values = np.concatenate([b.values for b in found]).T
+    places = (np.concatenate([b.epoch for b in found]), np.concatenate([b.tick for b in found]))
+    named = [*_PLACE[1:], *reader.inputs, *reader.outputs]
+    signals = [
+        Signal(np.ascontiguousarray(column), time, name=name, unit=unit)
+        for (name, unit), column in zip(named, (*places, *values), strict=True)
+    ]
+    with MDF(version="4.10") as mdf:
+        mdf.append(signals, comment=f"{reader.model.model}, jounce {reader.model.server_version}", common_timebase=True)
+        mdf.save(path, overwrite=True, compression=1)
+    return len(time)
+
+
+#: Suffix -> (extra, its packages, writer).
+_WRITERS: Final[dict[str, tuple[str, tuple[str, ...], Callable[[Path, Reader, Iterator[Block]], int]]]] = {
+    ".csv": ("recording", (), _write_csv),
+    ".parquet": ("parquet", ("pyarrow",), _write_parquet),
+    ".mf4": ("mdf", ("asammdf",), _write_mdf),
+}
