@@ -84,15 +84,20 @@ class Engine:
         if limit == math.inf or ticks <= _STRIDE or barrier.ramps.moving:
             self.advance(barrier, ticks)
             return
-        before, end = self.instance.get_state(), time.monotonic() + limit
+        before, end, late = self.instance.get_state(), time.monotonic() + limit, False
         self.instance.set_inputs(barrier.inputs)
-        for done in range(0, ticks, _STRIDE):
-            if time.monotonic() > end:
-                self.instance.set_state(before)
-                raise errors.CallTooLong(
-                    f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", given=ticks, allowed="fewer ticks"
-                )
-            self.instance.step(min(_STRIDE, ticks - done))
+        try:
+            for done in range(0, ticks, _STRIDE):
+                if late := time.monotonic() > end:
+                    self.instance.set_state(before)
+                    raise errors.CallTooLong(
+                        f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", given=ticks, allowed="fewer ticks"
+                    )
+                self.instance.step(min(_STRIDE, ticks - done))
+        finally:
+            # What was taken back has not been applied.
+            if self.recording is not None and not late:
+                self.recording.inputs(barrier.tick, barrier.inputs)
 
     def wake_at(self, when: float) -> None:
         """Calls ``woken`` at a session time [s]."""

@@ -99,6 +99,23 @@ def test_the_least_bit_of_an_input_shows_at_the_very_next_tick(recording: Any, t
     assert (report.first.tick, report.first.signal, report.first.recorded) == (22, "reaction", 140.0)
 
 
+def test_a_long_advance_is_recorded_and_one_that_was_taken_back_is_not(serve: Start, tmp_path: Path) -> None:
+    server = serve(record=str(tmp_path / "rec"), record_every=1, max_call_seconds=0.3)
+    session = server.create(sleep=0.01)
+
+    def advance(n: int, velocity: float) -> None:
+        server.call("Advance", session, n_ticks=n, input_names=["velocity.x"], inputs=[velocity])
+
+    advance(2500, 1.0)
+    with pytest.raises(grpc.RpcError):
+        advance(1_000_000, 9.0)
+    advance(3, 2.0)
+    path = recorded(server, session, tmp_path / "rec")
+    read = [s for s in Reader(path) if isinstance(s, Sample) and s.causality == pb.CAUSALITY_INPUT]
+    assert [(s.tick, s.values[0]) for s in read] == [(0, 1.0), (2500, 2.0)]
+    assert replay(path, registry(IntegratorModel())).first is None
+
+
 def test_all_that_can_happen_to_a_session_is_recorded_and_replays(recording: Any, tmp_path: Path) -> None:
     session = recording.create(gain=3.0)
     a = recording.member(session, "a", inputs=["velocity"], period=4, first_order_inputs=["velocity"])
