@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 PACKAGE = Path(__file__).parent
 RUNTIME = PACKAGE / "runtime"
@@ -33,13 +34,26 @@ FMI_HEADERS = (
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-fPIC", "-Wall")
 HASH_FILE = "jn_build_hash.c"
 
-#: FMI 2 platform folder -> (library suffix, zig target, FMI 3 platform folder). The old glibc makes the linux
-#: library portable.
-PLATFORMS: dict[str, tuple[str, str, str]] = {
-    "linux64": (".so", "x86_64-linux-gnu.2.17", "x86_64-linux"),
-    "win64": (".dll", "x86_64-windows-gnu", "x86_64-windows"),
-    "aarch64-linux": (".so", "aarch64-linux-gnu.2.17", "aarch64-linux"),
-    "darwin64": (".dylib", "x86_64-macos", "x86_64-darwin"),
+
+
+class Platform(NamedTuple):
+    """Where a library runs, how it is cross-compiled and in which folder each standard looks for it."""
+
+    suffix: str
+    target: str
+    """Target of ``zig cc``. The old glibc makes a Linux library portable."""
+    fmi2: str
+    fmi3: str
+
+
+#: FMI 2 knows one folder for macOS, where both processors' libraries lie in one universal file. It has no name for
+#: Linux on ARM; there that of FMI 3 serves.
+PLATFORMS: dict[str, Platform] = {
+    "linux64": Platform(".so", "x86_64-linux-gnu.2.17", "linux64", "x86_64-linux"),
+    "win64": Platform(".dll", "x86_64-windows-gnu", "win64", "x86_64-windows"),
+    "aarch64-linux": Platform(".so", "aarch64-linux-gnu.2.17", "aarch64-linux", "aarch64-linux"),
+    "darwin64": Platform(".dylib", "x86_64-macos", "darwin64", "x86_64-darwin"),
+    "aarch64-darwin": Platform(".dylib", "aarch64-macos", "darwin64", "aarch64-darwin"),
 }
 
 
@@ -127,15 +141,20 @@ def compile_library(sources: Sources, destination: Path, target: str = "") -> No
             (Path(folder) / name).write_bytes(data)
         listed = [name for name in sources.packed() if name.endswith(".c")]
         math_library = [] if "windows" in target else ["-lm"]
-        command = [*compiler(target), *FLAGS, "-shared", "-o", "library", *listed, *math_library]
+        strip = ["-s"] if target else []  # zig's debug information names the folder
+        library = sources.identifier + library_suffix(target)  # the file carries its name: let it be the final one
+        command = [*compiler(target), *FLAGS, *strip, "-shared", "-o", library, *listed, *math_library]
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if result.returncode:
             raise BuildError(f"compiling {sources.identifier} failed:\n{shlex.join(command)}\n{result.stderr}")
-        os.replace(Path(folder) / "library", destination)
+        os.replace(Path(folder) / library, destination)
 
 
-def library_suffix() -> str:
-    """Suffix of a native library on this machine."""
+def library_suffix(target: str = "") -> str:
+    """Suffix of a library for a zig ``target``, or for this machine."""
+    for p in PLATFORMS.values():
+        if p.target == target:
+            return p.suffix
     return {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 

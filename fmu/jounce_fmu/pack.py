@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -33,8 +34,9 @@ def export_fmu(
 
     In FMI 3 vector signals are arrays unless ``scalars`` is set; FMI 2 knows only scalars.
 
-    ``linux64`` packs the library of `ensure_library` on a Linux host; other platforms of
-    `jounce_fmu.build.PLATFORMS` are cross-compiled with ziglang. Raises BuildError, DescribeError.
+    Without ``platforms`` the FMU holds its sources only, for importers that compile. ``linux64`` packs the library of
+    `ensure_library` on a Linux host; other platforms of `jounce_fmu.build.PLATFORMS` are cross-compiled with ziglang.
+    Raises BuildError, DescribeError.
     """
     if unknown := [p for p in platforms if p not in PLATFORMS]:
         raise BuildError(f"unknown platforms {unknown}; allowed are {', '.join(PLATFORMS)}")
@@ -52,12 +54,13 @@ def export_fmu(
         content["sources/buildDescription.xml"] = build_description(sources.identifier, c_files)
         content["terminalsAndIcons/terminalsAndIcons.xml"] = terminals_and_icons(table, names=names, scalars=scalars)
         content["terminalsAndIcons/icon.png"] = icon_png()
-    for platform in platforms:
-        suffix, target, fmi3_folder = PLATFORMS[platform]
-        folder = platform if fmi == 2 else fmi3_folder
-        content[f"binaries/{folder}/{sources.identifier}{suffix}"] = _binary(
-            sources, platform, target, library_folder
-        )
+    libraries: dict[str, list[bytes]] = {}
+    for name in dict.fromkeys(platforms):
+        platform = PLATFORMS[name]
+        folder = platform.fmi2 if fmi == 2 else platform.fmi3
+        place = f"binaries/{folder}/{sources.identifier}{platform.suffix}"
+        libraries.setdefault(place, []).append(_binary(sources, name, platform.target, library_folder))
+    content.update({place: _universal(found) for place, found in libraries.items()})
     return write_archive(Path(path), content)
 
 
@@ -85,3 +88,19 @@ def _binary(sources: Sources, platform: str, target: str, library_folder: Path) 
 def _native_platform() -> str:
     uname = os.uname() if hasattr(os, "uname") else None
     return "linux64" if uname and uname.sysname == "Linux" and uname.machine == "x86_64" else ""
+
+
+def _universal(libraries: Sequence[bytes]) -> bytes:
+    """One library as it is; several Mach-O libraries as one universal file (fat_header of <mach-o/fat.h>)."""
+    if len(libraries) == 1:
+        return libraries[0]
+    page = 14  # log2 of the alignment, that of pages on ARM
+    header = struct.pack(">II", 0xCAFEBABE, len(libraries))
+    body = b""
+    first = 1 << page
+    for library in libraries:
+        _, kind, subtype = struct.unpack_from("<III", library)
+        body += b"\0" * (-len(body) % first)
+        header += struct.pack(">IIIII", kind, subtype, first + len(body), len(library), page)
+        body += library
+    return header.ljust(first, b"\0") + body

@@ -98,14 +98,6 @@ def test_a_path_with_unicode_and_spaces_works(oscillator_sources: Sources, nativ
         fmu.step()
 
 
-def test_a_windows_library_is_cross_compiled(oscillator_sources: Sources, native: Path, tmp_path: Path) -> None:
-    pytest.importorskip("ziglang")
-    path = export_fmu(tmp_path / "w.fmu", oscillator.TABLE, oscillator_sources, library_folder=native,
-                      platforms=("linux64", "win64"))
-    with zipfile.ZipFile(path) as archive:
-        assert archive.read("binaries/win64/jounce_oscillator.dll")[:2] == b"MZ"
-
-
 def test_only_the_fmi_functions_and_the_hash_are_visible(factory: Factory) -> None:
     listing = subprocess.run(["nm", "-D", "--defined-only", factory.library], capture_output=True, text=True,
                              check=True).stdout

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from jounce_fmu.build import PLATFORMS
 from jounce_fmu.builtin import export_builtin
 from jounce_service.cli.main import UsageError
 
@@ -27,15 +28,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--names", choices=("structured", "flat"), default="structured", help="style of the variable names"
     )
-    parser.add_argument(
-        "--platform", action="append", dest="platforms", help="FMI platform folder, may repeat (default: linux64)"
+    binaries = parser.add_mutually_exclusive_group()
+    binaries.add_argument(
+        "--platforms",
+        action="append",
+        metavar="NAME[,NAME]",
+        help=f"libraries to pack, of {', '.join(PLATFORMS)}, or all (default: linux64); those of other machines are "
+        "cross-compiled by the package ziglang",
+    )
+    binaries.add_argument(
+        "--source-only", action="store_true", help="no library: the importer compiles the sources, as HIL targets do"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the file and says where."""
     starts = dict(map(_start, arguments.set))
-    platforms = tuple(arguments.platforms or ("linux64",))
+    platforms = [p for names in arguments.platforms or ["linux64"] for p in names.split(",")]
+    if "all" in platforms:
+        platforms = list(PLATFORMS)
+    if arguments.source_only:
+        platforms = []
     output, model = arguments.output, arguments.model
     if arguments.partner or arguments.ssp:
         if arguments.fmi != 2 or arguments.scalars:
