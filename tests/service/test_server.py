@@ -63,15 +63,15 @@ def test_jounce_serve_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path) 
     ready, socket = tmp_path / "ready", tmp_path / "s.sock"
     process = subprocess.Popen(
         [sys.executable, "-m", "jounce_service.cli", "serve", "--address", "127.0.0.1:0", "--socket-path", str(socket),
-         "--ready-file", str(ready), "--drain", "0.2"], stdout=subprocess.PIPE, text=True,
+         "--fast-socket", str(tmp_path / "f"), "--ready-file", str(ready), "--drain", "0.2"], stdout=subprocess.PIPE, text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
         addresses = ready.read_text().split()
         assert line == f"listening on {' '.join(addresses)}\n"
-        assert addresses[1] == f"unix:{socket}"
-        for address in addresses:
+        assert addresses[1:] == [f"unix:{socket}", f"fast:unix:{tmp_path / 'f'}"]
+        for address in addresses[:2]:
             with grpc.insecure_channel(address) as channel, pytest.raises(grpc.RpcError) as caught:
                 rpc.SessionServiceStub(channel).GetSession(pb.GetSessionRequest(session_id="x"))
             assert caught.value.code() is grpc.StatusCode.NOT_FOUND

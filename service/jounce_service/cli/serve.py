@@ -49,12 +49,13 @@ async def _serve(config: ServerConfig, ready_file: Path | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     await server.start()
+    listening = [*server.addresses, *(f"fast:{a}" for a in server.fast.addresses)]
     if ready_file is not None:
         # Whole or not at all: who waits for the file must not read half of it.
         part = ready_file.with_name(ready_file.name + ".part")
-        part.write_text("".join(f"{a}\n" for a in server.addresses))
+        part.write_text("".join(f"{a}\n" for a in listening))
         part.replace(ready_file)
-    sys.stdout.write(f"listening on {' '.join(server.addresses)}\n")
+    sys.stdout.write(f"listening on {' '.join(listening)}\n")
     sys.stdout.flush()
     await stop.wait()
     await server.stop()
