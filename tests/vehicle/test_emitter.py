@@ -42,6 +42,11 @@ void wheel_one(int lane, const double *a, const double *b, const double *c, cons
                double *o) {
     wheel_1(a + lane, b + lane, c + lane, d + lane, e + lane, o + lane);
 }
+void wheel_lean(int lane, const double *a, const double *b, const double *c, const double *d, const double *e,
+                double *o) {
+    if (lane < 4) wheel_dynamics_1(a + lane, b + lane, c + lane, d + lane, e + lane, o + lane);
+    else wheel_dynamics_4(a, b, c, d, e, o);
+}
 void wheel_four(const double *a, const double *b, const double *c, const double *d, const double *e, double *o) {
     wheel_4(a, b, c, d, e, o);
 }
@@ -171,6 +176,11 @@ def test_the_wheel_gives_the_same_bits_in_both_widths_and_casadis_values(library
         library.wheel_one(lane, *pointers, ctypes.c_void_p(scratch.ctypes.data))
         one[lane::4] = scratch[lane::4]
     assert one.tobytes() == four.tobytes()
+    lean = np.full((2, 4 * wheel.DYNAMICS.size), np.nan)
+    for lane in range(5):
+        library.wheel_lean(lane, *pointers, ctypes.c_void_p(lean[lane // 4].ctypes.data))
+    assert lean[0].tobytes() == lean[1].tobytes()
+    assert np.allclose(lean[0], four[: 4 * wheel.DYNAMICS.size], rtol=1e-12, atol=1e-12)
     function = wheel.function()
     for lane in range(4):
         assert np.allclose(four[lane::4], flat(function(*lanes[lane])), rtol=1e-9, atol=1e-9)

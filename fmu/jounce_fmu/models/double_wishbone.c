@@ -127,7 +127,7 @@ static void fill_given(const double *u, const double *d, double *given) {
 
 int jn_evaluate(double tau, double arm_acceleration, const double *x, const double *u, const double *d,
                 jn_evaluation *e, jn_fault *f) {
-    return evaluate_1(tau, arm_acceleration, x, u, d, 0, e, f);
+    return evaluate_1(tau, arm_acceleration, x, u, d, 1, e, f);
 }
 
 /* Points of an axle that must lie apart, by their place after the axle's first entry. */

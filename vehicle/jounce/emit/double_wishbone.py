@@ -32,8 +32,8 @@ LAYOUTS = {
 
 def lane_functions() -> list[ca.Function]:
     """Evaluated for each corner, four lanes at once where the processor can."""
-    return [corner.function(corner.DYNAMICS), corner.function(), wheel.function(), articulated.eliminate_function(),
-            articulated.expand_function(), reports.wheel_function()]  # fmt: skip
+    return [corner.function(corner.DYNAMICS), corner.function(), wheel.function(wheel.DYNAMICS), wheel.function(),
+            articulated.eliminate_function(), articulated.expand_function(), reports.wheel_function()]  # fmt: skip
 
 
 def scalar_functions() -> list[ca.Function]:

@@ -50,28 +50,47 @@ def derived(p: Mapping[str, SX]) -> SX:
                       height[0], height[1], origin, ca.reshape(frame, 9, 1), 0, 0, 0, 0)[:DERIVED]
 
 
-def inner_ends(arm_angle: SX, d: SX) -> tuple[SX, SX]:
-    """(6 coordinates of the left and right inner tierod ends [m, chassis axes], linkage discriminant).
+def _perp(v: SX) -> SX:
+    """A planar vector turned by a right angle to the left."""
+    return ca.vertcat(-v[1], v[0])
 
-    arm_angle [rad] is positive for steering left, a turn by minus that angle about the steering z axis.
+
+def inner_ends(arm_angle: SX, d: SX) -> tuple[SX, SX, SX, SX]:
+    """(ends, first, second derivative by the arm angle, linkage discriminant).
+
+    Ends: 6 coordinates [m] of the left and right inner tierod ends, chassis axes. arm_angle [rad] is positive for
+    steering left, a turn by minus that angle about the steering z axis. The idler's turn solves |link| = const,
+    differentiated once and twice (Jain 2016, section 5.4).
     """
     rev, arm, idler, base = d[0:2], d[2:4], d[4:6], d[6:8]
     length2, branch = d[8], d[9]
     c, s = ca.cos(arm_angle), -ca.sin(arm_angle)
-    end = ca.vertcat(arm[0] * c - arm[1] * s, arm[1] * c + arm[0] * s)
+    end = arm * c + _perp(arm) * s
     w = base - end
     a = 2 * (idler[0] * w[0] + idler[1] * w[1])
     b = 2 * (-idler[1] * w[0] + idler[0] * w[1])
     ci, si, disc = circle_sphere(a, b, length2 - dot(w, w) - dot(idler, idler), branch)
-    joint = base + ca.vertcat(idler[0] * ci - idler[1] * si, idler[1] * ci + idler[0] * si)
-    link = joint - end
-    normal = ca.vertcat(-link[1], link[0])
+    held = idler * ci + _perp(idler) * si
+    link = base + held - end
+    end1, end2 = -_perp(end), -end
+    swing = _perp(held)
+    reach = dot(link, swing)
+    rate = dot(link, end1) / reach
+    link1 = swing * rate - end1
+    turn = (dot(link, end2 + held * rate**2) - dot(link1, link1)) / reach
+    link2 = swing * turn - held * rate**2 - end2
     frame, origin = ca.reshape(d[19:28], 3, 3), d[16:19]
-    ends = []
+    ends, first, second = [], [], []
     for k in range(2):
-        flat = rev + end + link * d[10 + 2 * k] + normal * d[11 + 2 * k]
-        ends.append(origin + frame @ ca.vertcat(flat, d[14 + k]))
-    return ca.vertcat(*ends), disc
+        along, across = d[10 + 2 * k], d[11 + 2 * k]
+
+        def carried(v: SX, along: SX = along, across: SX = across) -> SX:
+            return v * along + _perp(v) * across
+
+        ends.append(origin + frame @ ca.vertcat(rev + end + carried(link), d[14 + k]))
+        first.append(frame[:, :2] @ (end1 + carried(link1)))
+        second.append(frame[:, :2] @ (end2 + carried(link2)))
+    return ca.vertcat(*ends), ca.vertcat(*first), ca.vertcat(*second), disc
 
 
 def function() -> ca.Function:
@@ -81,8 +100,6 @@ def function() -> ca.Function:
     all in chassis axes, left then right. Last the discriminant of the four-bar.
     """
     angle, rate, acceleration, d = SX.sym("angle"), SX.sym("rate"), SX.sym("acc"), SX.sym("d", DERIVED)
-    ends, disc = inner_ends(angle, d)
-    first = ca.jtimes(ends, angle, 1)
-    second = ca.jtimes(first, angle, 1)
+    ends, first, second, disc = inner_ends(angle, d)
     out = ca.vertcat(ends, first, first * rate, second * rate * rate + first * acceleration, disc)
     return ca.Function("steering", [ca.vertcat(angle, rate, acceleration), d], [ca.cse(out)])
