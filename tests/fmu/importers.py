@@ -1,0 +1,183 @@
+"""Runs the vehicle in importers that come as packages, all over one manoeuvre. Each gives the outputs every 0.1 s.
+
+``python tests/fmu/importers.py`` writes the matrix into docs/importers.md.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import platform
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import fmpy
+import numpy as np
+
+from jounce_fmu.builtin import export_builtin
+from jounce_fmu.host import open_builtin
+
+DOCS = Path(__file__).parents[2] / "docs" / "importers.md"
+PARAMETERS = {"init.speed": 10.0}
+INPUTS = {"steering_wheel_angle": 0.6, "wheel_RL.drive_torque": 250.0, "wheel_RR.drive_torque": 200.0}
+STEPS, TICKS = 10, 100  # 1 s
+Array = np.ndarray
+SIGNALS = [s for s in open_builtin().table.outputs if s.signal.type == "Real"]
+
+
+def in_process(tick: float = 0.001) -> Array:
+    """The same manoeuvre in our own host: shape (STEPS, outputs)."""
+    rows = []
+    with open_builtin().instance("reference") as fmu:
+        fmu.setup({**PARAMETERS, "tick": tick}, INPUTS)
+        for _ in range(STEPS):
+            fmu.step(round(0.1 / tick))
+            rows.append(fmu.get_outputs()[: len(SIGNALS)])
+    return np.array(rows)
+
+
+def with_fmpy(path: Path, kind: str = "CoSimulation") -> Array:
+    """``fmpy.simulate_fmu``; model exchange with its CVode."""
+    names = [v.name for v in fmpy.read_model_description(str(path)).modelVariables
+             if v.causality == "output" and v.type in ("Real", "Float64")]  # fmt: skip
+    result = fmpy.simulate_fmu(
+        str(path), fmi_type=kind, stop_time=1.0, output_interval=0.1, start_values={**PARAMETERS, **INPUTS},
+        output=names, relative_tolerance=1e-8,
+    )  # fmt: skip
+    assert len(result) == STEPS + 1
+    return np.concatenate([result[n].reshape(STEPS + 1, -1) for n in names], axis=1)[1:]
+
+
+def with_libcosim(path: Path, _: str = "") -> Array:
+    """libcosimpy: DNV's libcosim over FMI Library, with its strict check of the description."""
+    from libcosimpy.CosimExecution import CosimExecution
+    from libcosimpy.CosimObserver import CosimObserver
+    from libcosimpy.CosimSlave import CosimLocalSlave
+
+    execution = CosimExecution.from_step_size(1_000_000)  # ns
+    slave = execution.add_local_slave(CosimLocalSlave(fmu_path=str(path), instance_name="vehicle"))
+    references = {v.name: v.valueReference for v in fmpy.read_model_description(str(path)).modelVariables}
+    for name, value in {**PARAMETERS, **INPUTS}.items():
+        execution.real_initial_value(slave, references[name], value)
+    observer = CosimObserver.create_last_value()
+    execution.add_observer(observer)
+    rows = []
+    for _k in range(STEPS):
+        assert execution.step(step_count=TICKS)
+        rows.append(list(observer.last_real_values(slave, [s.value_reference for s in SIGNALS])))
+    return np.array(rows)
+
+
+def with_ecos(path: Path, _: str = "") -> Array:
+    """ecospy: Ecos, C++."""
+    import ecospy
+
+    rows = []
+    with ecospy.EcosSimulationStructure() as structure:
+        structure.add_model("v", str(path))
+        starts = {f"v::{name}": float(value) for name, value in {**PARAMETERS, **INPUTS}.items()}
+        structure.add_parameter_set("start", starts)
+        with ecospy.EcosSimulation(structure=structure, step_size=0.001) as simulation:
+            simulation.init(parameter_set="start")
+            names = [f"v::{v.name}" for v in fmpy.read_model_description(str(path)).modelVariables
+                     if v.causality == "output" and v.type in ("Real", "Float64")]  # fmt: skip
+            for _k in range(STEPS):
+                simulation.step(TICKS)
+                rows.append([simulation.get_real(n) for n in names])
+    return np.array(rows)
+
+
+def with_cofmupy(path: Path, _: str = "") -> Array:
+    """CoFmuPy's own master, configured as its users do."""
+    import cofmupy
+    from cofmupy.master.default_master import DefaultMaster
+
+    class WithNumbers(DefaultMaster):  # type: ignore[misc]
+        """cofmupy 1.0.0 takes the smallest default step of texts, at which numpy 2 fails, and reads FMI 2 integers as
+        reals, which the runtime refuses."""
+
+        def _load_fmus(self) -> Any:
+            handlers = super()._load_fmus()
+            for handler in handlers.values():
+                handler.default_step_size = float(handler.default_step_size)
+                reals = [name for name in handler.get_output_names() if name != "tick_count"]
+                handler.output_var_names, handler.get_output_names = reals, lambda reals=reals: reals
+            return handlers
+
+    names = [v.name for v in fmpy.read_model_description(str(path)).modelVariables
+             if v.causality == "output" and v.type in ("Real", "Float64")]  # fmt: skip
+    # it sets every input to 0 unless told otherwise, and a terrain's normal of length 0 is refused
+    starts = {s.name: s.start for s in open_builtin().table.inputs}
+    config = {
+        "fmus": [{"id": "v", "path": str(path), "initialization": {**PARAMETERS, **starts, **INPUTS}}],
+        "connections": [], "cosim_method": "jacobi",
+    }  # fmt: skip
+    coordinator: Any = cofmupy.Coordinator()
+    with mock.patch("cofmupy.coordinator.DefaultMaster", WithNumbers):
+        coordinator.start(config)
+    rows = []
+    for _k in range(STEPS):
+        for _tick in range(TICKS):
+            coordinator.do_step(0.001)
+        rows.append([np.ravel(coordinator.get_variable(("v", n)))[0] for n in names])
+    return np.array(rows)
+
+
+#: Package -> how it is driven.
+DRIVEN: dict[str, Callable[..., Array]] = {
+    "fmpy": with_fmpy, "libcosimpy": with_libcosim, "ecospy": with_ecos, "cofmupy": with_cofmupy,
+}  # fmt: skip
+#: Package, FMI version, form, interface: all that the package can import.
+CASES = [
+    ("fmpy", 2, "scalars", "CoSimulation"), ("fmpy", 2, "scalars", "ModelExchange"),
+    ("fmpy", 3, "arrays", "CoSimulation"), ("fmpy", 3, "arrays", "ModelExchange"),
+    ("fmpy", 3, "scalars", "CoSimulation"), ("fmpy", 3, "scalars", "ModelExchange"),
+    ("libcosimpy", 2, "scalars", "CoSimulation"),
+    ("ecospy", 2, "scalars", "CoSimulation"), ("ecospy", 3, "scalars", "CoSimulation"),
+    ("cofmupy", 2, "scalars", "CoSimulation"), ("cofmupy", 3, "scalars", "CoSimulation"),
+]  # fmt: skip
+
+
+def export(folder: Path, fmi: int, form: str) -> Path:
+    """The vehicle's FMU of one form, made once per folder."""
+    path = folder / f"fmi{fmi}_{form}.fmu"
+    return path if path.exists() else export_builtin(path, fmi=fmi, scalars=form == "scalars")
+
+
+def simulate(case: tuple[str, int, str, str], folder: Path) -> Array:
+    """Outputs of one case, shape (STEPS, outputs)."""
+    package, fmi, form, kind = case
+    return DRIVEN[package](export(folder, fmi, form), kind)
+
+
+def matrix(folder: Path) -> str:
+    """The table of docs/importers.md."""
+    coarse, fine = in_process(), in_process(1e-4)
+    lines = ["| importer | version | FMI | form | interface | outputs | against the run in process |",
+             "|---|---|---|---|---|---|---|"]  # fmt: skip
+    for case in CASES:
+        package, fmi, form, kind = case
+        if importlib.util.find_spec(package) is None:
+            continue
+        found = simulate(case, folder)
+        exact = kind == "CoSimulation"
+        error = np.max(np.abs(found - (coarse if exact else fine)) / scale(fine))
+        says = "the same bits" if np.array_equal(found, coarse) else f"{error:.1e} of each output's size"
+        version = importlib.metadata.version(package)
+        lines.append(f"| {package} | {version} | {fmi}.0 | {form} | {kind} | {found.shape[1]} | {says} |")
+    return "\n".join([*lines, "", f"Run on {platform.system()} {platform.machine()}, Python {platform.python_version()}."])
+
+
+def scale(rows: Array) -> Array:
+    """Size of each output over the run, at least the signal's nominal value."""
+    return np.maximum(np.max(np.abs(rows), axis=0), [max(s.signal.nominal, 1e-2) for s in SIGNALS])
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as made:
+        before, rest = DOCS.read_text().split("<!-- matrix -->\n", 1)
+        _, after = rest.split("<!-- end -->\n", 1)
+        DOCS.write_text(f"{before}<!-- matrix -->\n{matrix(Path(made))}\n<!-- end -->\n{after}")

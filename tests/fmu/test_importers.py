@@ -1,0 +1,41 @@
+"""Every importer that comes as a package drives the vehicle along the trajectory of the run in process."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import importers
+import numpy as np
+import pytest
+from importers import CASES
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("importers")
+
+
+@pytest.mark.parametrize("case", CASES, ids=["-".join(map(str, case)) for case in CASES])
+def test_an_importer_gives_the_trajectory_of_the_run_in_process(
+    case: tuple[str, int, str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if importlib.util.find_spec(case[0]) is None:
+        pytest.skip(f"{case[0]} is not installed")
+    monkeypatch.chdir(folder)  # some leave files where they run
+    found = importers.simulate(case, folder)
+    if case[3] == "CoSimulation":
+        assert np.array_equal(found, importers.in_process())
+    else:  # CVode at a relative tolerance of 1e-8, against ten times finer steps of ours
+        fine = importers.in_process(1e-4)
+        assert np.max(np.abs(found - fine) / importers.scale(fine)) < 2e-6
+    assert 9.0 < found[-1, 0] < 11.0  # it drove: ref_frame.pos.x after 1 s from 10 m/s
+    assert found[-1, 1] > 0.05  # and turned left
+
+
+def test_the_documented_matrix_has_every_case_and_no_other() -> None:
+    row = r"^\| (\w+) \| [\d.]+ \| (\d)\.0 \| (\w+) \| (\w+) \| \d+ \| (.*) \|$"
+    rows = re.findall(row, importers.DOCS.read_text(), re.M)
+    assert [(name, int(fmi), form, kind) for name, fmi, form, kind, _ in rows] == CASES
+    assert all(says == "the same bits" for *_, kind, says in rows if kind == "CoSimulation")
