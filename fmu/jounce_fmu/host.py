@@ -304,9 +304,9 @@ class Factory:
     """Name of the model."""
     library: Path
     """The native library."""
-    interface: Interface
+    interface: Interface = field(repr=False)
     """GUID, tick and variables."""
-    defaults: Mapping[str, Value] = field(default_factory=dict)
+    defaults: Mapping[str, Value] = field(default_factory=dict, repr=False)
     """Parameters set at each `setup` before the caller's own (a vehicle variant's data)."""
     resources: str = ""
     """URI of the unpacked FMU's resources."""

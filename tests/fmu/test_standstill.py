@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import measure
 import numpy as np
 import pytest
+
+from jounce_fmu.host import open_builtin
 
 STEP = measure.STEP
 
@@ -16,6 +20,16 @@ def test_parked_on_a_thirty_percent_slope_the_vehicle_creeps_less_than_a_millime
     rise = record.vector("wheel_FL.pos") - record.vector("wheel_RR.pos")
     assert abs(rise[0, 2]) > 0.3  # it does stand on a slope
     assert measure.creep(record).max() < 1e-5
+
+
+def test_brakes_that_the_first_step_applies_hold_as_if_they_had_been_on_before() -> None:
+    with open_builtin().instance("parked") as fmu:
+        fmu.setup({"terrain.slope": math.atan(0.3)})
+        start = fmu.get_outputs()[:3]
+        fmu.set_values({f"wheel_{w}.brake_torque": 4000.0 for w in ("FL", "FR", "RL", "RR")})
+        for _ in range(100):
+            fmu.step(100)
+            assert np.abs(fmu.get_outputs()[:3] - start).max() < 1e-4
 
 
 def test_without_brakes_the_vehicle_rolls_down_the_slope() -> None:

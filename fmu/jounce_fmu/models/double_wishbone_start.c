@@ -2,7 +2,9 @@
  *
  * Rest is a Newton search over height, pitch, roll and the four arm angles at fixed x, y and yaw: all seven
  * accelerations vanish while every contact force points against gravity. On a slope the tires' bristles and the
- * brakes' wind-up then carry the tangential part from the first instant, as far as friction and brakes reach.
+ * brakes' wind-up then carry the tangential part from the first instant, as far as friction and brakes reach. Where
+ * no brake torque is given yet the brakes have held in full until now: those that the first step applies go on
+ * holding, and without them the vehicle is let go.
  */
 #include <math.h>
 #include <stdio.h>
@@ -109,9 +111,7 @@ static int settle(rest *r, double *x, jn_fault *f) {
         const double drive = r->u[JN_U_wheel_FL_drive_torque + c * U_WHEEL];
         const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius);
         const double needed = -spin_moment(r, c) - drive;
-        double torque = asked < limit ? asked : limit, given;
-        if (torque < wheel_number(r, JN_WHEEL_NUMBER_brake_release_torque)) torque = 0.0;
-        given = clipped(needed, torque);
+        const double torque = asked < limit ? asked : limit, given = clipped(needed, torque);
         if (torque > 0.0) x[JN_X_wind_up + c] = -given / torque * wheel_number(r, JN_WHEEL_NUMBER_brake_deflection);
         if (given != needed) set_bristle(r, c, along[c] - (needed - given) / radius, across[c], x);
     }
@@ -267,6 +267,7 @@ static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
 int jn_start(const double *p, const double *d, const double *u, double *x, jn_fault *f) {
     double still[JN_N_U];
     rest r;
+    int c;
     memset(x, 0, JN_X_N * sizeof *x);
     memcpy(still, u, sizeof still);
     still[JN_U_steering_wheel_rate] = 0.0;
@@ -275,6 +276,10 @@ int jn_start(const double *p, const double *d, const double *u, double *x, jn_fa
     memcpy(r.d, d, sizeof r.d);
     r.d[D_EXTERNAL] = 0.0;
     r.rolling = p[JN_P_init_speed] != 0.0;
+    for (c = 0; c < JN_CORNERS && !r.rolling; c++) {
+        double *brake = still + JN_U_wheel_FL_brake_torque + c * U_WHEEL;
+        if (*brake < p[JN_P_brake_release_torque]) *brake = p[JN_P_brake_capacity];
+    }
     x[JN_X_position] = p[JN_P_init_x];
     x[JN_X_position + 1] = p[JN_P_init_y];
     x[JN_X_position + 2] = p[JN_P_init_z];
