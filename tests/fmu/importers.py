@@ -168,7 +168,8 @@ def matrix(folder: Path) -> str:
         says = "the same bits" if np.array_equal(found, coarse) else f"{error:.1e} of each output's size"
         version = importlib.metadata.version(package)
         lines.append(f"| {package} | {version} | {fmi}.0 | {form} | {kind} | {found.shape[1]} | {says} |")
-    return "\n".join([*lines, "", f"Run on {platform.system()} {platform.machine()}, Python {platform.python_version()}."])
+    machine = f"Run on {platform.system()} {platform.machine()}, Python {platform.python_version()}."
+    return "\n".join([*lines, "", machine])
 
 
 def scale(rows: Array) -> Array:

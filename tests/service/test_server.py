@@ -63,7 +63,8 @@ def test_jounce_serve_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path) 
     ready, socket = tmp_path / "ready", tmp_path / "s.sock"
     process = subprocess.Popen(
         [sys.executable, "-m", "jounce_service.cli", "serve", "--address", "127.0.0.1:0", "--socket-path", str(socket),
-         "--fast-socket", str(tmp_path / "f"), "--ready-file", str(ready), "--drain", "0.2"], stdout=subprocess.PIPE, text=True,
+         "--fast-socket", str(tmp_path / "f"), "--ready-file", str(ready), "--drain", "0.2"],
+        stdout=subprocess.PIPE, text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     try:
         assert process.stdout is not None

@@ -269,8 +269,8 @@ def _run_parameters() -> Iterator[Signal]:
     yield par("init.yaw", "rad", 0.0, "start heading")
     yield par("init.speed", "m/s", 0.0, "start speed forward, wheels rolling", -100.0, 100.0)
     yield Signal("init.equilibrium", "parameter", "1", "true: settle on the terrain first, at rest held by the "
-                 "brakes until now; false: suspension in design position at init.z, released", start=(1.0,), type="Boolean", variability="fixed",
-                 minimum=0.0, maximum=1.0)
+                 "brakes until now; false: suspension in design position at init.z, released", start=(1.0,),
+                 type="Boolean", variability="fixed", minimum=0.0, maximum=1.0)
     yield enum("terrain_source", ("PLANE", "EXTERNAL"), "where the terrain comes from")
     yield enum("tire_source", ("TMEASY", "EXTERNAL"), "where the contact wrench comes from")
     yield par("terrain.height", "m", 0.0, "height of the plane at x = y = 0")
