@@ -325,7 +325,7 @@ def test_a_disk_that_fails_ends_the_recording_and_not_the_session(recording: Any
     def full() -> None:
         raise OSError(28, "No space left on device")
 
-    one._writer.flush = full
+    one._writer.end_chunk = full
     a = recording.member(session, "a", inputs=["velocity"])
     end = time.monotonic() + 20.0
     while not recording.status(session).recording.failure:
@@ -355,6 +355,6 @@ def test_a_folder_that_cannot_be_is_said_before_anything_is_bound(serve: Start, 
 
 
 def test_a_server_without_the_extra_says_which(serve: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mcap.writer", None)
+    monkeypatch.setitem(sys.modules, "mcap.records", None)
     with pytest.raises(ConfigError, match=r"jounce\[recording\]"):
         serve(record=str(tmp_path / "rec"))

@@ -56,7 +56,9 @@ class Reader:
         for topic, ns, data in self._messages:
             if topic == "/events":
                 yield self._parse(pb.RecordedEvent, data)
-            elif topic in self._codecs:
+            elif topic not in self._codecs:
+                raise RecordingError(f"{self._path.name} has a topic {topic!r}: allowed are /events, /inputs, /outputs")
+            else:
                 causality, codec = self._codecs[topic]
                 try:
                     tick, values = codec.decode(data)

@@ -20,6 +20,7 @@ from google.protobuf import descriptor_pb2
 
 from jounce.signals import SignalTable
 from jounce_proto import jounce_pb2 as pb
+from jounce_service.recording.mcap_file import McapFile
 from jounce_service.recording.vectors import Vector, VectorCodec
 
 #: Time [s] between two writes: what is older than that survives a kill.
@@ -27,6 +28,8 @@ FLUSH: Final = 0.25
 #: Messages that the thread packs at a time [1], and the pause after that [s].
 _SLICE: Final = 16
 _PAUSE: Final = 0.0002
+#: Greatest chunk, before compression [bytes].
+_CHUNK: Final = 1 << 20
 #: Most that may wait for the thread [bytes]; a session that is still faster loses its recording, not its pace.
 _QUEUE: Final = 128 << 20
 _MODEL, _EVENTS, _INPUTS, _OUTPUTS = "/model", "/events", "/inputs", "/outputs"
@@ -37,8 +40,6 @@ class Recording:
 
     def __init__(self, path: Path, table: SignalTable, every: int, most: int) -> None:
         """Makes the file, which must not be there; raises OSError. ``every`` [ticks], ``most`` [bytes]."""
-        from mcap.writer import Writer
-
         self.name = path.name
         self.every = every
         #: Tick [1] at which outputs are wanted next; none before. The session compares, and goes on.
@@ -57,8 +58,6 @@ class Recording:
         self._base_ns = self._log_ns = 0
         self._tick_ns = 0.0
         self._file = path.open("xb")
-        self._writer = Writer(self._file, chunk_size=1 << 20)
-        self._writer.start(profile="jounce", library="jounce")
         wire = descriptor_pb2.FileDescriptorProto()
         pb.DESCRIPTOR.CopyToProto(wire)
         files = descriptor_pb2.FileDescriptorSet(file=[wire]).SerializeToString()
@@ -66,14 +65,13 @@ class Recording:
             _INPUTS: VectorCodec("Inputs", [s.name for s in table.inputs]),
             _OUTPUTS: VectorCodec("Outputs", [s.name for s in table.outputs]),
         }
-        self._channels = {
-            topic: self._channel(topic, name, schema)
-            for topic, name, schema in (
-                (_MODEL, pb.DescribeModelResponse.DESCRIPTOR.full_name, files),
-                (_EVENTS, pb.RecordedEvent.DESCRIPTOR.full_name, files),
-                *((t, c.name, c.schema()) for t, c in self._codecs.items()),
-            )
-        }
+        channels = [
+            (_MODEL, pb.DescribeModelResponse.DESCRIPTOR.full_name, files),
+            (_EVENTS, pb.RecordedEvent.DESCRIPTOR.full_name, files),
+            *((t, c.name, c.schema()) for t, c in self._codecs.items()),
+        ]
+        self._channels = {topic: number for number, (topic, _, _) in enumerate(channels, 1)}
+        self._writer = McapFile(self._file, channels)
 
     # ------------------------------------------------------------ the session
 
@@ -128,14 +126,13 @@ class Recording:
                 for _ in range(min(_SLICE, len(self._queue))):
                     self._write(*self._queue.popleft())
                 time.sleep(_PAUSE)
-            self._writer.flush()
+            self._writer.end_chunk()
             self.size = self._file.tell()
             if self.size > self._most:
                 self.failure = f"{self.size} bytes: {self._most} are allowed"
                 ended = True
             if ended:
                 self._writer.finish()
-                self._file.flush()
         except OSError as error:
             self.failure = str(error)
             ended = True
@@ -155,11 +152,9 @@ class Recording:
         self._log_ns = self._base_ns + round(tick * self._tick_ns)
         codec = self._codecs.get(topic)
         message = data if codec is None else codec.encode(tick, data)
-        self._writer.add_message(self._channels[topic], self._log_ns, message, self._log_ns)
-
-    def _channel(self, topic: str, name: str, schema: bytes) -> int:
-        schema_id = self._writer.register_schema(name, "protobuf", schema)
-        return int(self._writer.register_channel(topic, "protobuf", schema_id))
+        self._writer.add(self._channels[topic], self._log_ns, message)
+        if self._writer.pending > _CHUNK:
+            self._writer.end_chunk()
 
 
 class Recorder:
@@ -167,7 +162,7 @@ class Recorder:
 
     def __init__(self, folder: Path, every: int, most: int) -> None:
         """``every`` [ticks] where a session does not say, ``most`` [bytes] per file. OSError, ModuleNotFoundError."""
-        import mcap.writer  # noqa: F401  # a missing extra shows at start
+        import mcap.records  # noqa: F401  # a missing extra shows at start
 
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
