@@ -18,6 +18,8 @@ _MESSAGE_OPCODE: Final = 0x05
 #: Opcode, length, channel, bytes of the array that follows.
 _INDEX: Final = struct.Struct("<BQHI")
 _INDEX_OPCODE: Final = 0x07
+#: The default level is four times as slow: long enough to take a core from a session on a busy machine.
+_LEVEL: Final = 1
 #: A record's opcode and length [bytes] are not part of the length it gives.
 _PREFIX: Final = 9
 
@@ -61,7 +63,7 @@ class McapFile:
             return
         content = b"".join(self._parts)
         first, last = (pick(t[place] for t in self._times.values()) for pick, place in ((min, 0), (max, -2)))
-        packed = ZstdCompressor().compress(content)
+        packed = ZstdCompressor(level=_LEVEL).compress(content)
         start = self._file.tell()
         length = self._write(Chunk(compression="zstd", data=packed, message_start_time=first, message_end_time=last,
                                    uncompressed_crc=zlib.crc32(content), uncompressed_size=len(content)))
