@@ -169,6 +169,10 @@ class Provoke:
         server.server.manager.registry = Registry({"integrator": fail})
         return self.unary(server.create)
 
+    def recording_unavailable(self) -> Any:
+        request = pb.CreateSessionRequest(model="integrator", recording=pb.Recording())
+        return self.unary(lambda: self.serve().stub.CreateSession(request))
+
     def unknown_session(self) -> Any:
         return self.advance(pb.CreateSessionResponse(session_id="x"))
 
