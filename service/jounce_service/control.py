@@ -38,6 +38,12 @@ async def resume(session: Session) -> pb.ResumeSessionResponse:
         return pb.ResumeSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
 
 
+async def warn(session: Session) -> None:
+    """Tells every participant that the server is stopping; the session goes on."""
+    async with session.standing():
+        await _tell(session, pb.EVENT_KIND_DRAINING)
+
+
 async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSessionResponse:
     """A new instance at tick 0; where it cannot be made, nothing changes."""
     async with session.standing():

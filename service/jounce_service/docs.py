@@ -1,14 +1,17 @@
-"""The tables of docs/service.md, made from the code; ``python -m jounce_service.docs FILE`` puts them in."""
+"""The tables of the docs pages, made from the code; ``python -m jounce_service.docs FILE`` puts them in."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
+from jounce_service.config import ServerConfig
 from jounce_service.errors import TABLE
+from jounce_service.settings import flag, variable
 from jounce_service.states import ALLOWED, SessionState
 
 
@@ -28,13 +31,30 @@ def statuses() -> Iterator[str]:
         yield f"| {code.name} | `{reason}` | {(kind.__doc__ or '').strip()} |"
 
 
+def configuration() -> Iterator[str]:
+    """Settings, with their names in every place."""
+    yield "| setting | flag | variable | default | meaning |"
+    yield "|---|---|---|---|---|"
+    for field in fields(ServerConfig):
+        names = f"`{field.name}` | `{flag(field.name)}` | `{variable(field.name)}`"
+        yield f"| {names} | `{field.default!r}` | {field.metadata['help']} |"
+
+
 #: Name in the page's markers -> rows.
-TABLES: Final[dict[str, Callable[[], Iterator[str]]]] = {"states": states, "statuses": statuses}
+TABLES: Final[dict[str, Callable[[], Iterator[str]]]] = {
+    "states": states,
+    "statuses": statuses,
+    "configuration": configuration,
+}
+#: Page -> its tables.
+PAGES: Final = {"service.md": ("states", "statuses"), "configuration.md": ("configuration",)}
 
 
-def filled(text: str) -> str:
+def filled(page: Path) -> str:
     """The page with each table between its markers as the code has it now."""
-    for name, rows in TABLES.items():
+    text = page.read_text()
+    for name in PAGES[page.name]:
+        rows = TABLES[name]
         between = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         table = "".join(row + "\n" for row in rows())
         text, count = between.subn(lambda m, table=table: m[1] + table + m[2], text)  # type: ignore[misc]
@@ -46,7 +66,7 @@ def filled(text: str) -> str:
 def main() -> int:
     """Rewrites the page that is named."""
     page = Path(sys.argv[1])
-    page.write_text(filled(page.read_text()))
+    page.write_text(filled(page))
     return 0
 
 

@@ -11,6 +11,7 @@ from jounce_service import errors
 from jounce_service.barrier import Barrier
 from jounce_service.clock import LoopAlarm, SessionClock, make_alarm
 from jounce_service.config import ServerConfig
+from jounce_service.metrics import Meter
 from jounce_service.models import HostedInstance
 from jounce_service.pacing import Pacer, Pacing
 from jounce_service.recording.recorder import Recording
@@ -30,6 +31,7 @@ class Engine:
         self.recording: Recording | None = None
         self.clock = SessionClock(asyncio.get_running_loop().time)
         self.pacer = None if pacing is None else Pacer(pacing, instance.tick)
+        self.meter = Meter(instance.tick, self.pacer) if config.metrics_address else None
         self._config = config
         self._call = woken
         self._alarm: LoopAlarm | None = None
@@ -45,8 +47,19 @@ class Engine:
         """Whether ``advance`` by so many ticks may run on the event loop."""
         return self.pacer is None and ticks <= self._config.offload_ticks
 
-    def advance(self, barrier: Barrier, ticks: int) -> None:
-        """Advances the model from the barrier's tick, with its inputs. Raises SolverFailed."""
+    def advance(self, barrier: Barrier, ticks: int, limit: float = math.inf) -> None:
+        """Advances the model from the barrier's tick, with its inputs. Raises SolverFailed.
+
+        CallTooLong after ``limit`` [s] of wall-clock time, and the model is as before.
+        """
+        if self.meter is None:
+            self._advance(barrier, ticks, limit)
+            return
+        begin = time.perf_counter()
+        self._advance(barrier, ticks, limit)
+        self.meter.add(ticks, time.perf_counter() - begin)
+
+    def _advance(self, barrier: Barrier, ticks: int, limit: float) -> None:
         if barrier.ramps.moving:
             for tick in range(barrier.tick, barrier.tick + ticks):
                 barrier.ramps.apply(barrier.inputs, tick)
@@ -54,6 +67,8 @@ class Engine:
                 if self.recording is not None:
                     self.recording.inputs(tick, barrier.inputs)
                 self.instance.step(1)
+        elif limit < math.inf and ticks > _STRIDE:
+            self._within(barrier, ticks, limit)
         else:
             self.instance.set_inputs(barrier.inputs)
             if self.recording is not None:
@@ -68,7 +83,7 @@ class Engine:
         if self.pacer is not None:
             self.pacer.start(barrier.tick, self.clock.now())
         if ticks > self._config.offload_ticks:
-            await asyncio.to_thread(self._within, barrier, ticks, limit)
+            await asyncio.to_thread(self.advance, barrier, ticks, limit)
         else:
             self.advance(barrier, ticks)
         if self.pacer is None:
@@ -81,9 +96,6 @@ class Engine:
             await self._held[0]
 
     def _within(self, barrier: Barrier, ticks: int, limit: float) -> None:
-        if limit == math.inf or ticks <= _STRIDE or barrier.ramps.moving:
-            self.advance(barrier, ticks)
-            return
         before, end, late = self.instance.get_state(), time.monotonic() + limit, False
         self.instance.set_inputs(barrier.inputs)
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import time
 from collections.abc import Iterator
@@ -12,13 +13,16 @@ from dataclasses import replace
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.config import ServerConfig
-from jounce_service.control import read, revive, save, start_of
+from jounce_service.control import read, revive, save, start_of, warn
 from jounce_service.describe import described
+from jounce_service.metrics import Totals
 from jounce_service.models import Registry
 from jounce_service.pacing import pacing_of
 from jounce_service.recording.recorder import Recorder
 from jounce_service.session import Session
 from jounce_service.setup import names_of, setup_of
+
+_log = logging.getLogger(__name__)
 
 
 class SessionManager:
@@ -33,6 +37,7 @@ class SessionManager:
         self.draining = False
         self._sessions: dict[str, Session] = {}
         self._making = 0
+        self.totals = Totals()
 
     async def create(self, request: pb.CreateSessionRequest) -> pb.CreateSessionResponse:
         """A new session; every name and value is checked before the model is made."""
@@ -121,6 +126,9 @@ class SessionManager:
         session.require("DeleteSession")
         del self._sessions[session_id]
         await session.close()
+        if session.engine.meter is not None:
+            self.totals.closed(session.engine.meter)
+        _log.info("session closed", extra={"session": session.id, "tick": session.tick})
         if session.engine.recording is not None and self.recorder is not None:
             await asyncio.wrap_future(self.recorder.close(session.engine.recording))
 
@@ -141,6 +149,15 @@ class SessionManager:
         while True:
             await asyncio.sleep(max(0.05, min(self.config.session_lease / 4.0, 30.0)))
             await self.reap(time.monotonic())
+
+    @property
+    def connected(self) -> bool:
+        """Whether a participant of any session is connected."""
+        return any(s.connected for s in self._sessions.values())
+
+    async def warn_all(self) -> None:
+        """Tells every participant that the server is stopping."""
+        await asyncio.gather(*(warn(s) for s in self._sessions.values()))
 
     async def close_all(self) -> None:
         """Closes every session."""
@@ -183,6 +200,9 @@ class SessionManager:
     def _opened(self, session: Session) -> pb.CreateSessionResponse:
         self._sessions[session.id] = session
         self.touch(session)
+        if session.engine.meter is not None:
+            self.totals.opened(session.engine.meter)
+        _log.info("session opened", extra={"session": session.id, "model": session.setup.name})
         return pb.CreateSessionResponse(
             session_id=session.id,
             token=session.token,

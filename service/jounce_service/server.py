@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from pathlib import Path
 
 import grpc
@@ -17,6 +18,7 @@ from jounce_service.calls import SessionCalls
 from jounce_service.config import ServerConfig
 from jounce_service.fast import FastLane
 from jounce_service.manager import SessionManager
+from jounce_service.metrics import Endpoint
 from jounce_service.models import Registry
 from jounce_service.recording.recorder import Recorder
 from jounce_service.security import ConfigError, check_address, interceptors, server_credentials
@@ -24,6 +26,9 @@ from jounce_service.security import ConfigError, check_address, interceptors, se
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["SessionService"].full_name
 #: Calls at a time over one connection [1]; more wait in the client.
 _CALLS_PER_CONNECTION = 256
+#: Interval [s] at which a stopping server looks whether anybody is left.
+_LOOK = 0.02
+_log = logging.getLogger(__name__)
 
 
 class JounceServer:
@@ -38,7 +43,13 @@ class JounceServer:
         self.fast = FastLane(self.manager, self.config)
         self._server: grpc.aio.Server | None = None
         self._health = health.aio.HealthServicer()
+        self._metrics: Endpoint | None = None
         self._reaper: asyncio.Task[None] | None = None
+
+    @property
+    def metrics_address(self) -> str:
+        """Where metrics are served, empty for nowhere."""
+        return "" if self._metrics is None else self._metrics.address
 
     async def start(self) -> None:
         """Binds and serves. Raises ConfigError before anything is bound."""
@@ -82,8 +93,10 @@ class JounceServer:
             raise ConfigError(f"cannot listen: {error}") from error
         try:
             await self.fast.start()
-        except OSError as error:
-            await server.stop(None)
+            if self.config.metrics_address:
+                self._metrics = Endpoint(self.config.metrics_address, self.manager.totals)
+        except (OSError, ConfigError) as error:
+            await asyncio.gather(server.stop(None), self.fast.stop())
             raise ConfigError(f"cannot listen: {error}") from error
         await server.start()
         for name in ("", SERVICE_NAME):
@@ -97,8 +110,17 @@ class JounceServer:
         if self._server is None:
             return
         self.manager.draining = True
+        _log.info("draining", extra={"seconds": self.config.drain})
         await self._health.enter_graceful_shutdown()
-        await asyncio.gather(self._server.stop(self.config.drain), self.fast.stop())
+        end = asyncio.get_running_loop().time() + self.config.drain
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(end):
+                await self.manager.warn_all()
+                # Who has been told may still finish its run.
+                while self.manager.connected:
+                    await asyncio.sleep(_LOOK)
+        left = max(0.0, end - asyncio.get_running_loop().time())
+        await asyncio.gather(self._server.stop(left), self.fast.stop())
         if self._reaper is not None:
             self._reaper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -106,6 +128,8 @@ class JounceServer:
         await self.manager.close_all()
         if self.manager.recorder is not None:
             await asyncio.to_thread(self.manager.recorder.stop)
+        if self._metrics is not None:
+            await asyncio.to_thread(self._metrics.close)
         self._server = None
 
 
@@ -135,3 +159,5 @@ def _check_addresses(config: ServerConfig) -> None:
         check_address(config.address, config.insecure or bool(config.tls_certificate))
     if config.fast_address:
         check_address(config.fast_address, config.insecure)
+    if config.metrics_address:
+        check_address(config.metrics_address, config.insecure)

@@ -7,6 +7,7 @@ every other change away.
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import secrets
 from collections.abc import AsyncIterator
@@ -30,6 +31,8 @@ from jounce_service.watch import Viewer, Viewers
 _OPEN = (SessionState.CREATED, SessionState.RUNNING)
 #: Least interval [s] at which a wait looks at a session clock that may stand still.
 _LOOK = 0.05
+
+_log = logging.getLogger(__name__)
 
 
 class Session:
@@ -81,10 +84,14 @@ class Session:
         return round(self.barrier.tick * self.instance.tick * 1e9)
 
     @property
+    def connected(self) -> bool:
+        """Whether a participant is connected."""
+        return any(m.participant.gone_at is None for m in self.members.values())
+
+    @property
     def occupied(self) -> bool:
         """Whether someone is connected, a move runs, or time stands still."""
-        connected = any(m.participant.gone_at is None for m in self.members.values())
-        return connected or self._busy is not None or self.state is SessionState.PAUSED
+        return self.connected or self._busy is not None or self.state is SessionState.PAUSED
 
     def require(self, call: str) -> None:
         """Raises where the session's state does not allow the call."""
@@ -269,6 +276,7 @@ class Session:
         self.state = SessionState.FAILED
         self.failure_reason = errors.TABLE[type(error)][1]
         self.failure = f"at tick {self.tick}: {error.message}"
+        _log.warning("session failed", extra={"session": self.id, "reason": self.failure_reason, "text": self.failure})
         self.record(pb.EVENT_KIND_FAILED, text=f"{self.failure_reason} {self.failure}")
         for member in self.members.values():
             member.refuse(error.retold(self.failure))

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from jounce_service.docs import filled
+import pytest
+
+from jounce_service.docs import PAGES, filled
 
 PAGE = Path(__file__).parents[2] / "docs" / "service.md"
 
 
-def test_the_tables_of_the_page_are_those_of_the_code() -> None:
-    assert PAGE.read_text() == filled(PAGE.read_text()), "run python -m jounce_service.docs docs/service.md"
+@pytest.mark.parametrize("name", PAGES)
+def test_the_tables_of_the_page_are_those_of_the_code(name: str) -> None:
+    page = PAGE.with_name(name)
+    assert page.read_text() == filled(page), f"run python -m jounce_service.docs docs/{name}"
 
 
 def test_every_fault_seen_elsewhere_has_tests_that_exist() -> None:

@@ -244,6 +244,7 @@ def test_a_stopping_server_ends_the_connections_and_detaches(serve: Any) -> None
     session = server.create()
     a = server.member(session, "a")
     server.run(server.server.stop())
+    assert next(a.call).event.kind == pb.EVENT_KIND_DRAINING
     with pytest.raises(StopIteration):
         next(a.call)
     assert not server.server.fast.connections

@@ -120,7 +120,8 @@ class Frame(State):
 
 @dataclass(frozen=True)
 class Event:
-    """What happened to the session: ``kind`` is PAUSED, RESUMED, RESET or RESTORED, ``state`` where it stands."""
+    """What happened to the session: ``kind`` is PAUSED, RESUMED, RESET, RESTORED or DRAINING (the server is stopping:
+    the session goes on for a while), ``state`` where it stands."""
 
     kind: str
     epoch: int

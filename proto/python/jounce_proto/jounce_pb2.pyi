@@ -70,6 +70,7 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_STARTED: _ClassVar[EventKind]
     EVENT_KIND_FAILED: _ClassVar[EventKind]
     EVENT_KIND_CLOSED: _ClassVar[EventKind]
+    EVENT_KIND_DRAINING: _ClassVar[EventKind]
 CAUSALITY_UNSPECIFIED: Causality
 CAUSALITY_INPUT: Causality
 CAUSALITY_OUTPUT: Causality
@@ -110,6 +111,7 @@ EVENT_KIND_RESTORED: EventKind
 EVENT_KIND_STARTED: EventKind
 EVENT_KIND_FAILED: EventKind
 EVENT_KIND_CLOSED: EventKind
+EVENT_KIND_DRAINING: EventKind
 
 class ErrorInfo(_message.Message):
     __slots__ = ("reason", "field", "given", "allowed", "message", "code", "missing", "expected_tick", "expected_epoch")

@@ -4,35 +4,43 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from jounce_service.cli.main import UsageError
 from jounce_service.config import ServerConfig
 from jounce_service.hosted import builtin_registry
+from jounce_service.logs import start_logging
 from jounce_service.security import ConfigError
 from jounce_service.server import JounceServer
+from jounce_service.settings import FILE, flag, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One flag per field of ServerConfig, and where to say that the server is ready."""
     for field in fields(ServerConfig):
-        flag = "--" + field.name.replace("_", "-")
+        # Only flags that are given: the others come from the environment or the file.
+        own: dict[str, Any] = {"type": type(field.default)}
         if isinstance(field.default, bool):
-            parser.add_argument(flag, action="store_true", help=field.metadata["help"])
-        else:
-            text = f"{field.metadata['help']} (default: %(default)s)"
-            parser.add_argument(flag, type=type(field.default), default=field.default, help=text)
+            own = {"action": argparse.BooleanOptionalAction}
+        text = f"{field.metadata['help']} (default: {field.default!r})"
+        parser.add_argument(flag(field.name), default=argparse.SUPPRESS, help=text, **own)
+    parser.add_argument("--config", type=Path, help=f"TOML file with settings (default: that of {FILE})")
     ready = "file that gets one address per line once all listen; the fast lane's begin with fast:"
     parser.add_argument("--ready-file", type=Path, help=ready)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serves until told to stop."""
-    config = ServerConfig(**{f.name: getattr(arguments, f.name) for f in fields(ServerConfig)})
+    names = {f.name for f in fields(ServerConfig)}
+    given = {name: value for name, value in vars(arguments).items() if name in names}
     try:
+        config = load(given, os.environ, arguments.config)
+        start_logging(config.log_format)
         asyncio.run(_serve(config, arguments.ready_file))
     except ConfigError as error:
         raise UsageError(str(error)) from error

@@ -1,0 +1,135 @@
+"""Counters of the sessions, and the endpoint from which Prometheus reads them.
+
+A session only adds to plain numbers of its own; sums are made when somebody asks, on the endpoint's thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Any, Final
+
+from jounce import __version__
+from jounce_service.pacing import Pacer
+from jounce_service.security import ConfigError
+
+#: Upper bounds of the buckets of a move's duration [s].
+BOUNDS: Final = (5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 1.0, 10.0)
+
+
+class Meter:
+    """One session's counters; its session writes, the endpoint reads."""
+
+    def __init__(self, tick_seconds: float, pacer: Pacer | None) -> None:
+        """Nothing counted yet."""
+        self.tick_seconds = tick_seconds
+        self.ticks = 0
+        self.seconds = 0.0
+        self.buckets = [0] * (len(BOUNDS) + 1)
+        #: Ticks at the last look.
+        self.seen = 0
+        self._pacer = pacer
+
+    def add(self, ticks: int, seconds: float) -> None:
+        """The model has moved."""
+        self.ticks += ticks
+        self.seconds += seconds
+        self.buckets[bisect_left(BOUNDS, seconds)] += 1
+
+    @property
+    def overruns(self) -> int:
+        """Late ticks of a paced session [1]."""
+        return 0 if self._pacer is None else self._pacer.overruns
+
+
+class Totals:
+    """Meters of open sessions, and the sums of those that have gone: a counter never falls."""
+
+    def __init__(self) -> None:
+        """No sessions yet."""
+        self._lock = threading.Lock()
+        self._open: list[Meter] = []
+        self._ticks = self._overruns = 0
+        self._seconds = 0.0
+        self._buckets = [0] * (len(BOUNDS) + 1)
+        self._looked = time.monotonic()
+
+    def opened(self, meter: Meter) -> None:
+        """A session has come."""
+        with self._lock:
+            self._open.append(meter)
+
+    def closed(self, meter: Meter) -> None:
+        """A session has gone."""
+        with self._lock:
+            self._open.remove(meter)
+            self._ticks += meter.ticks
+            self._overruns += meter.overruns
+            self._seconds += meter.seconds
+            self._buckets = [a + b for a, b in zip(self._buckets, meter.buckets, strict=True)]
+
+    def collect(self) -> Iterator[Any]:
+        """Families of samples, as prometheus_client wants them."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        with self._lock:
+            meters = list(self._open)
+            ticks = self._ticks + sum(m.ticks for m in meters)
+            overruns = self._overruns + sum(m.overruns for m in meters)
+            seconds = self._seconds + sum(m.seconds for m in meters)
+            counts = [sum(column) for column in zip(self._buckets, *(m.buckets for m in meters), strict=True)]
+            factor = self._slowest(meters)
+        buckets, total = [], 0
+        for bound, count in zip([*map(str, BOUNDS), "+Inf"], counts, strict=True):
+            total += count
+            buckets.append((bound, total))
+        yield HistogramMetricFamily(
+            "jounce_step_duration_seconds", "Time that a model takes from one stop of the clock to the next",
+            buckets=buckets, sum_value=seconds,
+        )
+        yield CounterMetricFamily("jounce_steps", "Ticks that the sessions have advanced", value=ticks)
+        yield CounterMetricFamily("jounce_overruns", "Late ticks of paced sessions", value=overruns)
+        yield GaugeMetricFamily("jounce_sessions", "Open sessions", value=len(meters))
+        yield GaugeMetricFamily(
+            "jounce_realtime_factor",
+            "Simulated per wall-clock second since the last scrape, of the slowest session that moved",
+            value=factor,
+        )
+        build = GaugeMetricFamily("jounce_build_info", "1, with the version", labels=["version"])
+        build.add_metric([__version__], 1)
+        yield build
+
+    def _slowest(self, meters: list[Meter]) -> float:
+        now = time.monotonic()
+        elapsed, self._looked = max(now - self._looked, 1e-9), now
+        moved = []
+        for meter in meters:
+            ticks, meter.seen = meter.ticks - meter.seen, meter.ticks
+            if ticks:
+                moved.append(ticks * meter.tick_seconds / elapsed)
+        return min(moved, default=0.0)
+
+
+class Endpoint:
+    """The HTTP endpoint, on a thread of its own."""
+
+    def __init__(self, address: str, totals: Totals) -> None:
+        """Listens at host:port; raises OSError, or ConfigError without the extra."""
+        try:
+            from prometheus_client import CollectorRegistry, start_http_server
+        except ModuleNotFoundError as error:
+            raise ConfigError("metrics need the extra: pip install 'jounce[metrics]'") from error
+        host, _, port = address.rpartition(":")
+        registry = CollectorRegistry()
+        # Not described at once: that would be a look, and looks start the real-time factor anew.
+        registry.register(totals)  # type: ignore[arg-type, unused-ignore]
+        self._server, self._thread = start_http_server(int(port), host.strip("[]"), registry)
+        self.address = f"{host}:{self._server.server_port}"
+
+    def close(self) -> None:
+        """Stops listening."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

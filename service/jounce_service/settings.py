@@ -1,0 +1,65 @@
+"""Where settings come from: flags before variables of the environment before a file before the defaults."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any, Final
+
+from jounce_service.config import ServerConfig
+from jounce_service.security import ConfigError
+
+#: Variable that names the file.
+FILE: Final = "JOUNCE_CONFIG"
+_WORDS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def variable(name: str) -> str:
+    """The environment's name of a setting."""
+    return f"JOUNCE_{name.upper()}"
+
+
+def flag(name: str) -> str:
+    """The command line's name of a setting."""
+    return "--" + name.replace("_", "-")
+
+
+def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> ServerConfig:
+    """The settings; ``flags`` holds only those given. Raises ConfigError naming place, key and what is allowed."""
+    known = {f.name: f for f in fields(ServerConfig)}
+    path = file or (Path(environment[FILE]) if environment.get(FILE) else None)
+    found = {} if path is None else _from_file(path, known)
+    for name, field in known.items():
+        if (text := environment.get(variable(name))) is not None:
+            found[name] = _parsed(variable(name), text, field)
+    return ServerConfig(**(found | dict(flags)))
+
+
+def _from_file(path: Path, known: Mapping[str, Field[Any]]) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    for name, value in content.items():
+        if name not in known:
+            raise ConfigError(f"{path}: no setting {name!r}; allowed are {', '.join(sorted(known))}")
+        kind = type(known[name].default)
+        # A whole number will do for a real one; true is no number.
+        if kind is float and type(value) is int:
+            content[name] = float(value)
+        elif type(value) is not kind:
+            raise ConfigError(f"{path}: {name} = {value!r}: allowed is a value of type {kind.__name__}")
+    return content
+
+
+def _parsed(name: str, text: str, field: Field[Any]) -> Any:
+    kind: Any = type(field.default)
+    try:
+        return _WORDS[text.lower()] if kind is bool else kind(text)
+    except (KeyError, ValueError):
+        allowed = "true or false" if kind is bool else f"a value of type {kind.__name__}"
+        raise ConfigError(f"{name} = {text!r}: allowed is {allowed}") from None

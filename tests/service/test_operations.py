@@ -1,0 +1,171 @@
+"""Settings from three places, metrics, log lines, and how a server that stops takes its leave."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from jounce_client import Client, JounceError
+from jounce_proto import jounce_pb2 as pb
+from jounce_service import logs
+from jounce_service.cli import main
+from jounce_service.config import ServerConfig
+from jounce_service.security import ConfigError
+from jounce_service.settings import load
+
+
+def test_a_flag_comes_before_a_variable_before_the_file_before_the_default(tmp_path: Path) -> None:
+    file = tmp_path / "jounce.toml"
+    file.write_text("drain = 7\nmax_sessions = 3\nspin = 0.5\ninsecure = true\n")
+    environment = {"JOUNCE_MAX_SESSIONS": "4", "JOUNCE_SPIN": "0.25", "JOUNCE_INSECURE": "no", "PATH": "x"}
+    config = load({"spin": 0.125}, environment, file)
+    assert (config.drain, config.max_sessions, config.spin, config.insecure) == (7.0, 4, 0.125, False)
+    assert type(config.drain) is float
+    assert config.max_viewers == ServerConfig().max_viewers
+    assert load({}, {"JOUNCE_CONFIG": str(file)}, None).drain == 7.0
+
+
+@pytest.mark.parametrize(("content", "words"), [
+    ("drian = 7", "no setting 'drian'; allowed are .*drain"), ("drain = '7'", "type float"),
+    ("max_sessions = 1.5", "type int"), ("max_sessions = true", "type int"), ("insecure = 1", "type bool"),
+    ("[server]\ndrain = 1", "no setting 'server'"), ("drain =", "jounce.toml: "),
+])
+def test_a_file_that_says_something_else_is_refused_in_words(content: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "jounce.toml").write_text(content)
+    with pytest.raises(ConfigError, match=words):
+        load({}, {}, tmp_path / "jounce.toml")
+    with pytest.raises(ConfigError, match="cannot read"):
+        load({}, {}, tmp_path / "none.toml")
+
+
+def test_a_variable_that_is_no_number_is_refused_with_one_line(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("JOUNCE_DRAIN", "soon")
+    assert main(["serve"]) == 2
+    captured = capsys.readouterr().err
+    assert "JOUNCE_DRAIN = 'soon': allowed is a value of type float" in captured and captured.count("\n") == 1
+
+
+def scrape(server: Any) -> dict[str, float]:
+    """Samples by name and labels."""
+    address = server.server.metrics_address
+    text = urllib.request.urlopen(f"http://{address}/metrics", timeout=5).read().decode()
+    return {k: float(v) for k, v in re.findall(r"^(jounce\S+) (\S+)$", text, re.MULTILINE)}
+
+
+def test_the_metrics_count_what_the_sessions_did_and_never_fall(serve: Any) -> None:
+    server = serve(metrics_address="127.0.0.1:0")
+    session = server.create(sleep=0.02)
+    a = server.member(session, "a", inputs=["force"], period=5)
+    for _ in range(3):
+        a.step(1.0)
+    paced = server.create(pacing=pb.Pacing(mode=pb.PACING_MODE_REALTIME, factor=1000.0), sleep=0.02)
+    server.call("Advance", paced, n_ticks=10)
+    found = scrape(server)
+    assert found["jounce_steps_total"] == 3 * 5 + 10
+    assert found["jounce_sessions"] == 2
+    assert found["jounce_step_duration_seconds_count"] == 4
+    assert found['jounce_step_duration_seconds_bucket{le="0.02"}'] == 0
+    assert found['jounce_step_duration_seconds_bucket{le="0.1"}'] == 4
+    assert 0.08 <= found["jounce_step_duration_seconds_sum"] < 0.4
+    assert found["jounce_overruns_total"] == server.status(paced).pacing.overruns == 1
+    assert found['jounce_build_info{version="0.1.0"}'] == 1
+    assert 0.0 < found["jounce_realtime_factor"] < 10.0
+    server.call("DeleteSession", paced)
+    after = scrape(server)
+    assert (after["jounce_sessions"], after["jounce_realtime_factor"]) == (1, 0)
+    for name in ("jounce_steps_total", "jounce_overruns_total", "jounce_step_duration_seconds_count"):
+        assert after[name] == found[name]
+
+
+def test_metrics_listen_on_loopback_or_with_the_explicit_flag(serve: Any) -> None:
+    for config in ({"metrics_address": "0.0.0.0:0"}, {"metrics_address": "here"}):
+        with pytest.raises(ConfigError):
+            serve(**config)
+
+
+def test_a_json_log_is_one_object_per_line_whatever_is_said() -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs.JsonLines())
+    logger = logging.Logger("jounce_service.test")
+    logger.addHandler(handler)
+    logger.warning("two\nlines %s", "ä", extra={"session": "x", "path": Path("p")})
+    try:
+        raise ValueError("why")
+    except ValueError:
+        logger.exception("it failed")
+    first, second = map(json.loads, stream.getvalue().splitlines())
+    assert (first["message"], first["level"], first["session"], first["path"]) == ("two\nlines ä", "WARNING", "x", "p")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", first["time"])
+    assert "ValueError: why" in second["exception"]
+
+
+def test_participants_are_told_that_the_server_stops_and_may_end_their_run(serve: Any) -> None:
+    server = serve(drain=20.0)
+    session = server.create()
+    a = server.member(session, "a", inputs=["force"])
+    begin = time.monotonic()
+    stopping = asyncio.run_coroutine_threadsafe(server.server.stop(), server.loop)
+    while not a.events:
+        assert a.step(1.0).HasField("state") and time.monotonic() < begin + 10
+    assert [e.kind for e in a.events] == [pb.EVENT_KIND_DRAINING]
+    assert (a.events[0].epoch, a.events[0].due_tick) == (1, a.events[0].tick)
+    # The session goes on, its work can be saved, and nothing new begins.
+    assert a.step(2.0).HasField("state")
+    assert server.call("SaveSnapshot", session).size > 0
+    with pytest.raises(grpc.RpcError) as caught:
+        server.create()
+    assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert a.ask(leave=pb.Leave()).HasField("left")
+    # Nobody is left: the rest of the time is not waited for.
+    stopping.result(10)
+    assert time.monotonic() - begin < 15
+    assert server.instance(session).freed == 1
+
+
+def test_jounce_serve_drains_on_sigterm_and_logs_json(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={tmp_path}/s",
+         f"--ready-file={ready}", "--log-format=json"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "JOUNCE_DRAIN": "0.5"})
+    end = time.monotonic() + 120
+    while not ready.exists():
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.05)
+    with Client.connect(f"unix:{tmp_path}/s") as client:
+        session = client.create_session("hmmwv")
+        member = client.join(session, "a", owns=["steering_wheel_angle"], wants=["speed"])
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(JounceError):
+            while True:
+                member.step([0.0])
+        assert [e.kind for e in member.events] == ["DRAINING"]
+    assert process.stderr is not None
+    lines = [json.loads(line) for line in process.stderr.read().splitlines()]
+    assert process.wait(20) == 0
+    told = [line["message"] for line in lines]
+    assert [m for m in told if m in ("session opened", "draining", "session closed")] == [
+        "session opened", "draining", "session closed"]
+    assert lines[told.index("session opened")]["session"] == session.id
+
+
+def test_a_taken_metrics_port_leaves_nothing_bound(serve: Any) -> None:
+    taken = serve(metrics_address="127.0.0.1:0").server.metrics_address
+    with pytest.raises(ConfigError, match="cannot listen"):
+        serve(metrics_address=taken, socket_path="", fast_address="127.0.0.1:0")
