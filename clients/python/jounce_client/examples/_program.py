@@ -10,24 +10,75 @@ from pathlib import Path
 
 import numpy as np
 
-from jounce_client import Participant, Session, State
+from jounce_client import Client, JounceError, Participant, Session, State
+
+#: Wall-clock time [s] to wait for the program that makes the session, and between two looks.
+_WAIT, _LOOK = 60.0, 0.1
 
 
 def arguments(description: str) -> argparse.ArgumentParser:
     """Flags every program has."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--address", required=True, help="host:port or unix:/path of the server")
-    parser.add_argument("--session", required=True, help="session id")
-    parser.add_argument("--token", required=True, help="join token of the session (or its session token)")
+    parser.add_argument("--session", help="session id")
+    parser.add_argument("--token", help="join token of the session (or its session token)")
+    parser.add_argument("--session-file", type=Path,
+                        help="instead of both: JSON file to wait for, which the program with --create writes")
+    parser.add_argument("--create", metavar="MODEL", help="make the session, and write --session-file")
+    parser.add_argument("--participants", nargs="+", default=[], help="with --create: who must join before the start")
+    parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE",
+                        help="with --create: a parameter of the model, may repeat")
     parser.add_argument("--duration", type=float, default=20.0, help="simulated time [s] (default %(default)s)")
     parser.add_argument("--log", type=Path, help="CSV file to write")
     parser.add_argument("--summary", type=Path, help="JSON file to write")
     return parser
 
 
-def session_of(given: argparse.Namespace) -> Session:
-    """The session that the flags name."""
-    return Session(given.session, given.token)
+def parse(parser: argparse.ArgumentParser, argv: list[str] | None) -> argparse.Namespace:
+    """The flags, with a session named in one way or the other."""
+    given = parser.parse_args(argv)
+    if not given.session_file and not (given.session and given.token):
+        parser.error("--session and --token, or --session-file, must be given")
+    if given.create and not given.session_file:
+        parser.error("--create needs --session-file")
+    if any("=" not in one for one in given.parameter):
+        parser.error(f"--parameter {' '.join(given.parameter)}: allowed is NAME=VALUE")
+    return given
+
+
+def session_of(given: argparse.Namespace, client: Client) -> Session:
+    """The session that the flags name, made or waited for. Raises JounceError."""
+    if given.create:
+        parameters = dict(_parameter(text) for text in given.parameter)
+        session = client.create_session(given.create, parameters, participants=given.participants)
+        # Whole or not at all, and for this user only: it holds a secret.
+        part = given.session_file.with_name(given.session_file.name + ".part")
+        part.touch(mode=0o600)
+        part.write_text(json.dumps({"session": session.id, "token": session.join_token}))
+        part.replace(given.session_file)
+        return session
+    if not given.session_file:
+        return Session(given.session, given.token)
+    end = time.monotonic() + _WAIT
+    while True:
+        try:
+            named = json.loads(given.session_file.read_text())
+            session = Session(named["session"], named["token"])
+            client.get_session(session)
+            return session
+        except (FileNotFoundError, JounceError) as error:
+            # The file of an earlier run names a session that is no more: the next one will come.
+            if isinstance(error, JounceError) and error.reason != "UNKNOWN_SESSION" or time.monotonic() > end:
+                raise
+        time.sleep(_LOOK)
+
+
+def _parameter(text: str) -> tuple[str, float | str]:
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        return name, value
 
 
 class Recorder:
@@ -58,7 +109,8 @@ class Recorder:
             with log.open("w", newline="") as file:
                 writer = csv.writer(file)
                 writer.writerow(self._columns)
-                writer.writerows([f"{value:.9g}" for value in row] for row in self._rows)
+                # 17 digits read back as the same double: logs of two runs can be compared bit by bit.
+                writer.writerows([f"{value:.17g}" for value in row] for row in self._rows)
         if summary:
             trips = np.array(self._round_trips) * 1e-6 if self._round_trips else np.zeros(1)
             p50, p99 = np.percentile(trips, [50, 99])

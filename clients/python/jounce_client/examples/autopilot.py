@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jounce_client import Client, JounceError, State
-from jounce_client.examples._program import Recorder, arguments, session_of
+from jounce_client.examples._program import Recorder, arguments, parse, session_of
 from jounce_client.examples.course import DoubleLaneChange
 
 PERIOD = 0.02  # [s]
@@ -139,11 +139,11 @@ def main(argv: list[str] | None = None) -> int:
     parser = arguments("Autopilot: ISO 3888-1 double lane change at 50 Hz.")
     parser.add_argument("--speed", type=float, default=12.0, help="speed to keep [m/s] (default %(default)s)")
     parser.add_argument("--track-start", type=float, default=20.0, help="x of the first cones [m]")
-    given = parser.parse_args(argv)
+    given = parse(parser, argv)
     course = DoubleLaneChange(start=given.track_start)
     pilot = Autopilot(course, given.speed)
-    session = session_of(given)
     with Client.connect(given.address) as client:
+        session = session_of(given, client)
         tick = client.get_session(session).tick_seconds
         period, last = round(PERIOD / tick), round(given.duration / tick)
         with client.join(session, "autopilot", owns=OWNS, wants=WANTS, period=period, barrier_timeout=60.0) as member:

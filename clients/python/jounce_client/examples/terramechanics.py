@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from jounce_client import Client, JounceError, State
-from jounce_client.examples._program import Recorder, arguments, session_of
+from jounce_client.examples._program import Recorder, arguments, parse, session_of
 from jounce_client.examples.soil import SOILS, Array, ContactWrench, SoilContact, WheelMotion
 
 WHEELS = ("FL", "FR", "RL", "RR")
@@ -43,10 +43,10 @@ def main(argv: list[str] | None = None) -> int:
     """Join a session as ``terramechanics`` and carry the vehicle."""
     parser = arguments("Terramechanics: Bekker and Janosi-Hanamoto contact of four wheels at 1 kHz.")
     parser.add_argument("--soil", choices=sorted(SOILS), default="sandy_loam", help="default %(default)s")
-    given = parser.parse_args(argv)
+    given = parse(parser, argv)
     contact = SoilContact(SOILS[given.soil])
-    session = session_of(given)
     with Client.connect(given.address) as client:
+        session = session_of(given, client)
         tick = client.get_session(session).tick_seconds
         last = round(given.duration / tick)
         with client.join(session, "terramechanics", owns=OWNS, wants=WANTS, barrier_timeout=60.0) as member:
