@@ -184,7 +184,10 @@ async def _tell(session: Session, kind: pb.EventKind) -> None:
         told[asyncio.create_task(member.outlet.flush())] = member
     if not told:
         return
-    _, late = await asyncio.wait(told, timeout=session.config.tell_timeout)
+    done, late = await asyncio.wait(told, timeout=session.config.tell_timeout)
+    for task in done:
+        # Who cannot be told has gone: its stream ends by itself.
+        task.exception()
     for task in late:
         task.cancel()
         session.detach(told[task], told[task].outlet)
