@@ -1,0 +1,111 @@
+/* C client of the jounce lockstep service: a participant on the server's fast lane (docs/service.md).
+ *
+ * Needs jounce_client.c, C99, and POSIX sockets; knows the few messages that it exchanges. Sessions are created over
+ * gRPC by another program, which passes on id and token. One participant belongs to one thread at a time. Simulated
+ * time is an integer tick; values are doubles in the unit and frame of the signal table (SI, ISO 8855).
+ */
+#ifndef JOUNCE_CLIENT_H
+#define JOUNCE_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the calls return. */
+enum {
+    JOUNCE_OK = 0,
+    JOUNCE_REFUSED = 1, /* nothing was applied and the participant lives on: the call may be repeated */
+    JOUNCE_LOST = 2     /* the connection has gone, or never was: join again, with the participant token */
+};
+
+/* What the session does when the participant is late or gone: LatePolicy of the wire. */
+enum { JOUNCE_BLOCK = 1, JOUNCE_HOLD_LAST = 2, JOUNCE_SAFE_VALUE = 3, JOUNCE_FAIL = 4 };
+
+/* How to take part. Start from JOUNCE_TERMS: zero, NULL and negative times mean the server's default. */
+typedef struct {
+    const char *session_id, *token;  /* join token or session token */
+    const char *name;                /* unique in the session */
+    const char *const *owns;         /* inputs to own: scalars or vectors by name */
+    size_t n_owns;
+    const char *const *wants;        /* outputs wanted in each state; "*" for all */
+    size_t n_wants;
+    uint32_t period, phase;          /* [ticks]; due at phase, phase + period, ... */
+    double barrier_timeout;          /* [s] a step waits for the others; 0 = for ever */
+    int late;                        /* policy */
+    double late_after;               /* [s] */
+    double lease;                    /* [s] */
+    uint32_t max_age;                /* [ticks], for JOUNCE_HOLD_LAST */
+    const double *safe;              /* for JOUNCE_SAFE_VALUE, in the order of jounce_input_name */
+    size_t n_safe;
+    const char *const *first_order;  /* owned inputs that go on along the line through their last two values */
+    size_t n_first_order;
+    const char *participant_token;   /* to come back after JOUNCE_LOST, with all else as in the first join */
+} jounce_terms;
+
+#define JOUNCE_TERMS {0, 0, 0, 0, 0, 0, 0, 1, 0, -1.0, 0, -1.0, -1.0, 0, 0, 0, 0, 0, 0}
+
+/* Where the participant stands. */
+typedef struct {
+    int64_t tick;           /* clock [ticks] */
+    int64_t due;            /* tick [1] that the next step's inputs are for */
+    int64_t sim_ns;         /* simulated time since tick 0 [ns] */
+    uint64_t epoch;         /* [1]; rises at resets and restores */
+    uint64_t overruns;      /* late ticks of a paced session [1] */
+    uint64_t missed;        /* due ticks that passed without this participant [1] */
+    size_t n_held;          /* participants whose inputs were held or safe since the state before [1] */
+    uint64_t n_events;      /* pauses, resumes, resets and restores so far [1] */
+    const double *outputs;  /* in the order of jounce_output_name; valid until the next call */
+} jounce_state;
+
+/* Why a call failed. Texts that do not fit are cut. */
+typedef struct {
+    char reason[48];        /* stable upper-case word to decide on; UNAVAILABLE, STREAM_ENDED for JOUNCE_LOST */
+    char field[96], given[96], allowed[160], message[256];
+    int64_t expected_tick;  /* where the session expects the sender */
+    uint64_t expected_epoch;
+} jounce_error;
+
+typedef struct jounce jounce;
+
+/* Connects to "unix:/path" or "host:port" and joins. NULL on failure, with the reason in `error` (may be NULL). */
+jounce *jounce_join(const char *address, const jounce_terms *terms, jounce_error *error);
+
+/* Delivers n inputs, in the order of jounce_input_name, for the due tick; waits for the state at the next due tick.
+ * After TOO_LATE call jounce_sync; after WRONG_EPOCH the session was reset: jounce_now is where it stands. */
+int jounce_step(jounce *participant, const double *inputs, size_t n);
+
+/* The state at the due tick, once the clock is there: after coming back, or after TOO_LATE. */
+int jounce_sync(jounce *participant);
+
+/* Orderly end: the clock no longer waits for this participant. jounce_free is still due. */
+int jounce_leave(jounce *participant);
+
+/* Closes the connection and frees everything; takes NULL. */
+void jounce_free(jounce *participant);
+
+/* The last state known: of the last step or sync, of a reset or restore since, or of the join. */
+const jounce_state *jounce_now(const jounce *participant);
+
+/* Why the last call failed. */
+const jounce_error *jounce_why(const jounce *participant);
+
+/* Scalar names, NULL past the end, and counts. */
+size_t jounce_n_inputs(const jounce *participant);
+size_t jounce_n_outputs(const jounce *participant);
+const char *jounce_input_name(const jounce *participant, size_t i);
+const char *jounce_output_name(const jounce *participant, size_t i);
+
+/* Values of the owned inputs when the participant joined, or at the last reset or restore. */
+const double *jounce_start_inputs(const jounce *participant);
+
+/* Tick length [s], and the secret to come back with. */
+double jounce_tick_seconds(const jounce *participant);
+const char *jounce_participant_token(const jounce *participant);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
