@@ -1,7 +1,8 @@
 """How long does one lockstep round trip take, against the same protobuf messages on a raw unix socket?
 
 Processes: this one, `jounce serve` with the built-in vehicle, and the two peers of `echo.py`. Blocks of round trips
-through each are interleaved. A jounce round trip includes the vehicle's step; the peers compute nothing.
+through each are interleaved. A jounce round trip includes the vehicle's step; the peers compute nothing. The C client
+is timed within its own process, `native/fast_loop.c`, where there is a compiler.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -151,6 +153,41 @@ def sync_blocks(client: Client, inputs: np.ndarray) -> tuple[Block, Block]:
     return lockstep, advance
 
 
+def fast_block(client: Client, lane: str, inputs: np.ndarray) -> Block:
+    """Lockstep through the sync client on the fast lane."""
+    session = client.create_session("hmmwv", {"init.speed": 15.0})
+    participant = client.join(session, "bench", owns=OWNED, wants=["*"], transport=lane)
+
+    async def lockstep(n: int) -> Samples:
+        return _timed(lambda: participant.step(inputs), n)
+
+    return lockstep
+
+
+def c_block(client: Client, lane: str, folder: Path, stack: contextlib.ExitStack) -> Block | None:
+    """The same through the C client; None without a compiler."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        print("C client left out: no cc")
+        return None
+    here = Path(__file__).parent
+    sources = [here / "native" / "fast_loop.c", here.parent / "clients" / "c" / "jounce_client.c"]
+    subprocess.run([compiler, "-std=c99", "-O2", *map(str, sources), "-o", str(folder / "loop")], check=True)
+    session = client.create_session("hmmwv", {"init.speed": 15.0})
+    loop = stack.enter_context(subprocess.Popen(
+        [str(folder / "loop"), lane, session.id, session.join_token, *OWNED], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True))
+    stack.callback(loop.terminate)
+
+    async def lockstep(n: int) -> Samples:
+        assert loop.stdin is not None and loop.stdout is not None
+        loop.stdin.write(f"{n}\n")
+        loop.stdin.flush()
+        return Samples([float(loop.stdout.readline()) for _ in range(n)])
+
+    return lockstep
+
+
 def _timed(call: Callable[[], object], n: int) -> Samples:
     times = []
     for _ in range(n):
@@ -162,8 +199,9 @@ def _timed(call: Callable[[], object], n: int) -> Samples:
 
 async def measure(folder: Path, rounds: int, n: int) -> None:
     """Starts the processes, interleaves the blocks, prints."""
-    socket_path, ready, echo_path, grpc_path = (folder / name for name in ("s", "ready", "e", "g"))
-    serve = ["-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={socket_path}", f"--ready-file={ready}"]
+    socket_path, ready, echo_path, grpc_path, fast_path = (folder / name for name in ("s", "ready", "e", "g", "f"))
+    serve = ["-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={socket_path}",
+             f"--fast-socket={fast_path}", f"--ready-file={ready}"]
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(process(serve, ready))
         address = f"unix:{socket_path}"
@@ -185,11 +223,15 @@ async def measure(folder: Path, rounds: int, n: int) -> None:
             blocks: dict[str, Block] = {
                 "raw socket echo": raw.block,
                 "gRPC aio stream echo": grpc_block(channel, inputs.tolist()),
+                "Lockstep, fast lane, Python": fast_block(client, f"unix:{fast_path}", inputs),
                 "Lockstep, aio client": aio_step,
                 "Lockstep, sync client": sync_step,
                 "Advance, aio client": aio_advance,
                 "Advance, sync client": sync_advance,
             }
+            in_c = c_block(client, f"unix:{fast_path}", folder, stack)
+            if in_c is not None:
+                blocks["Lockstep, fast lane, C"] = in_c
             peers = {"raw socket echo": echo.pid, "gRPC aio stream echo": bare.pid}
             await run(blocks, peers, server.pid, rounds, n)
         print(f"request {raw.request_bytes} bytes ({len(inputs)} inputs),"
