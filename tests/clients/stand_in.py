@@ -70,6 +70,7 @@ class Model:
 
     table = TABLE
     tick = 0.001
+    build = "stand-in"
 
     def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> HostedInstance:
         return Bicycle(parameters["init.speed"])
