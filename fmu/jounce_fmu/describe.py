@@ -88,8 +88,8 @@ def model_description(
         numberOfEventIndicators="0",
     )
     if table.states:
-        _model_exchange(root, identifier, source_files)
-    _co_simulation(root, identifier, source_files).attrib.update(capabilities or {})
+        _model_exchange(root, table, identifier, source_files)
+    _co_simulation(root, table, identifier, source_files).attrib.update(capabilities or {})
     add_units(root, table)
     _enumerations(root, table)
     add_log_and_experiment(root, table)
@@ -112,6 +112,11 @@ def xml_text(root: ET.Element) -> bytes:
     return xml + b"\n"
 
 
+def flag(value: bool) -> str:
+    """A truth in the XML."""
+    return "true" if value else "false"
+
+
 def check_identifier(identifier: str) -> None:
     """DescribeError when the model identifier cannot name C functions."""
     if not _IDENTIFIER.match(identifier):
@@ -127,7 +132,9 @@ def add_log_and_experiment(root: ET.Element, table: SignalTable) -> None:
     ET.SubElement(root, "DefaultExperiment", startTime="0.0", stopTime="10.0", stepSize=tick)
 
 
-def _co_simulation(root: ET.Element, identifier: str, source_files: Sequence[str]) -> ET.Element:
+def _co_simulation(
+    root: ET.Element, table: SignalTable, identifier: str, source_files: Sequence[str]
+) -> ET.Element:
     check_identifier(identifier)
     element = ET.SubElement(
         root,
@@ -142,13 +149,13 @@ def _co_simulation(root: ET.Element, identifier: str, source_files: Sequence[str
         canNotUseMemoryManagementFunctions="true",
         canGetAndSetFMUstate="true",
         canSerializeFMUstate="true",
-        providesDirectionalDerivative="false",
+        providesDirectionalDerivative=flag(table.derivatives),
     )
     _source_files(element, source_files)
     return element
 
 
-def _model_exchange(root: ET.Element, identifier: str, source_files: Sequence[str]) -> None:
+def _model_exchange(root: ET.Element, table: SignalTable, identifier: str, source_files: Sequence[str]) -> None:
     element = ET.SubElement(
         root,
         "ModelExchange",
@@ -159,7 +166,7 @@ def _model_exchange(root: ET.Element, identifier: str, source_files: Sequence[st
         canNotUseMemoryManagementFunctions="true",
         canGetAndSetFMUstate="true",
         canSerializeFMUstate="true",
-        providesDirectionalDerivative="false",
+        providesDirectionalDerivative=flag(table.derivatives),
     )
     _source_files(element, source_files)
 

@@ -22,6 +22,7 @@ from jounce_fmu.describe import (
     default_tick,
     description,
     enumerations,
+    flag,
     fmi_name,
     interface_guid,
     rate_unit,
@@ -86,7 +87,7 @@ def model_description3(
         variableNamingConvention=names,
     )
     if table.states:
-        _model_exchange(root, identifier)
+        _model_exchange(root, table, identifier)
     _co_simulation(root, table, identifier)
     add_units(root, table, "s")
     _enumerations(root, table)
@@ -130,7 +131,7 @@ def build_description(identifier: str, source_files: Sequence[str]) -> bytes:
     return xml_text(root)
 
 
-def _model_exchange(root: ET.Element, identifier: str) -> None:
+def _model_exchange(root: ET.Element, table: SignalTable, identifier: str) -> None:
     ET.SubElement(
         root,
         "ModelExchange",
@@ -139,8 +140,8 @@ def _model_exchange(root: ET.Element, identifier: str) -> None:
         canBeInstantiatedOnlyOncePerProcess="false",
         canGetAndSetFMUState="true",
         canSerializeFMUState="true",
-        providesDirectionalDerivatives="false",
-        providesAdjointDerivatives="false",
+        providesDirectionalDerivatives=flag(table.derivatives),
+        providesAdjointDerivatives=flag(table.derivatives),
         providesPerElementDependencies="false",
         needsCompletedIntegratorStep="false",
         providesEvaluateDiscreteStates="false",
@@ -156,8 +157,8 @@ def _co_simulation(root: ET.Element, table: SignalTable, identifier: str) -> Non
         canBeInstantiatedOnlyOncePerProcess="false",
         canGetAndSetFMUState="true",
         canSerializeFMUState="true",
-        providesDirectionalDerivatives="false",
-        providesAdjointDerivatives="false",
+        providesDirectionalDerivatives=flag(table.derivatives),
+        providesAdjointDerivatives=flag(table.derivatives),
         providesPerElementDependencies="false",
         canHandleVariableCommunicationStepSize="true",
         fixedInternalStepSize=repr(default_tick(table)),

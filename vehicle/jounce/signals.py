@@ -102,12 +102,13 @@ class SignalTable:
     """All signals of one model, with their scalars in vector order.
 
     ``states`` are those of the model's state vector, in its order, without what it remembers of the inputs; a
-    model that names none is not for model exchange.
+    model that names none is not for model exchange. ``derivatives``: the model gives directional ones.
     """
 
     name: str
     signals: tuple[Signal, ...]
     states: tuple[State, ...] = ()
+    derivatives: bool = False
     _scalars: tuple[Scalar, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -319,4 +320,4 @@ def table(vehicle: Vehicle) -> SignalTable:
     ``vehicle`` gives the start values of the vehicle-data parameters, which close the parameter vector.
     """
     groups: Iterable[Iterator[Signal]] = (_inputs(vehicle), _outputs(), _run_parameters(), _vehicle_parameters(vehicle))
-    return SignalTable(vehicle.name, tuple(s for group in groups for s in group), tuple(_states()))
+    return SignalTable(vehicle.name, tuple(s for group in groups for s in group), tuple(_states()), derivatives=True)

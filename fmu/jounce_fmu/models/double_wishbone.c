@@ -56,17 +56,23 @@ static double sum(const double *lanes, int k) {
     return ((v[0] + v[1]) + v[2]) + v[3];
 }
 
-static double largest(const double *lanes, int k) {
+/* The corner with the largest number. */
+static int widest(const double *lanes, int k) {
     const double *v = lanes + JN_CORNERS * k;
-    double best = v[0];
-    int c;
+    int best = 0, c;
     for (c = 1; c < JN_CORNERS; c++)
-        if (v[c] > best) best = v[c];
+        if (v[c] > v[best]) best = c;
     return best;
 }
 
+/* Pitman-arm angle and rate, tau seconds into a tick. */
+static void fill_arm(const double *u, const double *d, double tau, double *arm) {
+    arm[0] = (u[JN_U_steering_wheel_angle] + u[JN_U_steering_wheel_rate] * tau) / d[D_RATIO];
+    arm[1] = u[JN_U_steering_wheel_rate] / d[D_RATIO];
+}
+
 /* Inputs of the corner function; `ends` from the steering function: left, then right inner tierod end. */
-static void fill_corners(const double *x, const double *d, const double *ends, double *in) {
+static void fill_corners(const double *x, const double *rear_ends, const double *ends, double *in) {
     int c, k, part;
     for (c = 0; c < JN_CORNERS; c++) {
         in[JN_CORNERS * JN_CORNER_IN_theta + c] = x[JN_X_theta + c];
@@ -76,9 +82,46 @@ static void fill_corners(const double *x, const double *d, const double *ends, d
             for (k = 0; k < 3; k++)
                 in[JN_CORNERS * (JN_CORNER_IN_end + 3 * part + k) + c] =
                     c < 2 ? ends[6 * part + 3 * c + k]
-                          : part == 0 ? d[D_REAR_ENDS + 3 * (c - 2) + k] : 0.0;
+                          : part == 0 ? rear_ends[3 * (c - 2) + k] : 0.0;
     }
     for (k = 0; k < 3; k++) spread(in, JN_CORNER_IN_angular_velocity + k, x[JN_X_angular + k]);
+}
+
+static void fill_chassis(const double *x, jn_evaluation *e) {
+    int k;
+    memcpy(e->chassis_state, x + JN_X_position, 7 * sizeof *x);
+    memcpy(e->chassis_state + JN_CHASSIS_angular, x + JN_X_angular, 6 * sizeof *x);
+    for (k = 0; k < JN_CHASSIS_N; k++) spread(e->chassis, k, e->chassis_state[k]);
+}
+
+static void fill_own(const double *x, double *own) {
+    memcpy(own + JN_CORNERS * JN_OWN_theta, x + JN_X_theta, JN_CORNERS * sizeof *x);
+    memcpy(own + JN_CORNERS * JN_OWN_theta_rate, x + JN_X_theta_rate, JN_CORNERS * sizeof *x);
+    memcpy(own + JN_CORNERS * JN_OWN_spin, x + JN_X_spin, JN_CORNERS * sizeof *x);
+    memcpy(own + JN_CORNERS * JN_OWN_spin_rate, x + JN_X_spin_rate, JN_CORNERS * sizeof *x);
+}
+
+/* The rates that the motion of the chassis does not give. Linear, as are the outputs: for values and tangents. */
+static void collect_rates(const double *x, const jn_evaluation *e, double *dx) {
+    memcpy(dx + JN_X_theta, x + JN_X_theta_rate, JN_CORNERS * sizeof *dx);
+    memcpy(dx + JN_X_spin, x + JN_X_spin_rate, JN_CORNERS * sizeof *dx);
+    memcpy(dx + JN_X_angular, e->acceleration, 3 * sizeof *dx);
+    memcpy(dx + JN_X_theta_rate, e->back, sizeof e->back);
+    memcpy(dx + JN_X_bristle_x, e->wheel + JN_CORNERS * JN_WHEEL_rates, 3 * JN_CORNERS * sizeof *dx);
+    dx[JN_X_arm_rate] = dx[JN_X_arm_acceleration] = 0.0;
+}
+
+/* The outputs after the chassis's own, but for residual and tick count. */
+static void collect_outputs(const double *report, const double *share, const double *body, const double *u,
+                            const double *d, double *y) {
+    int c, k;
+    for (c = 0; c < JN_CORNERS; c++)
+        for (k = 0; k < JN_REPORT_N; k++) y[JN_Y_wheel_FL_pos_x + c * Y_WHEEL + k] = report[JN_CORNERS * k + c];
+    y[JN_Y_steering_load_torque] = sum(share, JN_SHARE_steering);
+    y[JN_Y_steering_pitman_angle] = u[JN_U_steering_wheel_angle] / d[D_RATIO];
+    y[JN_Y_energy_kinetic] = body[0] + sum(share, JN_SHARE_kinetic);
+    y[JN_Y_energy_potential] = d[D_CHASSIS + JN_CHASSIS_NUMBER_gravity] * (body[1] + sum(share, JN_SHARE_height)) +
+                               sum(share, JN_SHARE_springs);
 }
 
 /* Torques, external wrench and terrain of each wheel. */
@@ -105,15 +148,37 @@ static void fill_given(const double *u, const double *d, double *given) {
     }
 }
 
+/* Tangents of `fill_given` for inputs that move by d_u. */
+static void fill_given_forward(const double *u, const double *d, const double *d_u, double *d_given) {
+    int c, k;
+    memset(d_given, 0, JN_CORNERS * JN_GIVEN_N * sizeof *d_given);
+    for (c = 0; c < JN_CORNERS; c++) {
+        const int first = JN_U_wheel_FL_drive_torque + c * U_WHEEL;
+        const double *n = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
+        const double *d_n = d_u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
+        const double square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+        const double along = (n[0] * d_n[0] + n[1] * d_n[1] + n[2] * d_n[2]) / square;
+        double *to = d_given + c;
+        for (k = 0; k < JN_GIVEN_ground; k++) to[JN_CORNERS * k] = d_u[first + k];
+        if (d[D_HEIGHT_ONLY] == 0.0) continue;
+        to[JN_CORNERS * (JN_GIVEN_ground + 2)] = d_n[-1];
+        for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = (d_n[k] - along * n[k]) / sqrt(square);
+        to[JN_CORNERS * JN_GIVEN_friction] = d_n[3];
+    }
+}
+
 #define JN_LANES 1
 #include "jn_lanes.h"
 #include "double_wishbone_lanes.inc"
+#include "double_wishbone_lanes_forward.inc"
 #undef JN_STRIDE
 #define JN_STRIDE 1
 #include "double_wishbone_scalar.inc"
+#include "double_wishbone_scalar_forward.inc"
 #undef JN_STRIDE
 #define JN_STRIDE 4
 #include "double_wishbone_dynamics.inc"
+#include "double_wishbone_forward.inc"
 #undef JN_LANES
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -121,7 +186,9 @@ static void fill_given(const double *u, const double *d, double *given) {
 #define JN_LANES 4
 #include "jn_lanes.h"
 #include "double_wishbone_lanes.inc"
+#include "double_wishbone_lanes_forward.inc"
 #include "double_wishbone_dynamics.inc"
+#include "double_wishbone_forward.inc"
 #undef JN_LANES
 #endif
 
@@ -227,11 +294,26 @@ static void finish(double *x, const double *u, const double *p) {
     x[JN_X_arm_rate] = rate;
 }
 
+/* Tangents of `finish`, for states before it. */
+static void finish_forward(const double *x, const double *u, const double *p, const double *d_u, double *d_x) {
+    const double *q = x + JN_X_quaternion;
+    const double square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+    const double rate = d_u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
+    double *d_q = d_x + JN_X_quaternion;
+    const double along = (q[0] * d_q[0] + q[1] * d_q[1] + q[2] * d_q[2] + q[3] * d_q[3]) / square;
+    int k;
+    (void)u;
+    for (k = 0; k < 4; k++) d_q[k] = (d_q[k] - along * q[k]) / sqrt(square);
+    d_x[JN_X_arm_acceleration] = (rate - d_x[JN_X_arm_rate]) / p[JN_P_tick];
+    d_x[JN_X_arm_rate] = rate;
+}
+
 #define MODEL(lanes)                                                                                              \
     {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,      \
      .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = -1, .signals = jn_table,                    \
      .n_signals = JN_N_SIGNALS, .derive = derive, .start = jn_start, .rhs = rhs_##lanes,                            \
-     .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .nominals = jn_nominals}
+     .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .nominals = jn_nominals,                          \
+     .directional = directional_##lanes, .finish_forward = finish_forward}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

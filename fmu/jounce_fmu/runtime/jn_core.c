@@ -83,6 +83,7 @@ static int table_is_sound(const jn_model *m) {
         if (row && g->vr <= m->signals[row - 1].vr) return 0;
         if (g->more && (row + 1 == m->n_signals || g[1].more != g->more - 1 || g[1].kind != kind)) return 0;
     }
+    if (m->directional && m->finish && !m->finish_forward) return 0;
     for (k = 0; m->nominals && k < m->n_x - m->n_memory; k++)
         if (!(m->nominals[k] > 0.0)) return 0;
     if (m->nominals && m->nominals[k] != 0.0) return 0;
@@ -93,28 +94,31 @@ static int table_is_sound(const jn_model *m) {
 
 static size_t rounded(size_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
 
+enum { PLACES = 16 }; /* vectors of an instance */
+
 jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
-    double **places[12];
-    size_t counts[12], total, i;
+    double **places[PLACES];
+    size_t counts[PLACES], total, i;
     jn_instance *s, probe;
     char *base;
     if (!table_is_sound(m)) return NULL;
     {
         size_t x = (size_t)m->n_x, u = (size_t)m->n_u, y = (size_t)m->n_y, p = (size_t)m->n_p, d = (size_t)m->n_d;
-        const size_t wanted[12] = {u, p, p, d, x, y, d, x, p, x, x, x};
+        const size_t wanted[PLACES] = {u, p, p, d, x, y, d, x, p, x, x, x, x, u, x, y};
         memcpy(counts, wanted, sizeof counts);
     }
     total = rounded(sizeof probe) + rounded(face_bytes) + ALIGN;
-    for (i = 0; i < 12; i++) total += rounded(counts[i] * sizeof(double));
+    for (i = 0; i < PLACES; i++) total += rounded(counts[i] * sizeof(double));
     s = (jn_instance *)calloc(1, total);
     if (!s) return NULL;
     places[0] = &s->u; places[1] = &s->p; places[2] = &s->p_now; places[3] = &s->d; places[4] = &s->x;
     places[5] = &s->y; places[6] = &s->d_old; places[7] = &s->x_old; places[8] = &s->p_old;
     places[9] = &s->x_stage; places[10] = &s->dx; places[11] = &s->sum;
+    places[12] = &s->d_x; places[13] = &s->d_u; places[14] = &s->d_rate; places[15] = &s->d_y;
     s->face = (char *)s + rounded(sizeof probe);
     base = (char *)s->face + rounded(face_bytes);
     base += (ALIGN - (uintptr_t)base % ALIGN) % ALIGN;
-    for (i = 0; i < 12; i++) {
+    for (i = 0; i < PLACES; i++) {
         *places[i] = (double *)(void *)base;
         base += rounded(counts[i] * sizeof(double));
     }

@@ -15,7 +15,7 @@ static double *point(jn_instance *s) {
     int k;
     if (!((const jn_base *)s->face)->exchange || is_before(s) || !m->finish) return s->x;
     memcpy(s->x_stage, s->x, (size_t)m->n_x * sizeof *s->x);
-    for (k = 0; k < 2; k++) m->finish(s->x_stage, s->u, s->p_now); /* the second time finds the inputs at rest */
+    for (k = 0; k < JN_PROJECTIONS; k++) m->finish(s->x_stage, s->u, s->p_now);
     return s->x_stage;
 }
 

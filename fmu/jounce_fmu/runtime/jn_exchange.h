@@ -10,6 +10,8 @@
 
 #include "jn_core.h"
 
+enum { JN_PROJECTIONS = 2 }; /* calls of `finish`: the second one finds the inputs at rest */
+
 int jn_n_states(const jn_instance *s);
 int jn_rates(jn_instance *s); /* dx valid, for co-simulation, too */
 int jn_exchange_refresh(jn_instance *s);

@@ -10,8 +10,6 @@
 
 #define EXACT 9007199254740992.0 /* 2^53: whole numbers up to here are exact as doubles */
 
-enum { NO_ROW = -1, TIME_ROW = -2 };
-
 /* ---- log and states -------------------------------------------------------------------------------------- */
 
 const char *const jn_categories[CATEGORIES] = {"logStatusError", "logStatusWarning", "logEvents"};
@@ -63,8 +61,7 @@ static int state_row(const jn_instance *s, unsigned vr) {
 
 static int is_state(const jn_instance *s, int row) { return row >= s->model->n_signals; }
 
-/* Row of a value reference of the asked type, TIME_ROW, or NO_ROW with the error filled. */
-static int find_typed(jn_instance *s, const jn_list *as, unsigned vr) {
+int jn_list_row(jn_instance *s, const jn_list *as, unsigned vr) {
     const jn_base *f = (const jn_base *)s->face;
     const jn_signal *rows = s->model->signals;
     static const char letters[] = "ribe";
@@ -89,7 +86,7 @@ static int find_typed(jn_instance *s, const jn_list *as, unsigned vr) {
     return row;
 }
 
-static int width(const jn_instance *s, int row) {
+int jn_list_width(const jn_instance *s, int row) {
     return row >= 0 && !is_state(s, row) && ((const jn_base *)s->face)->arrays ? s->model->signals[row].more + 1 : 1;
 }
 
@@ -132,9 +129,9 @@ int jn_get_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n
     int row, k, outputs = 0, rates = 0;
     if (check_list(s, vr, n, values, n_values)) return -1;
     for (i = 0; i < n; i++) {
-        row = find_typed(s, as, vr[i]);
+        row = jn_list_row(s, as, vr[i]);
         if (row == NO_ROW) return -1;
-        place += (size_t)width(s, row);
+        place += (size_t)jn_list_width(s, row);
         if (place > n_values) return wrong_count(s, n_values, place);
         if (row == TIME_ROW || (!is_state(s, row) && s->model->signals[row].kind != 'y')) continue;
         if (s->state == JN_INSTANTIATED)
@@ -146,13 +143,13 @@ int jn_get_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n
     if (outputs && jn_exchange_refresh(s)) return -1;
     if (rates && jn_rates(s)) return -1;
     for (i = 0; as->carrier != JN_DOUBLE && i < n; i++) {
-        row = find_typed(s, as, vr[i]);
-        for (k = 0; k < width(s, row); k++)
+        row = jn_list_row(s, as, vr[i]);
+        for (k = 0; k < jn_list_width(s, row); k++)
             if (check_fit(s, as, row + k, value_of(s, row + k))) return -1;
     }
     for (i = place = 0; i < n; i++) {
-        row = find_typed(s, as, vr[i]);
-        for (k = 0; k < width(s, row); k++) store(as, values, place++, value_of(s, row + k));
+        row = jn_list_row(s, as, vr[i]);
+        for (k = 0; k < jn_list_width(s, row); k++) store(as, values, place++, value_of(s, row + k));
     }
     return 0;
 }
@@ -163,14 +160,14 @@ int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n
     int row, k;
     if (check_list(s, vr, n, values, n_values)) return -1;
     for (i = 0; i < n; i++) {
-        row = find_typed(s, as, vr[i]);
+        row = jn_list_row(s, as, vr[i]);
         if (row == NO_ROW) return -1;
         if (row == TIME_ROW) return jn_fail(s, "time cannot be set; steps advance it");
         if (is_state(s, row)) return jn_fail(s, "value reference %D is a state: parameters set it", (long long)vr[i]);
         if (s->state == JN_CONTINUOUS && s->model->signals[row].kind == 'p')
             return jn_fail(s, "%s is a parameter: not allowed in continuous-time mode", s->model->signals[row].name);
-        if (place + (size_t)width(s, row) > n_values) return wrong_count(s, n_values, place + (size_t)width(s, row));
-        for (k = 0; k < width(s, row); k++) {
+        if (place + (size_t)jn_list_width(s, row) > n_values) return wrong_count(s, n_values, place + (size_t)jn_list_width(s, row));
+        for (k = 0; k < jn_list_width(s, row); k++) {
             double v = load(as, values, place++);
             if (jn_check(s, row + k, v) || check_fit(s, as, row + k, v)) return -1;
             if (s->model->signals[row].type == 'b' && v != 0.0 && v != 1.0)
@@ -179,8 +176,8 @@ int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n
     }
     if (place != n_values) return wrong_count(s, n_values, place);
     for (i = place = 0; i < n; i++) {
-        row = find_typed(s, as, vr[i]);
-        for (k = 0; k < width(s, row); k++) jn_apply(s, row + k, load(as, values, place++));
+        row = jn_list_row(s, as, vr[i]);
+        for (k = 0; k < jn_list_width(s, row); k++) jn_apply(s, row + k, load(as, values, place++));
     }
     return 0;
 }

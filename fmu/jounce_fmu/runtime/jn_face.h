@@ -32,6 +32,12 @@ typedef struct {
     jn_carrier carrier;
 } jn_list;
 
+enum { NO_ROW = -1, TIME_ROW = -2 };
+/* Row of a value reference of the asked type (states and then their derivatives follow the signals), TIME_ROW, or
+ * NO_ROW with the error filled; and how many numbers it stands for. */
+int jn_list_row(jn_instance *s, const jn_list *as, unsigned vr);
+int jn_list_width(const jn_instance *s, int row);
+
 /* The whole list is checked before anything is read or written. */
 int jn_get_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, void *values, size_t n_values);
 int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, const void *values,

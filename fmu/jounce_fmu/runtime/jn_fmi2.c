@@ -50,6 +50,7 @@ static const struct {
     {"fmi2SetContinuousStates", JN_CONTINUOUS},
     {"fmi2GetContinuousStates, fmi2GetDerivatives", JN_INITIALIZING | EXCHANGE | JN_TERMINATED},
     {"fmi2GetNominalsOfContinuousStates", ANY},
+    {"fmi2GetDirectionalDerivative", READY & ~JN_INITIALIZING},
     {"this call", 0},
 };
 
@@ -245,14 +246,6 @@ fmi2Status fmi2CancelStep(fmi2Component c) {
 }
 
 /* ---- not advertised ------------------------------------------------------------------------------------------ */
-
-fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference unknown[], size_t n_unknown,
-                                        const fmi2ValueReference known[], size_t n_known, const fmi2Real dv[],
-                                        fmi2Real result[]) {
-    (void)unknown; (void)n_unknown; (void)known; (void)n_known; (void)dv; (void)result;
-    jn_fmi2_enter(c, UNSUPPORTED, "fmi2GetDirectionalDerivative");
-    return fmi2Error;
-}
 
 fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t n,
                                        const fmi2Integer order[], const fmi2Real value[]) {

@@ -1,4 +1,5 @@
-/* FMI 2.0 co-simulation, values and snapshots. */
+/* FMI 2.0: values, derivatives and snapshots. */
+#include "jn_derivative.h"
 #include "jn_fmi2.h"
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
@@ -43,6 +44,21 @@ fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t
 }
 fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2String value[]) {
     return set(c, "fmi2SetString", &string, vr, n, value);
+}
+
+/* ---- derivatives ----------------------------------------------------------------------------------------- */
+
+fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference unknown[], size_t n_unknown,
+                                        const fmi2ValueReference known[], size_t n_known, const fmi2Real seed[],
+                                        fmi2Real result[]) {
+    const jn_sensitivity q = {unknown, n_unknown, known, n_known, seed, n_known, result, n_unknown};
+    const int has = c && ((jn_instance *)c)->model->directional;
+    jn_instance *s = jn_fmi2_enter(c, has ? SENSITIVITY : UNSUPPORTED, "fmi2GetDirectionalDerivative");
+    int bad;
+    if (!s) return fmi2Error;
+    bad = jn_directional(s, &real, &q);
+    if (bad) jn_fmi2_refuse(s, "fmi2GetDirectionalDerivative");
+    return !bad ? fmi2OK : bad > 0 ? fmi2Discard : fmi2Error;
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------------------- */

@@ -52,6 +52,7 @@ static const struct {
     {"fmi3SetContinuousStates", JN_CONTINUOUS},
     {"fmi3GetContinuousStates and the like", JN_INITIALIZING | JN_EVENT | JN_CONTINUOUS | JN_TERMINATED},
     {"fmi3GetNumberOfContinuousStates and the like", VALUES},
+    {"fmi3GetDirectionalDerivative, fmi3GetAdjointDerivative", RUNNING | JN_FAILED | JN_TERMINATED},
     {"this call", 0},
 };
 

@@ -63,16 +63,6 @@ fmi3Status fmi3SetShiftFraction(fmi3Instance c, const fmi3ValueReference vr[], s
 
 /* ---- derivatives, dependencies, discrete states ------------------------------------------------------------- */
 
-fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c, const fmi3ValueReference unknown[], size_t n_unknown,
-                                        const fmi3ValueReference known[], size_t n_known, const fmi3Float64 seed[],
-                                        size_t n_seed, fmi3Float64 result[], size_t n_result) {
-    return absent(c, "fmi3GetDirectionalDerivative");
-}
-fmi3Status fmi3GetAdjointDerivative(fmi3Instance c, const fmi3ValueReference unknown[], size_t n_unknown,
-                                    const fmi3ValueReference known[], size_t n_known, const fmi3Float64 seed[],
-                                    size_t n_seed, fmi3Float64 result[], size_t n_result) {
-    return absent(c, "fmi3GetAdjointDerivative");
-}
 fmi3Status fmi3GetOutputDerivatives(fmi3Instance c, const fmi3ValueReference vr[], size_t n,
                                     const fmi3Int32 orders[], fmi3Float64 values[], size_t n_values) {
     return absent(c, "fmi3GetOutputDerivatives");

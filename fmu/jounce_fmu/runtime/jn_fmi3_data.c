@@ -1,4 +1,5 @@
-/* FMI 3.0 co-simulation, values and snapshots. */
+/* FMI 3.0: values, derivatives and snapshots. */
+#include "jn_derivative.h"
 #include "jn_fmi3.h"
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
@@ -53,6 +54,33 @@ fmi3Status fmi3SetBinary(fmi3Instance c, const fmi3ValueReference vr[], size_t n
                          const fmi3Binary values[], size_t n_values) {
     (void)sizes;
     return set(c, "fmi3SetBinary", &as_binary, vr, n, values, n_values);
+}
+
+/* ---- derivatives ----------------------------------------------------------------------------------------- */
+
+static fmi3Status derivative(fmi3Instance c, const char *function, const jn_sensitivity *q,
+                             int (*of)(jn_instance *s, const jn_list *as, const jn_sensitivity *q)) {
+    const int has = c && ((jn_instance *)c)->model->directional;
+    jn_instance *s = jn_fmi3_enter(c, has ? SENSITIVITY : UNSUPPORTED, function);
+    int bad;
+    if (!s) return fmi3Error;
+    bad = of(s, &as_Float64, q);
+    if (bad) jn_fmi3_refuse(s, function);
+    return !bad ? fmi3OK : bad > 0 ? fmi3Discard : fmi3Error;
+}
+
+fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c, const fmi3ValueReference unknown[], size_t n_unknown,
+                                        const fmi3ValueReference known[], size_t n_known, const fmi3Float64 seed[],
+                                        size_t n_seed, fmi3Float64 result[], size_t n_result) {
+    const jn_sensitivity q = {unknown, n_unknown, known, n_known, seed, n_seed, result, n_result};
+    return derivative(c, "fmi3GetDirectionalDerivative", &q, jn_directional);
+}
+
+fmi3Status fmi3GetAdjointDerivative(fmi3Instance c, const fmi3ValueReference unknown[], size_t n_unknown,
+                                    const fmi3ValueReference known[], size_t n_known, const fmi3Float64 seed[],
+                                    size_t n_seed, fmi3Float64 result[], size_t n_result) {
+    const jn_sensitivity q = {unknown, n_unknown, known, n_known, seed, n_seed, result, n_result};
+    return derivative(c, "fmi3GetAdjointDerivative", &q, jn_adjoint);
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------------------- */

@@ -49,6 +49,12 @@ typedef struct jn_model {
     void (*finish)(double *x, const double *u, const double *p);
     int n_memory;
     const double *nominals; /* of the states before the memory, all > 0, and a 0; or NULL: no model exchange */
+    /* How rates and outputs move when states and inputs move by d_x and d_u, parameters fixed, at the start of a
+     * tick; d_rate or d_y may be NULL. Or NULL: no derivatives. */
+    int (*directional)(const double *x, const double *u, const double *p, const double *d, const double *d_x,
+                       const double *d_u, double *d_rate, double *d_y, jn_fault *f);
+    /* The same for `finish`, from the states before it; NULL where that is. */
+    void (*finish_forward)(const double *x, const double *u, const double *p, const double *d_u, double *d_x);
 } jn_model;
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */

@@ -13,6 +13,7 @@ from jounce.data import load_vehicle
 from jounce.emit.emitter import emit_file
 from jounce.signals import WHEELS, SignalTable
 from jounce.symbolic import articulated, corner, motion, parameters, reports, steering, wheel
+from jounce.symbolic.forward import forward
 from jounce.symbolic.layout import Layout
 
 GENERATOR = "jounce.emit.double_wishbone"
@@ -43,6 +44,19 @@ def scalar_functions() -> list[ca.Function]:
             reports.chassis_function(), derive]  # fmt: skip
 
 
+#: Functions that have tangents, and their inputs that hold numbers of the vehicle, which have none. The lean corner is
+#: for the plain right-hand side alone.
+CONSTANT: dict[str, tuple[int, ...]] = {
+    "corner": (1,), "wheel": (4,), "eliminate": (2,), "expand": (3,), "report": (6,), "steering": (1,),
+    "chassis": (0,), "motion": (2,), "external": (), "chassis_report": (2,),
+}  # fmt: skip
+
+
+def forward_functions(functions: list[ca.Function]) -> list[ca.Function]:
+    """Those with tangents, for directional derivatives."""
+    return [forward(f, constant=CONSTANT[f.name()]) for f in functions if f.name() in CONSTANT]
+
+
 def emit_layouts(table: SignalTable, entries: int) -> str:
     """C header with the place of every named part; `entries` numbers of vehicle data close the parameters."""
     lines = [f"    JN_FIRST_ENTRY = {len(table.parameters) - entries},", f"    JN_LINKAGE_N = {steering.DERIVED},"]
@@ -69,5 +83,7 @@ def files(table: SignalTable) -> dict[str, str]:
     return {
         "double_wishbone_lanes.inc": emit_file(lane_functions(), GENERATOR),
         "double_wishbone_scalar.inc": emit_file(scalar_functions(), GENERATOR),
+        "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lane_functions()), GENERATOR),
+        "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalar_functions()), GENERATOR),
         "double_wishbone_layout.h": emit_layouts(table, len(load_vehicle("hmmwv").entries)),
     }
