@@ -262,7 +262,7 @@ def _run_parameters() -> Iterator[Signal]:
         return Signal(name, "parameter", "1", text, start=(1.0,), minimum=1.0, maximum=float(len(items)),
                       type="Enumeration", variability="fixed", items=items)
 
-    yield par("tick", "s", 0.001, "internal step", 1e-5, 0.002)
+    yield par("tick", "s", 0.001, "internal step; RK4 takes up to 0.002 s", 1e-5, 0.02)
     yield par("gravity", "m/s2", 9.81, "gravity along world -z", 0.0, 100.0)
     yield par("init.x", "m", 0.0, "start position of the chassis reference frame")
     yield par("init.y", "m", 0.0, "start position of the chassis reference frame")
@@ -280,6 +280,7 @@ def _run_parameters() -> Iterator[Signal]:
     yield par("terrain.mu", "1", 0.8, "friction of the plane", 0.0, 2.0)
     for axis in "xyz":
         yield par(f"imu.pos.{axis}", "m", 0.0, "IMU location in the chassis frame")
+    yield enum("integrator", ("RK4", "ROS2"), "explicit of order 4, or L-stable of order 2 for long ticks")
 
 
 def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:

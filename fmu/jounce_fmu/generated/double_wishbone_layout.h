@@ -1,6 +1,6 @@
 /* Emitted by jounce.emit.double_wishbone; do not edit. */
 enum {
-    JN_FIRST_ENTRY = 17,
+    JN_FIRST_ENTRY = 18,
     JN_LINKAGE_N = 30,
     JN_X_position = 0,
     JN_X_quaternion = 3,

@@ -9,6 +9,7 @@
 
 #define SINGULAR 1e-12  /* least discriminant of a closed linkage [m4] */
 #define FARTHEST 1.2    /* arm angle that no range check may miss [rad] */
+#define RK4_TICK 0.002  /* longest tick at which stiff contacts stay stable [s] */
 #define CLOSEST 1e-3    /* least distance of two points that span an axis or a rod [m] */
 
 static const char *const corner_names[JN_CORNERS] = {"FL", "FR", "RL", "RR"};
@@ -179,6 +180,7 @@ static void fill_given_forward(const double *u, const double *d, const double *d
 #define JN_STRIDE 4
 #include "double_wishbone_dynamics.inc"
 #include "double_wishbone_forward.inc"
+#include "double_wishbone_jacobian.inc"
 #undef JN_LANES
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -189,6 +191,7 @@ static void fill_given_forward(const double *u, const double *d, const double *d
 #include "double_wishbone_lanes_forward.inc"
 #include "double_wishbone_dynamics.inc"
 #include "double_wishbone_forward.inc"
+#include "double_wishbone_jacobian.inc"
 #undef JN_LANES
 #endif
 
@@ -260,6 +263,8 @@ static int derive(const double *p, double *d, jn_fault *f) {
     const double sy = jn_sin_1(p[JN_P_terrain_bank]) / jn_cos_1(p[JN_P_terrain_bank]);
     const double up = 1.0 / sqrt(1.0 + sx * sx + sy * sy);
     int k;
+    if (p[JN_P_integrator] == 1.0 && p[JN_P_tick] > RK4_TICK)
+        return refuse(f, JN_ROW_P + JN_P_tick, p[JN_P_tick], "allowed are up to 0.002 s for RK4; ROS2 takes longer ticks");
     if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;
     derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_LINKAGE, d + D_CHASSIS);
     for (k = 0; k < 3; k++) {
@@ -310,10 +315,10 @@ static void finish_forward(const double *x, const double *u, const double *p, co
 
 #define MODEL(lanes)                                                                                              \
     {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,      \
-     .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = -1, .signals = jn_table,                    \
+     .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = JN_P_integrator, .signals = jn_table,                    \
      .n_signals = JN_N_SIGNALS, .derive = derive, .start = jn_start, .rhs = rhs_##lanes,                            \
      .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .nominals = jn_nominals,                          \
-     .directional = directional_##lanes, .finish_forward = finish_forward}
+     .directional = directional_##lanes, .finish_forward = finish_forward, .jacobian = jacobian_##lanes}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

@@ -27,6 +27,7 @@ enum {
     D_TICK,
     D_REAR_ENDS, /* inner tierod ends of RL and RR, fixed to the chassis */
     JN_N_D = D_REAR_ENDS + 6,
+    N_STATES = JN_X_arm_rate, /* before the memory */
     /* distance of one wheel's signals to the next one's */
     U_WHEEL = JN_U_wheel_FR_drive_torque - JN_U_wheel_FL_drive_torque,
     Y_WHEEL = JN_Y_wheel_FR_pos_x - JN_Y_wheel_FL_pos_x
@@ -43,6 +44,14 @@ typedef struct {
     double back[JN_CORNERS * 2];  /* theta and spin accelerations */
     double acceleration[6];       /* chassis, angular and linear less gravity */
 } jn_evaluation;
+
+/* What the columns of the Jacobian share, and the tangents of the present one. */
+typedef struct {
+    jn_evaluation value, move;
+    double in[JN_CORNERS * JN_CORNER_IN_N], d_in[JN_CORNERS * JN_CORNER_IN_N];
+    double back_by[6][JN_CORNERS * 2]; /* accelerations of the corners by those of the chassis */
+    double total[JN_SUMS], loads[6];
+} jn_pass;
 
 /* Accelerations at a state (chassis axes), one corner at a time; tau seconds into a tick, while the Pitman arm
  * accelerates by arm_acceleration [rad/s2]. Fills the fault where a linkage cannot close. */

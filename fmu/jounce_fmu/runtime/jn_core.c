@@ -1,4 +1,4 @@
-/* Instance core: one allocation, integer tick, fixed-step RK4, lazy outputs. See jn_core.h. */
+/* Instance core: one allocation, integer tick, fixed-step RK4 or ROS2, lazy outputs. See jn_core.h. */
 #include "jn_core.h"
 
 #include <float.h>
@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jn_ros2.h"
+
 #define DEFAULT_TICK 0.001
+#define RK4 1.0 /* values of the parameter `integrator` */
+#define ROS2 2.0
 #define ALIGN 64 /* bytes; widest vector loads a model variant may use */
 
 int jn_finite(double value) { return value - value == 0.0; }
@@ -94,17 +98,19 @@ static int table_is_sound(const jn_model *m) {
 
 static size_t rounded(size_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
 
-enum { PLACES = 16 }; /* vectors of an instance */
+enum { PLACES = 18 }; /* vectors of an instance */
 
 jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
     double **places[PLACES];
     size_t counts[PLACES], total, i;
     jn_instance *s, probe;
+    double *pivot;
     char *base;
     if (!table_is_sound(m)) return NULL;
     {
         size_t x = (size_t)m->n_x, u = (size_t)m->n_u, y = (size_t)m->n_y, p = (size_t)m->n_p, d = (size_t)m->n_d;
-        const size_t wanted[PLACES] = {u, p, p, d, x, y, d, x, p, x, x, x, x, u, x, y};
+        const size_t n = m->jacobian ? x - (size_t)m->n_memory : 0;
+        const size_t wanted[PLACES] = {u, p, p, d, x, y, d, x, p, x, x, x, x, u, x, y, n * n, n};
         memcpy(counts, wanted, sizeof counts);
     }
     total = rounded(sizeof probe) + rounded(face_bytes) + ALIGN;
@@ -115,6 +121,7 @@ jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
     places[5] = &s->y; places[6] = &s->d_old; places[7] = &s->x_old; places[8] = &s->p_old;
     places[9] = &s->x_stage; places[10] = &s->dx; places[11] = &s->sum;
     places[12] = &s->d_x; places[13] = &s->d_u; places[14] = &s->d_rate; places[15] = &s->d_y;
+    places[16] = &s->matrix; places[17] = &pivot;
     s->face = (char *)s + rounded(sizeof probe);
     base = (char *)s->face + rounded(face_bytes);
     base += (ALIGN - (uintptr_t)base % ALIGN) % ALIGN;
@@ -122,6 +129,7 @@ jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
         *places[i] = (double *)(void *)base;
         base += rounded(counts[i] * sizeof(double));
     }
+    s->pivot = (int *)(void *)pivot;
     s->model = m;
     jn_reset(s);
     return s;
@@ -204,9 +212,9 @@ static int try_start(jn_instance *s) {
     jn_fault f;
     int i;
     jn_clear_fault(&f);
-    if (m->p_integrator >= 0 && s->p[m->p_integrator] != 1.0)
-        return jn_fail(s, "%s = %g: allowed is 1 (RK4)", m->signals[m->n_u + m->n_y + m->p_integrator].name,
-                       s->p[m->p_integrator]);
+    if (m->p_integrator >= 0 && s->p[m->p_integrator] != RK4 && !(m->jacobian && s->p[m->p_integrator] == ROS2))
+        return jn_fail(s, "%s = %g: allowed is 1 (RK4)%s", m->signals[m->n_u + m->n_y + m->p_integrator].name,
+                       s->p[m->p_integrator], m->jacobian ? " or 2 (ROS2)" : "");
     memcpy(s->p_now, s->p, (size_t)m->n_p * sizeof *s->p);
     if (m->p_tick >= 0) s->tick = s->p[m->p_tick];
     if (!(s->tick > 0.0))
@@ -294,7 +302,15 @@ static int rk4_tick(jn_instance *s, jn_fault *f) {
     for (i = 0; i < n; i++) { sum[i] += 2.0 * k[i]; xs[i] = x[i] + h * k[i]; }
     if (m->rhs(h, xs, s->u, s->p_now, s->d, k, f)) return -1;
     for (i = 0; i < n; i++) x[i] += h / 6.0 * (sum[i] + k[i]);
-    if (m->finish) m->finish(x, s->u, s->p_now);
+    return 0;
+}
+
+static int one_tick(jn_instance *s, jn_fault *f) {
+    const jn_model *m = s->model;
+    const int implicit = m->p_integrator >= 0 && s->p_now[m->p_integrator] == ROS2;
+    int i;
+    if (implicit ? jn_ros2_tick(s, f) : rk4_tick(s, f)) return -1;
+    if (m->finish) m->finish(s->x, s->u, s->p_now);
     i = bad_state(s);
     if (i < 0) return 0;
     snprintf(f->text, sizeof f->text, "state %d is not a finite number", i);
@@ -327,7 +343,7 @@ int jn_advance(jn_instance *s, long long n) {
     if (jn_settle(s)) return -1;
     memcpy(s->x_old, s->x, bytes_x);
     for (i = 0; i < n; i++) {
-        if (!rk4_tick(s, &f)) continue;
+        if (!one_tick(s, &f)) continue;
         memcpy(s->x, s->x_old, bytes_x);
         if (tuned) {
             memcpy(s->p_now, s->p_old, bytes_p);

@@ -37,6 +37,8 @@ typedef struct jn_instance {
     double *u, *p, *p_now, *d, *x, *y;                 /* p as set, p_now in effect */
     double *d_old, *x_old, *p_old, *x_stage, *dx, *sum; /* work */
     double *d_x, *d_u, *d_rate, *d_y; /* tangents of x, u, dx, y */
+    double *matrix; /* of the implicit step, by columns, for models with a Jacobian */
+    int *pivot;
     char error[512];
 } jn_instance;
 

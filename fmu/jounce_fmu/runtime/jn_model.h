@@ -34,7 +34,7 @@ typedef struct {
 typedef struct jn_model {
     const char *name, *build_hash;
     int n_x, n_u, n_y, n_p, n_d;
-    int p_tick, p_integrator; /* place in p, or -1: none (then 1 ms, RK4). Integrator 1 is RK4. */
+    int p_tick, p_integrator; /* place in p, or -1: none (then 1 ms, RK4). Integrator 1 is RK4, 2 ROS2. */
     const jn_signal *signals;
     int n_signals;
     /* All return 0 when ok; otherwise they fill the fault. None may keep state or write its inputs. */
@@ -55,6 +55,9 @@ typedef struct jn_model {
                        const double *d_u, double *d_rate, double *d_y, jn_fault *f);
     /* The same for `finish`, from the states before it; NULL where that is. */
     void (*finish_forward)(const double *x, const double *u, const double *p, const double *d_u, double *d_x);
+    /* d rhs / d x at the start of a tick, without the memory, column by column, and d rhs / d tau; for ROS2. Or NULL. */
+    int (*jacobian)(const double *x, const double *u, const double *p, const double *d, double *columns,
+                    double *by_time, jn_fault *f);
 } jn_model;
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */

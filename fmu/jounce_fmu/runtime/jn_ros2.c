@@ -1,0 +1,85 @@
+/* ROS2, an L-stable Rosenbrock method of two stages and order 2:
+ *
+ *   (I - g h A) k1 = f(t, x) + g h f',   (I - g h A) k2 = f(t + h, x + h k1) - 2 k1 - g h f',
+ *   x+ = x + h (3 k1 + k2) / 2
+ *
+ * with g = 1 - 1/sqrt(2), the Jacobian A by the states and the derivative f' by time, both at the start of the tick.
+ * States of the memory keep their values: their rates are zero.
+ *
+ * Source: Hairer, Wanner, Solving Ordinary Differential Equations II, IV.7 (Rosenbrock and W-methods, L-stability for
+ * this g: table 6.4 with s = 2); J. G. Verwer et al. 1999, SIAM J. Sci. Comput. 20, 1456, the method ROS2
+ * (this form, which has order 2 whatever A is).
+ */
+#include "jn_ros2.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double gamma_ = 0.29289321881345247560; /* 1 - 1/sqrt(2) */
+
+/* a = L U in place, by columns, with exchange of rows (Dongarra et al. 1979, LINPACK, dgefa); 0 when singular.
+ * Most multipliers are zero: their columns are passed over. */
+static int factor(double *a, int *pivot, int n) {
+    int i, j, k;
+    for (k = 0; k < n; k++) {
+        double *own = a + k * n, inverse;
+        int best = k;
+        for (i = k + 1; i < n; i++)
+            if (fabs(own[i]) > fabs(own[best])) best = i;
+        pivot[k] = best;
+        if (!(fabs(own[best]) > 0.0)) return 0;
+        { const double swap = own[best]; own[best] = own[k]; own[k] = swap; }
+        inverse = 1.0 / own[k];
+        for (i = k + 1; i < n; i++) own[i] *= inverse;
+        for (j = k + 1; j < n; j++) {
+            double *other = a + j * n;
+            const double t = other[best];
+            other[best] = other[k];
+            other[k] = t;
+            if (t == 0.0) continue;
+            for (i = k + 1; i < n; i++) other[i] -= t * own[i];
+        }
+    }
+    return 1;
+}
+
+/* b becomes the solution (dgesl). */
+static void solve(const double *a, const int *pivot, int n, double *b) {
+    int i, k;
+    for (k = 0; k < n; k++) {
+        const double t = b[pivot[k]];
+        b[pivot[k]] = b[k];
+        b[k] = t;
+        for (i = k + 1; i < n; i++) b[i] -= t * a[k * n + i];
+    }
+    for (k = n - 1; k >= 0; k--) {
+        b[k] /= a[k * n + k];
+        for (i = 0; i < k; i++) b[i] -= b[k] * a[k * n + i];
+    }
+}
+
+int jn_ros2_tick(jn_instance *s, jn_fault *f) {
+    const jn_model *m = s->model;
+    const int n = m->n_x - m->n_memory;
+    const double h = s->tick;
+    double *x = s->x, *stage = s->x_stage, *k1 = s->sum, *k2 = s->dx, *by_time = s->d_rate;
+    int i;
+    if (m->jacobian(x, s->u, s->p_now, s->d, s->matrix, by_time, f)) return -1;
+    for (i = 0; i < n * n; i++) s->matrix[i] *= -gamma_ * h;
+    for (i = 0; i < n; i++) s->matrix[i * n + i] += 1.0;
+    if (!factor(s->matrix, s->pivot, n)) {
+        snprintf(f->text, sizeof f->text, "the matrix of the implicit step is singular");
+        return -1;
+    }
+    if (m->rhs(0.0, x, s->u, s->p_now, s->d, k1, f)) return -1;
+    for (i = 0; i < n; i++) k1[i] += gamma_ * h * by_time[i];
+    solve(s->matrix, s->pivot, n, k1);
+    memcpy(stage, x, (size_t)m->n_x * sizeof *x);
+    for (i = 0; i < n; i++) stage[i] += h * k1[i];
+    if (m->rhs(h, stage, s->u, s->p_now, s->d, k2, f)) return -1;
+    for (i = 0; i < n; i++) k2[i] -= 2.0 * k1[i] + gamma_ * h * by_time[i];
+    solve(s->matrix, s->pivot, n, k2);
+    for (i = 0; i < n; i++) x[i] += 0.5 * h * (3.0 * k1[i] + k2[i]);
+    return 0;
+}

@@ -1,0 +1,10 @@
+/* One tick of ROS2, for models with a Jacobian: stable with ticks at which stiff contacts make RK4 blow up. */
+#ifndef JN_ROS2_H
+#define JN_ROS2_H
+
+#include "jn_core.h"
+
+/* x one tick on, before `finish`. 0 when ok, otherwise the fault is filled and x may be half-made. */
+int jn_ros2_tick(jn_instance *s, jn_fault *f);
+
+#endif
