@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import fmpy
 import numpy as np
@@ -72,11 +72,13 @@ def _blocks(library: ct.CDLL, variables: Sequence[Variable]) -> list[_Block]:
 
 
 class Fmu2Instance:
-    """One instance of an FMI 2 co-simulation FMU, stepped by whole ticks.
+    """One instance of an FMI 2 co-simulation FMU, stepped by whole ticks; `jounce_fmu.linear` exchanges models.
 
     ``model_description`` is our own `SignalTable`, an `Interface`, the path of a modelDescription.xml or .fmu,
     or fmpy's ``ModelDescription``. An instance may move between threads but takes one call at a time.
     """
+
+    kind = _CO_SIMULATION
 
     def __init__(
         self,
@@ -106,7 +108,7 @@ class Fmu2Instance:
         self._do_step = self._library.fmi2DoStep
         component = self._library.fmi2Instantiate(
             instance_name.encode(),
-            _CO_SIMULATION,
+            self.kind,
             self.interface.guid.encode(),
             resources.encode(),
             ct.byref(self._callbacks),
@@ -227,7 +229,7 @@ class Fmu2Instance:
             self._library.fmi2FreeInstance(self._component)
             self._component = ct.c_void_p()
 
-    def __enter__(self) -> Fmu2Instance:
+    def __enter__(self) -> Self:
         """The instance itself; it is freed at the end of the block."""
         return self
 

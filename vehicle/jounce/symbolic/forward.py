@@ -2,7 +2,8 @@
 
 CasADi's own derivatives multiply a branch that is not taken by zero, and divide by the root of a sliding speed
 at rest; both give 0 times infinity at states a vehicle really visits. Here a branch that is not taken gives no
-tangent, and a kink has that of its smooth side or none: |x| and sqrt(x) have the tangent 0 at x = 0.
+tangent, and a kink has the mean of its sides: what a central difference sees, and the gain of a small sinusoid.
+sqrt(x), which has no finite side, has the tangent 0 at x = 0.
 
 Source: A. Griewank, A. Walther 2008, "Evaluating Derivatives", section 3.1 (forward mode), chapter 14 (kinks).
 """
@@ -21,10 +22,8 @@ def chosen(truth: SX, value: SX) -> SX:
     return SX.binary(ca.OP_IF_ELSE_ZERO, truth, value)
 
 
-def _either(truth: SX, yes: SX, no: SX) -> SX:
-    if yes.is_zero() and no.is_zero():
-        return yes
-    return chosen(truth, yes) + chosen(ca.logic_not(truth), no)
+def _extreme(a_wins: SX, b_wins: SX, tie: SX, da: SX, db: SX) -> SX:
+    return chosen(a_wins, da) + chosen(b_wins, db) + chosen(tie, 0.5 * (da + db))
 
 
 def _angle(y: SX, x: SX, dy: SX, dx: SX) -> SX:
@@ -52,8 +51,8 @@ _BINARY: dict[int, Callable[[SX, SX, SX, SX, SX], SX]] = {
     ca.OP_SUB: lambda _a, _b, _v, da, db: da - db,
     ca.OP_MUL: lambda a, b, _v, da, db: da * b + a * db,
     ca.OP_DIV: lambda _a, b, v, da, db: (da - v * db) / b,
-    ca.OP_FMIN: lambda a, b, _v, da, db: _either(a < b, da, db),
-    ca.OP_FMAX: lambda a, b, _v, da, db: _either(a > b, da, db),
+    ca.OP_FMIN: lambda a, b, _v, da, db: _extreme(a < b, b < a, a == b, da, db),
+    ca.OP_FMAX: lambda a, b, _v, da, db: _extreme(b < a, a < b, a == b, da, db),
     ca.OP_IF_ELSE_ZERO: lambda a, _b, _v, _da, db: chosen(a, db),
     ca.OP_ATAN2: lambda a, b, _v, da, db: _angle(a, b, da, db),
 }

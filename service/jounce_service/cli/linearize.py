@@ -1,0 +1,101 @@
+"""``jounce linearize``: A, B, C and D of a model at an operating point, as .npz with all names.
+
+The vehicle first runs for a while with its inputs held, at a speed that equal drive torques on all wheels hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from jounce.signals import WHEELS, SignalTable
+from jounce_fmu.host import Factory, Value, open_builtin
+from jounce_fmu.linear import Array, Linear, linearize, read_states
+from jounce_service import errors
+from jounce_service.cli.main import UsageError
+from jounce_service.values import check_scalar, parse, scalar_of
+
+#: The speed is held by drive torques [N.m per m/s, per m] in intervals [s]: slow, so that nothing swings with it.
+GAIN, MEMORY, INTERVAL = 400.0, 150.0, 0.01
+#: Suspension that moves slower than this [rad/s] is taken as at rest, in the middle between rebound and compression.
+AT_REST = 1e-3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options."""
+    parser.add_argument("-o", "--output", type=Path, required=True, help="file to write (.npz)")
+    parser.add_argument("--model", default="hmmwv", help="vehicle name (default: %(default)s)")
+    parser.add_argument("--speed", type=float, default=0.0, metavar="V", help="in m/s, held (default: standing)")
+    parser.add_argument("--time", type=float, default=10.0, metavar="T", help="in s, to settle (default: %(default)s)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter, may repeat")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=VALUE", help="input held, may repeat")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Settles, linearises, writes and says what swings."""
+    factory = open_builtin(arguments.model)
+    parameters = dict(_given(factory.table, text, "parameter") for text in arguments.set)
+    inputs = dict(_given(factory.table, text, "input") for text in arguments.input)
+    if not math.isfinite(arguments.speed):
+        raise UsageError(f"--speed {arguments.speed!r} m/s: allowed are finite numbers")
+    if not 0.0 <= arguments.time < math.inf:
+        raise UsageError(f"--time {arguments.time!r} s: allowed are finite times from 0 s")
+    x, u = settle(factory, parameters, inputs, speed=arguments.speed, time=arguments.time)
+    found = linearize(factory, parameters, x, u)
+    found.save(arguments.output)
+    sys.stdout.write("\n".join(summary(found, arguments.output)) + "\n")
+    return 0
+
+
+def settle(
+    factory: Factory, parameters: Mapping[str, Value], inputs: Mapping[str, float], *, speed: float, time: float
+) -> tuple[Array, Array]:
+    """States and inputs after that time [s] at that speed [m/s]; the drive torques hold it, other inputs are given."""
+    table = factory.table
+    u = np.array([inputs.get(s.name, s.start) for s in table.inputs])
+    drive = [table.by_name(f"wheel_{w}.drive_torque").index for w in WHEELS]
+    shown, held, total = table.by_name("speed").index, u[drive].copy(), 0.0
+    with factory.instance("settle") as instance:
+        instance.setup({**parameters, "init.speed": speed}, dict(inputs))
+        every = max(1, round(INTERVAL / instance.tick))
+        for _ in range(round(time / (every * instance.tick))):
+            if speed != 0.0:
+                error = speed - instance.get_outputs()[shown]
+                total += error * every * instance.tick
+                u[drive] = held + GAIN * error + MEMORY * total
+            instance.set_inputs(u)
+            instance.step(every)
+        x = read_states(instance)
+    slow = [i for i, s in enumerate(table.states) if s.name.endswith("arm_rate") and abs(x[i]) < AT_REST]
+    x[slow] = 0.0
+    return x, u
+
+
+def summary(found: Linear, path: Path) -> list[str]:
+    """What was written, how far from steady the point is, and the modes."""
+    acceleration = [i for i, s in enumerate(found.states) if s.startswith(("state.lin_vel", "state.ang_vel"))]
+    worst = max(acceleration, key=lambda i: abs(found.rate[i]))
+    lines = [
+        f"wrote {path}: A {found.A.shape}, B {found.B.shape}, C {found.C.shape}, D {found.D.shape}",
+        f"largest acceleration left: der({found.states[worst]}) = {found.rate[worst]:.2g}",
+        "modes that swing [Hz, damping ratio, states that take part]:",
+    ]
+    return [*lines, *(f"{m.frequency:8.3f} {m.damping:7.3f}  {', '.join(m.states)}" for m in found.modes)]
+
+
+def _given(table: SignalTable, text: str, causality: str) -> tuple[str, float]:
+    option = "--set" if causality == "parameter" else "--input"
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"{option} {text!r}: allowed is name=value")
+    group = table.parameters if causality == "parameter" else table.inputs
+    try:
+        scalar = scalar_of(table, group, name.strip(), causality)
+        return scalar.name, check_scalar(scalar, parse(table, scalar, value))
+    except errors.ServiceError as error:
+        raise UsageError(f"{option} {text!r}: {error}; allowed: {error.allowed}") from error
