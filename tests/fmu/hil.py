@@ -18,7 +18,8 @@ FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror")
 DRIVER = Path(__file__).parent / "models" / "hil.c"
 #: What is called through pointers: by the model, and by the runtime (the functions of a jn_model).
 MODEL_CALLS = ("corner_1", "corner_4", "corner_dynamics_")
-RUNTIME_CALLS = ("derive", "jn_start", "finish", "admit", "rhs_", "outputs_")
+RUNTIME_CALLS = ("derive", "jn_start", "finish", "rhs_1", "rhs_4", "outputs_1", "outputs_4",
+                 "directional_", "jacobian_")
 
 
 def run(command: list[str], folder: Path) -> str:

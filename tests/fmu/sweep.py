@@ -31,6 +31,13 @@ PROBES = (
 )
 
 
+def even_shocks(factory: Factory) -> dict[str, float]:
+    """Parameters that give each shock one slope, that of compression: nothing else bends at rest."""
+    start = {s.name: s.start for s in factory.table.parameters}
+    rebound = [n for n in start if n.endswith(("shock.rebound", "shock.bump_rebound"))]
+    return {n: start[n.replace("rebound", "compression")] for n in rebound}
+
+
 def held(frequency: float) -> complex:
     """What holding an input over each tick does to a sinusoid: its gain and its delay of half a tick."""
     return complex(np.sinc(frequency * TICK) * np.exp(-1j * np.pi * frequency * TICK))

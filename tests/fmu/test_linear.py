@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from sweep import PROBES, Array, Probe, frequencies, measured
+from sweep import PROBES, Array, Probe, even_shocks, frequencies, measured
 
 from jounce_fmu.host import Factory, Fmu2Instance, FmuError, open_builtin
 from jounce_fmu.linear import Exchange, Linear, Mode, linearize
@@ -19,21 +19,23 @@ SPEED = 20.0
 
 @dataclass
 class Moving:
+    parameters: dict[str, float]
     linear: Linear
     steps: Fmu2Instance
     start: bytes
     u: Array
 
 
-@pytest.fixture(scope="module")
-def moving() -> Iterator[Moving]:
-    x, u = settle(FACTORY, {}, {}, speed=SPEED, time=10.0)
+@pytest.fixture(scope="module", params=["shocks as they are", "shocks of one slope"])
+def moving(request: pytest.FixtureRequest) -> Iterator[Moving]:
+    own = even_shocks(FACTORY) if request.param == "shocks of one slope" else {}
+    x, u = settle(FACTORY, own, {}, speed=SPEED, time=10.0)
     with FACTORY.instance("steps") as steps:
         # an instance whose states can be stepped: it reaches the same motion by itself
-        steps.setup({"init.speed": SPEED}, {})
+        steps.setup({**own, "init.speed": SPEED}, {})
         steps.set_inputs(u)
         steps.step(10000)
-        yield Moving(linearize(FACTORY, {}, x, u), steps, steps.get_state(), u)
+        yield Moving(own, linearize(FACTORY, own, x, u), steps, steps.get_state(), u)
 
 
 def test_the_operating_point_is_steady_and_at_its_speed(moving: Moving) -> None:
@@ -46,9 +48,9 @@ def test_the_operating_point_is_steady_and_at_its_speed(moving: Moving) -> None:
 def test_the_matrices_are_difference_quotients(moving: Moving) -> None:
     n = len(moving.linear.x)
     x = moving.linear.x + [0.05 * s.name.endswith("arm_rate") for s in FACTORY.table.states]  # off the shocks' kink
-    at = linearize(FACTORY, {}, x, moving.u)
+    at = linearize(FACTORY, moving.parameters, x, moving.u)
     with Exchange(FACTORY.library, FACTORY.interface, "quotients") as model:
-        model.setup()
+        model.setup(moving.parameters)
 
         def f(z: Array) -> Array:
             model.set_inputs(z[n:])
@@ -62,20 +64,24 @@ def test_the_matrices_are_difference_quotients(moving: Moving) -> None:
         whole = np.block([[at.A, at.B], [at.C, at.D]])
         for _ in range(20):
             step = np.zeros(len(z))
-            step[free] = 1e-5 * np.array(nominals)[free] * rng.normal(size=len(free))
+            step[free] = 3e-6 * np.array(nominals)[free] * rng.normal(size=len(free))
             change = f(z + step) - f(z - step)
-            assert whole @ (2.0 * step) == pytest.approx(change, rel=2e-5, abs=2e-5 * np.abs(change).max())
+            assert whole @ (2.0 * step) == pytest.approx(change, rel=1e-4, abs=1e-4 * np.abs(change).max())
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.name)
 def test_it_answers_a_sinusoid_as_the_nonlinear_model_does(moving: Moving, probe: Probe) -> None:
-    """Through and beyond the motion's own frequency, by magnitude and phase."""
+    """Through and beyond the motion's own frequency, by magnitude and phase.
+
+    Shocks of two slopes, which meet at rest, keep the vehicle from being linear however small the sinusoid.
+    """
+    allowed = 0.003 if moving.parameters else 0.012 if probe.name == "yaw" else 0.06
     swing = np.geomspace(0.3, 8.0, 200)
     largest = max(abs(moving.linear.response(f, probe.given, probe.shown)) for f in swing)
     for frequency in frequencies(FACTORY, 0.5, 6.0, 7):
         answer = measured(moving.steps, moving.start, moving.u, probe, frequency)
         expected = moving.linear.response(frequency, probe.given, probe.shown)
-        assert abs(answer - expected) < 0.01 * abs(expected) + 0.001 * largest, frequency
+        assert abs(answer - expected) < allowed * max(abs(expected), 0.1 * largest), frequency
 
 
 def mode_of(modes: tuple[Mode, ...], state: str) -> Mode:

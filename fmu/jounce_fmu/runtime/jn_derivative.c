@@ -65,7 +65,7 @@ static double moved(const jn_instance *s, int row) {
     return place < 0 ? s->d_y[s->model->signals[row].index] : s->d_rate[place - jn_n_states(s)];
 }
 
-/* d_rate and d_y, where asked for, of the seeds in d_x and d_u. */
+/* d_rate and d_y, where asked for, of the seeds in d_x and d_u; 1 where the model cannot be evaluated. */
 static int move(jn_instance *s, int rates, int outputs) {
     const jn_model *m = s->model;
     const double *x = s->x;
@@ -81,13 +81,14 @@ static int move(jn_instance *s, int rates, int outputs) {
         x = s->x_stage;
     }
     if (m->directional(x, s->u, s->p_now, s->d, s->d_x, s->d_u, rates ? s->d_rate : NULL, outputs ? s->d_y : NULL, &f))
-        return jn_fail_fault(s, "no derivatives", &f), 1;
+        return -jn_fail_fault(s, "no derivatives", &f);
     for (i = 0; outputs && i < m->n_y; i++)
         if (!jn_finite(s->d_y[i]))
-            return jn_fail(s, "derivative of output %s = %g: not a finite number", m->signals[m->n_u + i].name, s->d_y[i]), 1;
+            return -jn_fail(s, "derivative of output %s = %g: not a finite number", m->signals[m->n_u + i].name,
+                            s->d_y[i]);
     for (i = 0; rates && i < jn_n_states(s); i++)
         if (!jn_finite(s->d_rate[i]))
-            return jn_fail(s, "derivative of rate %d = %g: not a finite number", i, s->d_rate[i]), 1;
+            return -jn_fail(s, "derivative of rate %d = %g: not a finite number", i, s->d_rate[i]);
     return 0;
 }
 

@@ -166,7 +166,8 @@ int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n
         if (is_state(s, row)) return jn_fail(s, "value reference %D is a state: parameters set it", (long long)vr[i]);
         if (s->state == JN_CONTINUOUS && s->model->signals[row].kind == 'p')
             return jn_fail(s, "%s is a parameter: not allowed in continuous-time mode", s->model->signals[row].name);
-        if (place + (size_t)jn_list_width(s, row) > n_values) return wrong_count(s, n_values, place + (size_t)jn_list_width(s, row));
+        if (place + (size_t)jn_list_width(s, row) > n_values)
+            return wrong_count(s, n_values, place + (size_t)jn_list_width(s, row));
         for (k = 0; k < jn_list_width(s, row); k++) {
             double v = load(as, values, place++);
             if (jn_check(s, row + k, v) || check_fit(s, as, row + k, v)) return -1;

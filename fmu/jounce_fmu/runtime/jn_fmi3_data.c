@@ -58,13 +58,12 @@ fmi3Status fmi3SetBinary(fmi3Instance c, const fmi3ValueReference vr[], size_t n
 
 /* ---- derivatives ----------------------------------------------------------------------------------------- */
 
-static fmi3Status derivative(fmi3Instance c, const char *function, const jn_sensitivity *q,
-                             int (*of)(jn_instance *s, const jn_list *as, const jn_sensitivity *q)) {
+static fmi3Status derivative(fmi3Instance c, const char *function, const jn_sensitivity *q, int adjoint) {
     const int has = c && ((jn_instance *)c)->model->directional;
     jn_instance *s = jn_fmi3_enter(c, has ? SENSITIVITY : UNSUPPORTED, function);
     int bad;
     if (!s) return fmi3Error;
-    bad = of(s, &as_Float64, q);
+    bad = adjoint ? jn_adjoint(s, &as_Float64, q) : jn_directional(s, &as_Float64, q);
     if (bad) jn_fmi3_refuse(s, function);
     return !bad ? fmi3OK : bad > 0 ? fmi3Discard : fmi3Error;
 }
@@ -73,14 +72,14 @@ fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c, const fmi3ValueReference
                                         const fmi3ValueReference known[], size_t n_known, const fmi3Float64 seed[],
                                         size_t n_seed, fmi3Float64 result[], size_t n_result) {
     const jn_sensitivity q = {unknown, n_unknown, known, n_known, seed, n_seed, result, n_result};
-    return derivative(c, "fmi3GetDirectionalDerivative", &q, jn_directional);
+    return derivative(c, "fmi3GetDirectionalDerivative", &q, 0);
 }
 
 fmi3Status fmi3GetAdjointDerivative(fmi3Instance c, const fmi3ValueReference unknown[], size_t n_unknown,
                                     const fmi3ValueReference known[], size_t n_known, const fmi3Float64 seed[],
                                     size_t n_seed, fmi3Float64 result[], size_t n_result) {
     const jn_sensitivity q = {unknown, n_unknown, known, n_known, seed, n_seed, result, n_result};
-    return derivative(c, "fmi3GetAdjointDerivative", &q, jn_adjoint);
+    return derivative(c, "fmi3GetAdjointDerivative", &q, 1);
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------------------- */

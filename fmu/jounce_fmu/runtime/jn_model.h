@@ -55,7 +55,7 @@ typedef struct jn_model {
                        const double *d_u, double *d_rate, double *d_y, jn_fault *f);
     /* The same for `finish`, from the states before it; NULL where that is. */
     void (*finish_forward)(const double *x, const double *u, const double *p, const double *d_u, double *d_x);
-    /* d rhs / d x at the start of a tick, without the memory, column by column, and d rhs / d tau; for ROS2. Or NULL. */
+    /* For ROS2, at the start of a tick: d rhs / d x without the memory, column by column, d rhs / d tau. Or NULL. */
     int (*jacobian)(const double *x, const double *u, const double *p, const double *d, double *columns,
                     double *by_time, jn_fault *f);
 } jn_model;
