@@ -29,6 +29,7 @@ from jounce_fmu.starts import Value, changed, number
 Array = NDArray[np.float64]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
+_NANO = 1e-9  # [s]; steps are taken as whole nanoseconds
 _MAGIC = b"jnpy1\n"
 _HEAD = struct.Struct("<6s38s32sI")  # magic, interface, sha256 of the rest, bytes of values; the memory follows
 #: Types that each FMI call moves; enumerations travel as integers.
@@ -164,10 +165,11 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
         try:
             if self.mode != "running":
                 raise PartnerError(f"doStep while {self.mode}: allowed after initialization")
-            if not (math.isfinite(current_time) and 0.0 < step_size < math.inf):
+            if not (math.isfinite(current_time) and _NANO <= step_size < math.inf):
                 raise PartnerError(f"doStep from {current_time!r} s over {step_size!r} s: allowed are finite times "
                                    "and steps above 0 s")
-            self.set_outputs(self.advance(current_time, step_size))
+            # Masters that sum up their time jitter in the last bits.
+            self.set_outputs(self.advance(current_time, round(step_size, 9)))
         except PartnerLost:
             raise
         except PartnerError as error:
