@@ -27,7 +27,7 @@ _SPACES = {p: f"http://ssp-standard.org/SSP1/SystemStructure{n}"
            for p, n in (("ssd", "Description"), ("ssc", "Common"), ("ssv", "ParameterValues"))}
 _OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
 #: What the demonstration starts with.
-_STARTS: Mapping[str, Value] = {"init.speed": 12.0, "tire_source": "EXTERNAL", "driver.speed": 12.0}
+_STARTS: Mapping[str, Value] = {"init.speed": 12.0, "tire_source": "EXTERNAL", "driver.target_speed": 12.0}
 
 
 @dataclass(frozen=True)

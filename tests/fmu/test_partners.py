@@ -161,7 +161,7 @@ for k in range(30, 90):
 def test_a_state_goes_on_in_another_process_bit_for_bit(
         name: str, archives: dict[str, Path], tmp_path: Path) -> None:
     rows = []
-    values = {"driver.speed": 13.0} if name == "driver" else {"soil.height": 0.01}
+    values = {"driver.target_speed": 13.0} if name == "driver" else {"soil.height": 0.01}
     with opened(archives[name], tmp_path / "one", values=values) as slave:
         for k in range(90):
             if k == 30:
@@ -256,9 +256,9 @@ def test_starts_that_cannot_be_are_refused_with_what_is_allowed(
 
 def test_the_command_exports_a_partner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "d.fmu"
-    assert main(["export", "--partner=driver", "--set=driver.speed=9.5", str(out)]) == 0
+    assert main(["export", "--partner=driver", "--set=driver.target_speed=9.5", str(out)]) == 0
     assert str(out) in capsys.readouterr().out
-    speed = next(v for v in read_model_description(str(out)).modelVariables if v.name == "driver.speed")
+    speed = next(v for v in read_model_description(str(out)).modelVariables if v.name == "driver.target_speed")
     assert float(speed.start) == 9.5
     assert main(["export", "--partner=driver", "--fmi=3", str(out)]) == 2
-    assert main(["export", "--partner=driver", "--set=driver.speed", str(out)]) == 2
+    assert main(["export", "--partner=driver", "--set=driver.target_speed", str(out)]) == 2

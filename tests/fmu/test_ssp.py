@@ -40,7 +40,7 @@ def coupling() -> Any:
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("ssp") / "system.ssp"
-    assert main(["export", "--ssp", "--set=driver.speed=11.5", str(out)]) == 0
+    assert main(["export", "--ssp", "--set=driver.target_speed=11.5", str(out)]) == 0
     return out
 
 
@@ -64,7 +64,7 @@ def test_the_package_is_valid_and_each_connection_joins_an_output_and_an_input_o
     wanted = {f"wheel_{w}.{kind}.{a}" for w in WHEELS for kind in ("force", "moment", "point") for a in "xyz"}
     assert {("vehicle", n) for n in {*wanted, *OWNS}} <= ends
     starts = {v.name: v.start for part in variables.values() for v in part.values() if v.causality == "parameter"}
-    assert (float(starts["init.speed"]), float(starts["driver.speed"])) == (12.0, 11.5)
+    assert (float(starts["init.speed"]), float(starts["driver.target_speed"])) == (12.0, 11.5)
     assert int(starts["tire_source"]) == 2
 
 
@@ -115,7 +115,7 @@ def lockstep() -> list[list[float]]:
 
 @pytest.mark.parametrize(("name", "value", "word"), [
     ("steering_wheel_angle", "0.1", "0 of vehicle"), ("no.such", "1", "0 of vehicle"), ("soil", "snow", "dry_sand"),
-    ("driver.speed", "-1", "0 to 40"),
+    ("driver.target_speed", "-1", "0 to 40"),
 ])
 def test_a_start_value_that_no_part_takes_is_refused(name: str, value: str, word: str, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=word):

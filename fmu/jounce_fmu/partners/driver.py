@@ -26,7 +26,7 @@ def _signals() -> Iterator[Signal]:
     yield from turned(vehicle, "input", _SEES)
     yield from turned(vehicle, "output", OWNS)
     yield Signal("driver.lateral_error", "output", "m", "distance of the front axle from the path, left positive")
-    yield Signal("driver.speed", "parameter", "m/s", "speed to keep", start=(12.0,), minimum=0.0, maximum=40.0,
+    yield Signal("driver.target_speed", "parameter", "m/s", "speed to keep", start=(12.0,), minimum=0.0, maximum=40.0,
                  variability="fixed")
     yield Signal("driver.track_start", "parameter", "m", "x of the first cones", start=(20.0,), minimum=-1e6,
                  maximum=1e6, variability="fixed")
@@ -42,7 +42,7 @@ class Driver(Partner):
     def begin(self) -> None:
         """The wheel straight, no torque."""
         self._course = DoubleLaneChange(start=self["driver.track_start"])
-        self._pilot = Autopilot(self._course, self["driver.speed"])
+        self._pilot = Autopilot(self._course, self["driver.target_speed"])
         self._sample = -1
 
     def advance(self, time: float, h: float) -> Array:
