@@ -132,16 +132,22 @@ def demo(folder: Path) -> Array:
 
 
 def facts(rows: Array, reference: Array) -> list[float]:
-    """Lateral error rms and max [m], peak lateral acceleration [m/s2]; largest differences from the reference:
-    path [m], steering wheel [rad], load of the left front wheel after the first second [N]."""
+    """Lateral error rms and max [m], peak lateral acceleration [m/s2], mean speed [m/s]; largest differences from the
+    reference: y at the same x [m], steering wheel [rad], load of the left front wheel after the first second [N]."""
     course = DoubleLaneChange()
-    x, y = 0.5 * (rows[:, 0] + rows[:, 2]), 0.5 * (rows[:, 1] + rows[:, 3])
+    x, y = front(rows)
+    there, other = front(reference)
     error = np.array([course.lateral_error(*p) for p in zip(x, y, strict=True)])
-    by = np.abs(rows - reference).max(axis=0)
-    away = np.hypot(x - 0.5 * (reference[:, 0] + reference[:, 2]), y - 0.5 * (reference[:, 1] + reference[:, 3]))
-    late = np.abs(rows - reference)[50:, 5].max()
+    inside = (x >= there[0]) & (x <= there[-1])
+    aside = np.abs(y - np.interp(x, there, other))[inside].max()
+    by = np.abs(rows - reference)
     return [float(np.sqrt(np.mean(error**2))), float(np.abs(error).max()), float(np.abs(rows[:, 4]).max()),
-            float(away.max()), float(by[6]), float(late)]
+            float(rows[:, 7].mean()), float(aside), float(by[:, 6].max()), float(by[50:, 5].max())]
+
+
+def front(rows: Array) -> tuple[Array, Array]:
+    """x and y of the front axle's middle [m]."""
+    return 0.5 * (rows[:, 0] + rows[:, 2]), 0.5 * (rows[:, 1] + rows[:, 3])
 
 
 def main() -> None:
@@ -156,8 +162,8 @@ def main() -> None:
             start = runs["FMUs, partners first, 1 ms"][:1]
             rows = np.concatenate([start, libcosim(package, step)])
             runs[f"SSP in libcosim, {1e3 * step:g} ms"] = sampled(rows, step)
-        early = libcosim(package, TICK, 0.2), benched(package, Bench.partners_first, TICK, 0.2)[1:]
-    table = [f"| {label} | " + " | ".join(f"{v:.3g}" for v in facts(rows, session)) + " |"
+        early = libcosim(package, TICK, 0.04), benched(package, Bench.partners_first, TICK, 0.04)[1:]
+    table = [f"| {label} | " + " | ".join(f"{v:.4g}" for v in facts(rows, session)) + " |"
              for label, rows in runs.items()]
     page = PAGE.read_text(encoding="utf-8")
     page = re.sub(r"(<!-- coupling -->\n(?:\|.*\n){2})(?:\|.*\n)*", lambda m: m[1] + "\n".join(table) + "\n", page)
@@ -166,18 +172,25 @@ def main() -> None:
 
 
 def sampled(rows: Array, step: float) -> Array:
-    """Rows at the driver's samples, without the end: those that the demonstration logs."""
-    return rows[:-1:round(PERIOD / step)]
+    """Rows at the driver's samples, without the end, as the demonstration logs them: with the command found there,
+    which an FMU puts out at the end of its step."""
+    every = round(PERIOD / step)
+    chosen = rows[:-1:every].copy()
+    chosen[:, 6] = rows[1::every, 6]
+    return chosen
 
 
 def draw(runs: Mapping[str, Array], early: tuple[Array, Array]) -> None:
-    """The path's difference over x, the steering where it is busiest, and the first 0.2 s of a wheel's load."""
+    """The path's difference over x, the steering where it is busiest, and a wheel's load at the start."""
     figure, axes = plt.subplots(1, 3, figsize=(12.5, 3.8), layout="constrained")
     session = runs["lockstep session over gRPC"]
     t = PERIOD * np.arange(len(session))
+    there, other = front(session)
     for label, rows in list(runs.items())[2:]:
-        axes[0].plot(session[:, 0], 1e3 * (rows[:, 1] - session[:, 1]), label=label.removeprefix("SSP in "))
-    axes[0].set(xlabel="x [m]", ylabel="y less that of the session [mm]")
+        x, y = front(rows)
+        inside = x <= there[-1]
+        aside = 1e3 * (y - np.interp(x, there, other))
+        axes[0].plot(x[inside], aside[inside], label=label.removeprefix("SSP in "))
     for label, rows in runs.items():
         if "ms" not in label or label.endswith((" 1 ms", " 5 ms")):
             axes[1].plot(t, rows[:, 6], "--" if "first" in label else "-", label=label, linewidth=1.2)
@@ -185,7 +198,7 @@ def draw(runs: Mapping[str, Array], early: tuple[Array, Array]) -> None:
     ms = 1.0 + np.arange(len(early[0]))
     axes[2].plot(ms, 1e-3 * early[1][:, 5], label="partners first (session)")
     axes[2].plot(ms, 1e-3 * early[0][:, 5], label="SSP in libcosim, 1 ms")
-    axes[2].set(xlabel="time [ms]", ylabel="load of the left front wheel [kN]")
+    axes[2].set(xlabel="time [ms]", ylabel="load of the left front wheel [kN]", xlim=(0.0, 40.0))
     for ax in axes:
         ax.grid(alpha=0.3)
         ax.legend(fontsize=7)
