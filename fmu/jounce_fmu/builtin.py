@@ -10,8 +10,9 @@ from pathlib import Path
 
 from jounce.data import load_vehicle
 from jounce.signals import SignalTable, table
-from jounce_fmu.build import BuildError, Sources, builtin_sources
+from jounce_fmu.build import BuildError, Sources, builtin_sources, ensure_library
 from jounce_fmu.describe import NameStyle, interface_guid
+from jounce_fmu.foreign import Interface
 from jounce_fmu.pack import export_fmu
 from jounce_fmu.starts import Value, changed
 from jounce_fmu.table_c import emit_table
@@ -36,11 +37,27 @@ def checked_sources(base: str = "hmmwv") -> tuple[SignalTable, Sources]:
     return signals, sources
 
 
+def vehicle_table(name: str | Path, base: str = "hmmwv") -> SignalTable:
+    """Table of any vehicle of the base's kind: the same entries in the base's order, with bounds of its own.
+
+    ``name`` is that of a built-in vehicle, or the path of a folder or its vehicle.toml. Raises BuildError, DataError.
+    """
+    own, wanted = load_vehicle(name), load_vehicle(base).entries
+    if missing := [n for n in wanted if n not in own.entries]:
+        raise BuildError(f"vehicle {own.name!r} lacks the entry {missing[0]!r} ({len(missing)} in all)")
+    if unknown := [n for n in own.entries if n not in wanted]:
+        raise BuildError(f"vehicle {own.name!r}: unknown entry {unknown[0]!r} ({len(unknown)} in all)")
+    for n, entry in own.entries.items():
+        if entry.unit != wanted[n].unit:
+            raise BuildError(f"vehicle {own.name!r}: {n} is in {entry.unit}; allowed is {wanted[n].unit}")
+    return table(replace(own, entries={n: own.entries[n] for n in wanted}))
+
+
 def variant_table(name: str, common: SignalTable) -> SignalTable:
     """Table of a variant, which must share the interface of its base. Raises BuildError."""
-    own = table(load_vehicle(name))
+    own = vehicle_table(name)
     if interface_guid(own) != interface_guid(common):
-        raise BuildError(f"vehicle {name!r} has other signals or bounds than {common.name!r}")
+        raise BuildError(f"vehicle {name!r} has other bounds than {common.name!r}: only an FMU can be made of it")
     return own
 
 
@@ -57,19 +74,22 @@ def export_builtin(
 ) -> Path:
     """Write the FMU of a vehicle, with the options of `export_fmu` and other start values where ``starts`` has them.
 
-    That of ``base`` packs the very library the host loads; with other start values, as those of a variant, it is
-    built with them. Raises BuildError, DescribeError.
+    ``name`` is that of a built-in vehicle, or the path of a folder or its vehicle.toml. That of ``base`` packs the very
+    library the host loads; with other start values, as those of another vehicle, it is built with them and must
+    start on this machine. Raises BuildError, DataError, DescribeError, FmuError.
     """
     common, sources = checked_sources(base)
     if name == base and not starts:
         return export_fmu(path, common, sources, names=names, platforms=platforms, fmi=fmi, scalars=scalars)
-    own = changed(variant_table(name, common), starts or {})
+    own = changed(vehicle_table(name, base), starts or {})
     emitted = table_file(sources)
     with tempfile.TemporaryDirectory() as folder:
         rewritten = Path(folder) / emitted.name
         rewritten.write_text(emit_table(own, emitted.name.removesuffix(TABLE_SUFFIX)))
         files = tuple(rewritten if f == emitted else f for f in sources.files)
         variant = replace(sources, files=files)
+        alike = interface_guid(own) == interface_guid(common)  # then the library at hand can tell
+        _check_start(own, ensure_library(sources) if alike else ensure_library(variant, Path(folder)))
         return export_fmu(
             path,
             own,
@@ -80,3 +100,11 @@ def export_builtin(
             fmi=fmi,
             scalars=scalars,
         )
+
+
+def _check_start(own: SignalTable, library: Path) -> None:
+    """Raise FmuError, which names the parameter, where a vehicle has no start state."""
+    from jounce_fmu.host import Factory  # which imports this module
+
+    with Factory(own.name, library, Interface.of_table(own)).instance("check") as check:
+        check.setup({s.name: s.start for s in own.parameters}, {s.name: s.start for s in own.inputs})

@@ -7,6 +7,7 @@ name lookup and no loop over signals on that path. ctypes releases the interpret
 from __future__ import annotations
 
 import ctypes as ct
+import logging
 import struct
 import tempfile
 import zipfile
@@ -31,6 +32,7 @@ Array = NDArray[np.float64]
 _LOGGER = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_char_p, ct.c_int, ct.c_char_p, ct.c_char_p)
 _CO_SIMULATION = 1
 _STATUS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
+_WARNINGS = logging.getLogger("jounce_fmu")
 _CLOCK = struct.Struct("<qdd")  # ticks, tick, start time: precede the FMU's own state in get_state
 
 
@@ -245,7 +247,9 @@ class Fmu2Instance:
             raise FmuError(self._text(function, status))
 
     def _log(self, _env: int, _name: bytes, status: int, _category: bytes, message: bytes) -> None:
-        if status > 0:
+        if status == 1:
+            _WARNINGS.warning("%s", (message or b"").decode(errors="replace").replace("%%", "%"))
+        elif status > 1:
             self._messages.append((message or b"").decode(errors="replace").replace("%%", "%"))
 
     def _text(self, function: str, status: int) -> str:

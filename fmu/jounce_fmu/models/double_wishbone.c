@@ -258,6 +258,34 @@ static int refuse_inertia(const double *p, jn_fault *f) {
     return refuse(f, JN_ROW_P + JN_P_chassis_inertia_xx, xx, "chassis.inertia is not positive definite");
 }
 
+/* Moments of inertia of a body of positive density: none is above the sum of the other two. Chrono's arms are not. */
+static int doubt(const double *p, int k, jn_fault *f) {
+    static const int bodies[] = {
+        JN_P_chassis_inertia_xx,           JN_P_wheel_inertia_xx,             JN_P_front_UCA_inertia_xx,
+        JN_P_front_LCA_inertia_xx,         JN_P_front_upright_inertia_xx,     JN_P_front_spindle_inertia_xx,
+        JN_P_front_tierod_inertia_xx,      JN_P_front_shock_lower_inertia_xx, JN_P_front_shock_upper_inertia_xx,
+        JN_P_rear_UCA_inertia_xx,          JN_P_rear_LCA_inertia_xx,          JN_P_rear_upright_inertia_xx,
+        JN_P_rear_spindle_inertia_xx,      JN_P_rear_tierod_inertia_xx,       JN_P_rear_shock_lower_inertia_xx,
+        JN_P_rear_shock_upper_inertia_xx,
+    };
+    size_t b;
+    for (b = 0; b < sizeof bodies / sizeof *bodies; b++) {
+        /* the matrix of second moments, trace / 2 - I, has no negative principal minor */
+        const double *i = p + bodies[b], all = i[0] + i[1] + i[2], slack = 1e-9 * all;
+        const double x = all / 2 - i[0] + slack, y = all / 2 - i[1] + slack, z = all / 2 - i[2] + slack;
+        const double xy = b ? 0.0 : p[JN_P_chassis_inertia_xy], xz = b ? 0.0 : p[JN_P_chassis_inertia_xz];
+        const double yz = b ? 0.0 : p[JN_P_chassis_inertia_yz];
+        const double det = x * (y * z - yz * yz) - y * xz * xz - z * xy * xy - 2.0 * xy * xz * yz;
+        const int worst = i[0] >= i[1] && i[0] >= i[2] ? 0 : i[1] >= i[2] ? 1 : 2;
+        if (x >= 0.0 && y >= 0.0 && z >= 0.0 && x * y >= xy * xy && x * z >= xz * xz && y * z >= yz * yz && det >= 0.0)
+            continue;
+        if (k--) continue;
+        return refuse(f, JN_ROW_P + bodies[b] + worst, i[worst],
+                      "no body has such moments of inertia: the largest is above the sum of the other two");
+    }
+    return 0;
+}
+
 static int derive(const double *p, double *d, jn_fault *f) {
     const double sx = jn_sin_1(p[JN_P_terrain_slope]) / jn_cos_1(p[JN_P_terrain_slope]);
     const double sy = jn_sin_1(p[JN_P_terrain_bank]) / jn_cos_1(p[JN_P_terrain_bank]);
@@ -316,10 +344,12 @@ static void finish_forward(const double *x, const double *u, const double *p, co
 
 #define MODEL(lanes)                                                                                              \
     {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,      \
-     .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = JN_P_integrator, .signals = jn_table,                    \
+     .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = JN_P_integrator,                 \
+     .signals = jn_table,                                                                                           \
      .n_signals = JN_N_SIGNALS, .derive = derive, .start = jn_start, .rhs = rhs_##lanes,                            \
      .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .nominals = jn_nominals,                          \
-     .directional = directional_##lanes, .finish_forward = finish_forward, .jacobian = jacobian_##lanes}
+     .directional = directional_##lanes, .finish_forward = finish_forward, .jacobian = jacobian_##lanes,    \
+     .doubt = doubt}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

@@ -266,6 +266,14 @@ int jn_finish_init(jn_instance *s) {
     return 0;
 }
 
+int jn_doubt(jn_instance *s, int k) {
+    jn_fault f;
+    jn_clear_fault(&f);
+    if (!s->model->doubt || !s->model->doubt(s->p_now, k, &f)) return 0;
+    jn_fail_fault(s, "parameters in doubt", &f);
+    return 1;
+}
+
 double jn_time(const jn_instance *s) { return s->start_time + (double)s->ticks * s->tick; }
 
 long long jn_whole_ticks(jn_instance *s, double t, double h) {

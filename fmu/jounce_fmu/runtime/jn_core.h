@@ -55,6 +55,7 @@ double jn_value(const jn_instance *s, int row);
 
 int jn_setup(jn_instance *s, double start_time, int has_stop, double stop_time);
 int jn_finish_init(jn_instance *s);
+int jn_doubt(jn_instance *s, int k); /* 1 with s->error filled: the k-th warning about the parameters */
 double jn_time(const jn_instance *s);
 /* How many ticks h is; -1 and an error when it is not a whole number of them or the clock disagrees. */
 long long jn_whole_ticks(jn_instance *s, double t, double h);

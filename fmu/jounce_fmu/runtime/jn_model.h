@@ -58,6 +58,9 @@ typedef struct jn_model {
     /* For ROS2, at the start of a tick: d rhs / d x without the memory, column by column, d rhs / d tau. Or NULL. */
     int (*jacobian)(const double *x, const double *u, const double *p, const double *d, double *columns,
                     double *by_time, jn_fault *f);
+    /* Fill the fault with what is odd about parameters that are allowed, the k-th of them, and return 1; 0 when there
+     * are no more. Logged as warnings at the end of initialization. Or NULL. */
+    int (*doubt)(const double *p, int k, jn_fault *f);
 } jn_model;
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
+from jounce.data import load_vehicle
 from jounce_fmu.build import PLATFORMS
 from jounce_fmu.builtin import export_builtin
 from jounce_service.cli.main import UsageError
@@ -20,7 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="start value in the file, may repeat"
     )
-    parser.add_argument("--model", default="hmmwv", help="vehicle name (default: %(default)s)")
+    parser.add_argument(
+        "--vehicle", "--model", dest="model", default="hmmwv", metavar="VEHICLE",
+        help="name of a built-in vehicle, or the vehicle.toml of your own (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--fmi", type=int, choices=(2, 3), default=2, help="FMI version (default: %(default)s)")
     parser.add_argument(
         "--scalars", action="store_true", help="FMI 3 without arrays, for importers that take none; FMI 2 never has any"
@@ -50,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.source_only:
         platforms = []
     output, model = arguments.output, arguments.model
+    label = model if re.fullmatch(r"\w+", model) else load_vehicle(model).name
     if arguments.partner or arguments.ssp:
         if arguments.fmi != 2 or arguments.scalars:
             raise UsageError("--fmi 3 and --scalars are for the vehicle alone")
@@ -59,14 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.ssp:
         if arguments.names != "structured":
             raise UsageError("--names flat is for single FMUs")
-        path = export_ssp(output or Path(f"jounce_{model}.ssp"), model, starts=starts, platforms=platforms)
+        path = export_ssp(output or Path(f"jounce_{label}.ssp"), model, starts=starts, platforms=platforms)
     elif arguments.partner:
         path = export_partner(
             output or Path(f"jounce_{arguments.partner}.fmu"), arguments.partner, starts=starts, names=arguments.names
         )
     else:
         path = export_builtin(
-            output or Path(f"jounce_{model}.fmu"),
+            output or Path(f"jounce_{label}.fmu"),
             model,
             names=arguments.names,
             platforms=platforms,
