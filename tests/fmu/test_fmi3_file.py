@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -256,6 +257,8 @@ def test_windows_and_arm_libraries_get_their_fmi_3_folders(
     oscillator_sources: Sources, native: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("ziglang")
+    if "JOUNCE_SLOW" not in os.environ:
+        pytest.skip("minutes of cross-compiling; set JOUNCE_SLOW to run it")
     path = export_fmu(tmp_path / "w.fmu", oscillator.TABLE, oscillator_sources, library_folder=native,
                       platforms=("win64", "aarch64-linux"), fmi=3)
     with zipfile.ZipFile(path) as archive:
