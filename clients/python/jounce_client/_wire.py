@@ -227,12 +227,20 @@ def joined(reply: pb.LockstepReply) -> Membership:
 
 
 def create_request(model: str, parameters: Mapping[str, ParameterValue], start_inputs: Mapping[str, float],
-                   participants: Sequence[str], controllers: Sequence[str],
-                   pacing: Pacing | None) -> pb.CreateSessionRequest:
+                   participants: Sequence[str], controllers: Sequence[str], pacing: Pacing | None,
+                   record_every: int | None) -> pb.CreateSessionRequest:
     """The wire form of a new session's settings."""
+    recording = None if record_every is None else pb.Recording(every_ticks=record_every)
     return pb.CreateSessionRequest(model=model, parameters=parameter_values(parameters),
                                    start_inputs=dict(start_inputs), expected_participants=list(participants),
-                                   controllers=list(controllers), pacing=pacing_message(pacing))
+                                   controllers=list(controllers), pacing=pacing_message(pacing), recording=recording)
+
+
+def reset_request(session: Session, parameters: Mapping[str, ParameterValue],
+                  start_inputs: Mapping[str, float]) -> pb.ResetSessionRequest:
+    """The wire form of a reset."""
+    return pb.ResetSessionRequest(**named(session), parameters=parameter_values(parameters),
+                                  start_inputs=dict(start_inputs))
 
 
 def parameter_values(parameters: Mapping[str, ParameterValue]) -> dict[str, pb.Value]:

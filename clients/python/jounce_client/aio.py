@@ -62,8 +62,8 @@ class AsyncClient:
         return self._layouts[key]
 
     async def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
-                       start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
-                       controllers: Sequence[str] = (), pacing: Pacing | None = None,
+                             start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
+                             controllers: Sequence[str] = (), pacing: Pacing | None = None,
                              record_every: int | None = None) -> Session:
         """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
 
@@ -71,9 +71,8 @@ class AsyncClient:
         wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
         that often (None: as the server is set).
         """
-        request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing)
-        if record_every is not None:
-            request.recording.every_ticks = record_every
+        request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing,
+                                       record_every)
         return _wire.opened(await _call(self._stub.CreateSession(request)), model)
 
     async def get_session(self, session: Session) -> pb.GetSessionResponse:
@@ -93,8 +92,9 @@ class AsyncClient:
         return State(reply.tick, reply.sim_ns, np.array(reply.outputs), *await self._layout(session, outputs))
 
     async def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
-             period: int = 1, phase: int = 0, first_order: Sequence[str] = (), barrier_timeout: float | None = None,
-             late: Late | None = None, rejoin: str = "") -> AsyncParticipant:
+                   period: int = 1, phase: int = 0, first_order: Sequence[str] = (),
+                   barrier_timeout: float | None = None, late: Late | None = None,
+                   rejoin: str = "") -> AsyncParticipant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on; see ``Client.join``."""
         join = _wire.join_request(session, name, late, rejoin, barrier_timeout, inputs=owns, outputs=wants,
                                   period_ticks=period, phase_ticks=phase, first_order_inputs=first_order)
@@ -117,11 +117,9 @@ class AsyncClient:
         await _call(self._stub.ResumeSession(pb.ResumeSessionRequest(**_wire.named(session))))
 
     async def reset(self, session: Session, parameters: Mapping[str, ParameterValue] | None = None, *,
-              start_inputs: Mapping[str, float] | None = None) -> None:
+                    start_inputs: Mapping[str, float] | None = None) -> None:
         """Back to tick 0 in a new epoch, with the given values changed; participants stay and get an event."""
-        request = pb.ResetSessionRequest(**_wire.named(session), start_inputs=dict(start_inputs or {}),
-                                         parameters=_wire.parameter_values(parameters or {}))
-        await _call(self._stub.ResetSession(request))
+        await _call(self._stub.ResetSession(_wire.reset_request(session, parameters or {}, start_inputs or {})))
 
     async def save(self, session: Session) -> Snapshot:
         """Keep everything that the session's future depends on."""
@@ -134,7 +132,7 @@ class AsyncClient:
         await _call(self._stub.RestoreSnapshot(request))
 
     async def fork(self, session: Session, snapshot: Snapshot | None = None, *, participants: Sequence[str] = (),
-             pacing: Pacing | None = None) -> Session:
+                   pacing: Pacing | None = None) -> Session:
         """Make a session that goes on from a snapshot, or from the present tick."""
         request = _wire.fork_request(session, snapshot, participants, pacing)
         return _wire.opened(await _call(self._stub.ForkSession(request)), session.model)

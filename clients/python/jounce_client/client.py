@@ -87,9 +87,8 @@ class Client:
         wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
         that often (None: as the server is set).
         """
-        request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing)
-        if record_every is not None:
-            request.recording.every_ticks = record_every
+        request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing,
+                                       record_every)
         return _wire.opened(_call(self._stub.CreateSession, request), model)
 
     def get_session(self, session: Session) -> pb.GetSessionResponse:
@@ -135,9 +134,7 @@ class Client:
     def reset(self, session: Session, parameters: Mapping[str, ParameterValue] | None = None, *,
               start_inputs: Mapping[str, float] | None = None) -> None:
         """Back to tick 0 in a new epoch, with the given values changed; participants stay and get an event."""
-        request = pb.ResetSessionRequest(**_wire.named(session), start_inputs=dict(start_inputs or {}),
-                                         parameters=_wire.parameter_values(parameters or {}))
-        _call(self._stub.ResetSession, request)
+        _call(self._stub.ResetSession, _wire.reset_request(session, parameters or {}, start_inputs or {}))
 
     def save(self, session: Session) -> Snapshot:
         """Keep everything that the session's future depends on."""
