@@ -30,21 +30,26 @@ def drive(
     parameters: Mapping[str, Value], tick: float, end: float, *, steer: Profile = nothing, brake: float = 0.0,
     torque: float = 0.0, every: float = 0.02,
 ) -> Array:  # fmt: skip
-    """Outputs every 20 ms; steering is given with its rate, so that it is linear over each tick."""
+    """Outputs every 20 ms. Steering is given with its rate, so that it is linear over each tick.
+
+    They are read after the inputs of that moment are set: right after a step they belong to the inputs of its start,
+    and a steering angle one tick old is worth 1.4 % of a front tire's side force at ticks of 5 ms, whatever the method.
+    """
     u = np.array([s.start for s in TABLE.inputs])
     for w in WHEELS:
         u[TABLE.by_name(f"wheel_{w}.brake_torque").index] = brake
         u[TABLE.by_name(f"wheel_{w}.drive_torque").index] = torque
-    rows = []
+    rows, n = [], round(end / tick)
     with FACTORY.instance("ros2") as made:
         made.setup({**parameters, "tick": tick})
-        for k in range(round(end / tick)):
+        for k in range(n + 1):
             t = k * tick
             u[0], u[1] = steer(t), (steer(t + tick) - steer(t)) / tick
             made.set_inputs(u)
-            made.step()
-            if (k + 1) % round(every / tick) == 0:
+            if k and k % round(every / tick) == 0:
                 rows.append(made.get_outputs())
+            if k < n:
+                made.step()
     return np.array(rows)
 
 
@@ -53,23 +58,19 @@ CASES: dict[str, tuple[dict[str, Value], dict[str, object]]] = {
     "crawling in a bend": ({"init.speed": 0.5}, {"torque": 60.0, "steer": lambda t: min(t, 1.0)}),
     "lane change at 20 m/s": ({"init.speed": 20.0}, {"torque": 45.0, "steer": lane_change}),
 }
-SIGNALS = ("ref_frame.pos.", "ref_frame.yaw", "ref_frame.pitch", "ref_frame.roll", "ref_frame.lin_vel.", "speed",
-           "com.lin_acc.", "wheel_FL.tire_force.", "wheel_RR.tire_force.", "wheel_FL.spring_force",
-           "wheel_RR.travel", "energy.kinetic")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_ros2_at_5_ms_is_within_one_percent_of_rk4_at_a_tenth(name: str) -> None:
+    """Of every real output: each sample, relative to the output's range over the run or its nominal value."""
     parameters, inputs = CASES[name]
     fine = drive(parameters, 1e-4, 3.0, **inputs)  # type: ignore[arg-type]
     coarse = drive({**parameters, "integrator": "ROS2"}, 5e-3, 3.0, **inputs)  # type: ignore[arg-type]
     for s in TABLE.outputs:
-        if not s.name.startswith(SIGNALS):
-            continue
-        scale, error = max(np.ptp(fine[:, s.index]), s.signal.nominal), coarse[:, s.index] - fine[:, s.index]
-        assert math.sqrt(np.mean(error**2)) < 0.006 * scale, s.name
-        # a tire that passes a corner of its curve within a tick is out by more for that tick
-        assert np.abs(error).max() < (0.02 if "tire_force" in s.name else 0.01) * scale, s.name
+        if s.signal.type == "Real":
+            scale, error = max(np.ptp(fine[:, s.index]), s.signal.nominal), coarse[:, s.index] - fine[:, s.index]
+            assert math.sqrt(np.mean(error**2)) < 0.001 * scale, s.name
+            assert np.abs(error).max() < 0.005 * scale, s.name  # the goal is 0.01
 
 
 def test_halving_the_tick_quarters_the_error() -> None:
