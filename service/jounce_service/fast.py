@@ -148,8 +148,7 @@ class Connection(asyncio.Protocol):
 
     async def write(self, reply: pb.LockstepReply) -> None:
         """Sends a reply; waits while the peer does not take what was sent before."""
-        message = reply.SerializeToString()
-        self._transport.write(_LENGTH.pack(len(message)) + message)
+        self._send(reply)
         if self._writing is not None:
             await asyncio.shield(self._writing)
 
@@ -240,9 +239,12 @@ class Connection(asyncio.Protocol):
             given=given,
             allowed=f"whole messages of up to {self._limit} bytes, Join first",
         )
-        message = pb.LockstepReply(error=errors.error_info(error)).SerializeToString()
-        self._transport.write(_LENGTH.pack(len(message)) + message)
+        self._send(pb.LockstepReply(error=errors.error_info(error)))
         return grpc.aio.EOF
+
+    def _send(self, reply: pb.LockstepReply) -> None:
+        message = reply.SerializeToString()
+        self._transport.write(_LENGTH.pack(len(message)) + message)
 
     def _expire(self) -> None:
         if not self._stream.joined:

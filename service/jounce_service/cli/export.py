@@ -10,6 +10,7 @@ from pathlib import Path
 from jounce.data import load_vehicle
 from jounce_fmu.build import PLATFORMS
 from jounce_fmu.builtin import export_builtin
+from jounce_service.cli.given import pair
 from jounce_service.cli.main import UsageError
 
 
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the file and says where."""
-    starts = dict(map(_start, arguments.set))
+    starts = dict(map(pair, arguments.set))
     platforms = [p for names in arguments.platforms or ["linux64"] for p in names.split(",")]
     if "all" in platforms:
         platforms = list(PLATFORMS)
@@ -82,10 +83,3 @@ def run(arguments: argparse.Namespace) -> int:
         )
     sys.stdout.write(f"wrote {path}\n")
     return 0
-
-
-def _start(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise UsageError(f"--set {text!r}: allowed is NAME=VALUE")
-    return name.strip(), value.strip()

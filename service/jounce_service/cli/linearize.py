@@ -13,12 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from jounce.signals import WHEELS, SignalTable
+from jounce.signals import WHEELS
 from jounce_fmu.host import Factory, Value, open_builtin
 from jounce_fmu.linear import Array, Linear, linearize, read_states
-from jounce_service import errors
+from jounce_service.cli.given import scalar
 from jounce_service.cli.main import UsageError
-from jounce_service.values import check_scalar, parse, scalar_of
 
 #: The speed is held by drive torques [N.m per m/s, per m] in intervals [s]: slow, so that nothing swings with it.
 GAIN, MEMORY, INTERVAL = 400.0, 150.0, 0.01
@@ -39,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Settles, linearises, writes and says what swings."""
     factory = open_builtin(arguments.model)
-    parameters = dict(_given(factory.table, text, "parameter") for text in arguments.set)
-    inputs = dict(_given(factory.table, text, "input") for text in arguments.input)
+    parameters = dict(scalar(factory.table, text, "parameter") for text in arguments.set)
+    inputs = dict(scalar(factory.table, text, "input") for text in arguments.input)
     if not math.isfinite(arguments.speed):
         raise UsageError(f"--speed {arguments.speed!r} m/s: allowed are finite numbers")
     if not 0.0 <= arguments.time < math.inf:
@@ -86,16 +85,3 @@ def summary(found: Linear, path: Path) -> list[str]:
         "modes that swing [Hz, damping ratio, states that take part]:",
     ]
     return [*lines, *(f"{m.frequency:8.3f} {m.damping:7.3f}  {', '.join(m.states)}" for m in found.modes)]
-
-
-def _given(table: SignalTable, text: str, causality: str) -> tuple[str, float]:
-    option = "--set" if causality == "parameter" else "--input"
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"{option} {text!r}: allowed is name=value")
-    group = table.parameters if causality == "parameter" else table.inputs
-    try:
-        scalar = scalar_of(table, group, name.strip(), causality)
-        return scalar.name, check_scalar(scalar, parse(table, scalar, value))
-    except errors.ServiceError as error:
-        raise UsageError(f"{option} {text!r}: {error}; allowed: {error.allowed}") from error

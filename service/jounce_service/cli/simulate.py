@@ -20,10 +20,11 @@ import numpy as np
 from jounce.signals import Scalar, SignalTable
 from jounce_fmu.host import open_builtin
 from jounce_service import errors
+from jounce_service.cli.given import scalar
 from jounce_service.cli.main import UsageError
 from jounce_service.hosted import FmuModel
 from jounce_service.models import HostedInstance, Vector
-from jounce_service.values import check_scalar, parse, scalar_of
+from jounce_service.values import check_scalar, scalar_of
 
 #: Times this close to a tick [fraction of a tick] are meant to be on it: decimal times are not exact.
 _ON_TICK = 1e-6
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Reads, simulates, writes; nothing is written before the inputs are read and the model has started."""
     model = FmuModel(open_builtin(arguments.model))
     table = model.table
-    parameters = dict(_parameter(table, text) for text in arguments.set)
+    parameters = dict(scalar(table, text, "parameter") for text in arguments.set)
     rows = read_inputs(arguments.inputs, table) if arguments.inputs else InputRows((), (), ())
     u = np.array([s.start for s in table.inputs])
     first = {}
@@ -162,17 +163,6 @@ def _value(where: str, scalar: Scalar, text: str) -> float:
         return check_scalar(scalar, _number(where, scalar.name, text))
     except errors.ServiceError as error:
         raise UsageError(f"{where} column {scalar.name}: {text!r}: allowed is {error.allowed}") from error
-
-
-def _parameter(table: SignalTable, text: str) -> tuple[str, float]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise UsageError(f"--set {text!r}: allowed is name=value")
-    try:
-        scalar = scalar_of(table, table.parameters, name.strip(), "parameter")
-        return scalar.name, parse(table, scalar, value)
-    except errors.ServiceError as error:
-        raise UsageError(f"--set {text!r}: {error}; allowed: {error.allowed}") from error
 
 
 def _ticks(seconds: float, tick: float, what: str) -> int:
