@@ -1,4 +1,6 @@
-"""Runs the vehicle in importers that come as packages, all over one manoeuvre. Each gives the outputs every 0.1 s.
+"""Runs the vehicle in importers that come as packages, all over one manoeuvre with inputs that jump between steps.
+
+Each gives the outputs every 50 ms, as they are after a step: with the inputs of that step.
 
 ``python tests/fmu/importers.py`` writes the matrix into docs/importers.md.
 """
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import math
 import platform
 import tempfile
 from collections.abc import Callable
@@ -22,31 +25,45 @@ from jounce_fmu.host import open_builtin
 
 DOCS = Path(__file__).parents[2] / "docs" / "importers.md"
 PARAMETERS = {"init.speed": 10.0}
-INPUTS = {"steering_wheel_angle": 0.6, "wheel_RL.drive_torque": 250.0, "wheel_RR.drive_torque": 200.0}
-STEPS, TICKS = 10, 100  # 1 s
+STEPS, TICKS = 20, 50  # 1 s
 Array = np.ndarray
 SIGNALS = [s for s in open_builtin().table.outputs if s.signal.type == "Real"]
 
 
+def inputs(k: int) -> dict[str, float]:
+    """Inputs of step k."""
+    return {"steering_wheel_angle": 0.7 + 0.5 * math.sin(0.8 * k), "wheel_FL.brake_torque": 60.0 * (k % 3),
+            "wheel_RL.drive_torque": 250.0 + 15.0 * k, "wheel_RR.drive_torque": 400.0 - 20.0 * k}  # fmt: skip
+
+
 def in_process(tick: float = 0.001) -> Array:
     """The same manoeuvre in our own host: shape (STEPS, outputs)."""
-    rows = []
+    table, rows = open_builtin().table, []
+    given = np.array([s.start for s in table.inputs])
     with open_builtin().instance("reference") as fmu:
-        fmu.setup({**PARAMETERS, "tick": tick}, INPUTS)
-        for _ in range(STEPS):
-            fmu.step(round(0.1 / tick))
+        fmu.setup({**PARAMETERS, "tick": tick}, inputs(0))
+        for k in range(STEPS):
+            for name, value in inputs(k).items():
+                given[table.by_name(name).index] = value
+            fmu.set_inputs(given)
+            fmu.step(round(0.05 / tick))
             rows.append(fmu.get_outputs()[: len(SIGNALS)])
     return np.array(rows)
 
 
 def with_fmpy(path: Path, kind: str = "CoSimulation") -> Array:
-    """``fmpy.simulate_fmu``; model exchange with its CVode."""
+    """``fmpy.simulate_fmu``; model exchange with its CVode, which starts anew where the inputs jump."""
     names = [v.name for v in fmpy.read_model_description(str(path)).modelVariables
              if v.causality == "output" and v.type in ("Real", "Float64")]  # fmt: skip
+    # a moment that comes twice is a jump
+    held = [(t, *inputs(k).values()) for k in range(STEPS) for t in (0.05 * k, 0.05 * (k + 1))]
     result = fmpy.simulate_fmu(
-        str(path), fmi_type=kind, stop_time=1.0, output_interval=0.1, start_values={**PARAMETERS, **INPUTS},
-        output=names, relative_tolerance=1e-8,
+        str(path), fmi_type=kind, stop_time=1.0, output_interval=0.05, start_values={**PARAMETERS, **inputs(0)},
+        input=np.array(held, dtype=[(n, np.double) for n in ("time", *inputs(0))]), output=names,
+        relative_tolerance=1e-8,
     )  # fmt: skip
+    _, first = np.unique(np.round(result["time"], 9), return_index=True)  # model exchange: before and after each jump
+    result = result[first]
     assert len(result) == STEPS + 1
     return np.concatenate([result[n].reshape(STEPS + 1, -1) for n in names], axis=1)[1:]
 
@@ -54,18 +71,22 @@ def with_fmpy(path: Path, kind: str = "CoSimulation") -> Array:
 def with_libcosim(path: Path, _: str = "") -> Array:
     """libcosimpy: DNV's libcosim over FMI Library, with its strict check of the description."""
     from libcosimpy.CosimExecution import CosimExecution
+    from libcosimpy.CosimManipulator import CosimManipulator
     from libcosimpy.CosimObserver import CosimObserver
     from libcosimpy.CosimSlave import CosimLocalSlave
 
     execution = CosimExecution.from_step_size(1_000_000)  # ns
     slave = execution.add_local_slave(CosimLocalSlave(fmu_path=str(path), instance_name="vehicle"))
     references = {v.name: v.valueReference for v in fmpy.read_model_description(str(path)).modelVariables}
-    for name, value in {**PARAMETERS, **INPUTS}.items():
+    for name, value in {**PARAMETERS, **inputs(0)}.items():
         execution.real_initial_value(slave, references[name], value)
-    observer = CosimObserver.create_last_value()
+    observer, manipulator = CosimObserver.create_last_value(), CosimManipulator.create_override()
     execution.add_observer(observer)
+    execution.add_manipulator(manipulator)
     rows = []
-    for _k in range(STEPS):
+    for k in range(STEPS):
+        given = inputs(k)
+        assert manipulator.slave_real_values(slave, [references[n] for n in given], list(given.values()))
         assert execution.step(step_count=TICKS)
         rows.append(list(observer.last_real_values(slave, [s.value_reference for s in SIGNALS])))
     return np.array(rows)
@@ -78,13 +99,15 @@ def with_ecos(path: Path, _: str = "") -> Array:
     rows = []
     with ecospy.EcosSimulationStructure() as structure:
         structure.add_model("v", str(path))
-        starts = {f"v::{name}": float(value) for name, value in {**PARAMETERS, **INPUTS}.items()}
+        starts = {f"v::{name}": value for name, value in {**PARAMETERS, **inputs(0)}.items()}
         structure.add_parameter_set("start", starts)
         with ecospy.EcosSimulation(structure=structure, step_size=0.001) as simulation:
             simulation.init(parameter_set="start")
             names = [f"v::{v.name}" for v in fmpy.read_model_description(str(path)).modelVariables
                      if v.causality == "output" and v.type in ("Real", "Float64")]  # fmt: skip
-            for _k in range(STEPS):
+            for k in range(STEPS):
+                for name, value in inputs(k).items():
+                    simulation.set_real(f"v::{name}", value)
                 simulation.step(TICKS)
                 rows.append([simulation.get_real(n) for n in names])
     return np.array(rows)
@@ -112,16 +135,17 @@ def with_cofmupy(path: Path, _: str = "") -> Array:
     # it sets every input to 0 unless told otherwise, and a terrain's normal of length 0 is refused
     starts = {s.name: s.start for s in open_builtin().table.inputs}
     config = {
-        "fmus": [{"id": "v", "path": str(path), "initialization": {**PARAMETERS, **starts, **INPUTS}}],
+        "fmus": [{"id": "v", "path": str(path), "initialization": {**PARAMETERS, **starts, **inputs(0)}}],
         "connections": [], "cosim_method": "jacobi",
     }  # fmt: skip
     coordinator: Any = cofmupy.Coordinator()
     with mock.patch("cofmupy.coordinator.DefaultMaster", WithNumbers):
         coordinator.start(config)
     rows = []
-    for _k in range(STEPS):
+    for k in range(STEPS):
+        given = {"v": {name: [value] for name, value in inputs(k).items()}}
         for _tick in range(TICKS):
-            coordinator.do_step(0.001)
+            coordinator.master.do_step(0.001, input_dict=given)  # as Coordinator.do_step does with a data stream
         rows.append([np.ravel(coordinator.get_variable(("v", n)))[0] for n in names])
     return np.array(rows)
 
