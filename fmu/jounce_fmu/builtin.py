@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -61,6 +62,11 @@ def variant_table(name: str, common: SignalTable) -> SignalTable:
     return own
 
 
+def identifier(vehicle: str) -> str:
+    """FMI model identifier of a vehicle, from its name."""
+    return "jounce_" + re.sub(r"\W", "_", vehicle, flags=re.ASCII)
+
+
 def export_builtin(
     path: str | os.PathLike[str],
     name: str = "hmmwv",
@@ -75,24 +81,28 @@ def export_builtin(
     """Write the FMU of a vehicle, with the options of `export_fmu` and other start values where ``starts`` has them.
 
     ``name`` is that of a built-in vehicle, or the path of a folder or its vehicle.toml. That of ``base`` packs the very
-    library the host loads; with other start values, as those of another vehicle, it is built with them and must
-    start on this machine. Raises BuildError, DataError, DescribeError, FmuError.
+    library the host loads; with other start values, as those of another vehicle, it is built with them, has a GUID of
+    its own and the model identifier of its vehicle, and must start on this machine. Raises BuildError, DataError,
+    DescribeError, FmuError.
     """
     common, sources = checked_sources(base)
     if name == base and not starts:
         return export_fmu(path, common, sources, names=names, platforms=platforms, fmi=fmi, scalars=scalars)
     own = changed(vehicle_table(name, base), starts or {})
+    edition = replace(own, edition=repr((own.name, [s.start for s in own.scalars])))
     emitted = table_file(sources)
     with tempfile.TemporaryDirectory() as folder:
         rewritten = Path(folder) / emitted.name
-        rewritten.write_text(emit_table(own, emitted.name.removesuffix(TABLE_SUFFIX)))
+        rewritten.write_text(emit_table(edition, emitted.name.removesuffix(TABLE_SUFFIX)))
         files = tuple(rewritten if f == emitted else f for f in sources.files)
-        variant = replace(sources, files=files)
-        alike = interface_guid(own) == interface_guid(common)  # then the library at hand can tell
-        _check_start(own, ensure_library(sources) if alike else ensure_library(variant, Path(folder)))
+        variant = Sources(identifier(own.name), files)
+        if interface_guid(own) == interface_guid(common):  # then the library at hand can tell
+            _check_start(own, ensure_library(sources))
+        else:
+            _check_start(edition, ensure_library(variant, Path(folder)))
         return export_fmu(
             path,
-            own,
+            edition,
             variant,
             names=names,
             platforms=platforms,

@@ -34,7 +34,8 @@ def interface_guid(table: SignalTable) -> str:
     """Hash of everything a master may rely on: names, references, types, units, variability, bounds, items,
     shapes.
 
-    Start values and descriptions are left out, so the variants of a vehicle share one interface.
+    Start values and descriptions are left out, so the variants of a vehicle share one interface; the table's edition
+    counts.
     """
     digest = hashlib.sha256()
     for s in table.scalars:
@@ -44,6 +45,7 @@ def interface_guid(table: SignalTable) -> str:
         digest.update(repr(row).encode() + b"\n")
     for state in table.states:
         digest.update(repr((state.name, state.unit)).encode() + b"\n")
+    digest.update(table.edition.encode())
     h = digest.hexdigest()
     return "{" + "-".join((h[:8], h[8:12], h[12:16], h[16:20], h[20:32])) + "}"
 

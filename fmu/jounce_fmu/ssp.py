@@ -16,7 +16,7 @@ from jounce import __version__
 from jounce.data import load_vehicle
 from jounce.signals import Scalar, SignalTable, table
 from jounce_fmu.build import BuildError
-from jounce_fmu.builtin import export_builtin
+from jounce_fmu.builtin import export_builtin, identifier
 from jounce_fmu.describe import fmi_name, value_text, xml_text
 from jounce_fmu.pack import write_archive
 from jounce_fmu.partners import export_partner, partner_class
@@ -60,7 +60,7 @@ def export_ssp(
         for part in partners:
             export_partner(fmus[part.name], part.name, starts=part.starts)
         content = {f"resources/{f.name}": f.read_bytes() for f in fmus.values()}
-    content["SystemStructure.ssd"] = system_structure(f"jounce_{model}", parts, step, duration)
+    content["SystemStructure.ssd"] = system_structure(identifier(vehicle.table.name), parts, step, duration)
     return write_archive(Path(path), content)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import zipfile
 from pathlib import Path
 
+import fmpy
 import numpy as np
 import pytest
 
 from jounce.data import load_vehicle
+from jounce_fmu.describe import interface_guid
 from jounce_fmu.host import Factory, FmuError, open_builtin, open_fmu
 from jounce_fmu.units import exponents
 from jounce_service.cli.main import main
@@ -78,7 +81,7 @@ def test_the_light_vehicle_settles_on_its_weight_stays_turns_left_and_stops() ->
 def own(folder: Path, **overrides: str) -> Path:
     lines = [f'"{name}" = {{ {value}, source = "assumption: test" }}' for name, value in overrides.items()]
     path = folder / "mine.toml"
-    path.write_text('name = "mine"\nbase = "utv"\n[overrides]\n' + "\n".join(lines) + "\n")
+    path.write_text('name = "my-own"\nbase = "utv"\n[overrides]\n' + "\n".join(lines) + "\n")
     return path
 
 
@@ -88,7 +91,7 @@ def test_ones_own_vehicle_file_becomes_an_fmu_with_its_numbers_and_bounds(
     path = own(tmp_path, **{"chassis.mass": "value = 700.0, minimum = 600.0", "wheel.mass": "value = 12.0"})
     monkeypatch.chdir(tmp_path)
     assert main(["export", "--vehicle", str(path)]) == 0
-    factory = open_fmu(tmp_path / "jounce_mine.fmu")
+    factory = open_fmu(tmp_path / "jounce_my_own.fmu")
     assert factory.table.by_name("chassis.mass").start == 700.0
     names = [s.name for s in factory.table.outputs]
     with factory.instance("car") as car:
@@ -103,6 +106,33 @@ def test_ones_own_vehicle_file_becomes_an_fmu_with_its_numbers_and_bounds(
         car.setup()
         light = sum(car.get_outputs()[names.index(f"wheel_{w}.tire_force.z")] for w in ("FL", "FR", "RL", "RR"))
     assert weight - light == pytest.approx(9.81 * more, rel=1e-6)
+
+
+def described(folder: Path, *options: str) -> tuple[str, str, str]:
+    """Model name, model identifier and GUID of an export, which its library and its sources must share."""
+    path = folder / "x.fmu"
+    assert main(["export", str(path), *options]) == 0
+    description = fmpy.read_model_description(str(path))
+    name = description.coSimulation.modelIdentifier
+    assert description.modelExchange.modelIdentifier == name
+    with zipfile.ZipFile(path) as archive:
+        assert f'jn_guid[] = "{description.guid}"' in archive.read("sources/double_wishbone_table.c").decode()
+        libraries = [n for n in archive.namelist() if n.startswith("binaries/")]
+        assert libraries == ([] if "--source-only" in options else [f"binaries/linux64/{name}.so"])
+    return description.modelName, name, description.guid
+
+
+def test_the_identifier_is_that_of_the_vehicle_and_each_set_of_numbers_has_its_own_guid(tmp_path: Path) -> None:
+    options = [("--set", "chassis.mass=2100"), ("--vehicle", "utv"), ("--vehicle", str(own(tmp_path))),
+               ("--vehicle", "hmmwv_chrono")]  # fmt: skip
+    found = [described(tmp_path), *(described(tmp_path, "--source-only", *o) for o in options)]
+    names = [(model, identifier) for model, identifier, _ in found]
+    assert names == [("hmmwv", "jounce_hmmwv"), ("hmmwv", "jounce_hmmwv"), ("utv", "jounce_utv"),
+                     ("my-own", "jounce_my_own"), ("hmmwv_chrono", "jounce_hmmwv_chrono")]  # fmt: skip
+    guids = [guid for *_, guid in found]
+    assert guids[0] == interface_guid(open_builtin().table)  # the very library that the host loads
+    assert len(set(guids)) == len(guids)
+    assert described(tmp_path, "--source-only", "--vehicle", "utv")[2] == guids[2]
 
 
 def dead_point() -> dict[str, str]:

@@ -102,13 +102,15 @@ class SignalTable:
     """All signals of one model, with their scalars in vector order.
 
     ``states`` are those of the model's state vector, in its order, without what it remembers of the inputs; a
-    model that names none is not for model exchange. ``derivatives``: the model gives directional ones.
+    model that names none is not for model exchange. ``derivatives``: the model gives directional ones. ``edition``
+    tells apart the files of one interface that start differently.
     """
 
     name: str
     signals: tuple[Signal, ...]
     states: tuple[State, ...] = ()
     derivatives: bool = False
+    edition: str = ""
     _scalars: tuple[Scalar, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

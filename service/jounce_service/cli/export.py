@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from pathlib import Path
 
 from jounce.data import load_vehicle
 from jounce_fmu.build import PLATFORMS
-from jounce_fmu.builtin import export_builtin
+from jounce_fmu.builtin import export_builtin, identifier
 from jounce_service.cli.given import pair
 from jounce_service.cli.main import UsageError
 
@@ -56,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.source_only:
         platforms = []
     output, model = arguments.output, arguments.model
-    label = model if re.fullmatch(r"\w+", model) else load_vehicle(model).name
+    label = identifier(arguments.partner or load_vehicle(model).name)
     if arguments.partner or arguments.ssp:
         if arguments.fmi != 2 or arguments.scalars:
             raise UsageError("--fmi 3 and --scalars are for the vehicle alone")
@@ -66,14 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.ssp:
         if arguments.names != "structured":
             raise UsageError("--names flat is for single FMUs")
-        path = export_ssp(output or Path(f"jounce_{label}.ssp"), model, starts=starts, platforms=platforms)
+        path = export_ssp(output or Path(f"{label}.ssp"), model, starts=starts, platforms=platforms)
     elif arguments.partner:
         path = export_partner(
-            output or Path(f"jounce_{arguments.partner}.fmu"), arguments.partner, starts=starts, names=arguments.names
+            output or Path(f"{label}.fmu"), arguments.partner, starts=starts, names=arguments.names
         )
     else:
         path = export_builtin(
-            output or Path(f"jounce_{label}.fmu"),
+            output or Path(f"{label}.fmu"),
             model,
             names=arguments.names,
             platforms=platforms,
