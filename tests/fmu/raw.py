@@ -66,6 +66,28 @@ class Raw:
     def step(self, t: float, h: float) -> int:
         return self.call("DoStep", ct.c_double(t), ct.c_double(h), 1)
 
+    def save(self) -> bytes:
+        state, size = ct.c_void_p(), ct.c_size_t()
+        assert self.call("GetFMUstate", ct.byref(state)) == OK
+        assert self.call("SerializedFMUstateSize", state, ct.byref(size)) == OK
+        blob = ct.create_string_buffer(size.value)
+        assert self.call("SerializeFMUstate", state, blob, size) == OK
+        assert self.call("FreeFMUstate", ct.byref(state)) == OK
+        return blob.raw
+
+    def load(self, blob: bytes) -> int:
+        state = ct.c_void_p()
+        if self.call("DeSerializeFMUstate", blob, ct.c_size_t(len(blob)), ct.byref(state)) != OK:
+            assert not state
+            return ERROR
+        status = self.call("SetFMUstate", state)
+        assert self.call("FreeFMUstate", ct.byref(state)) == OK
+        return status
+
+    def build(self) -> bytes:
+        self.library.jn_build_hash.restype = ct.c_char_p
+        return bytes(self.library.jn_build_hash())
+
     def free(self) -> None:
         self.library.fmi2FreeInstance(self.component)
 

@@ -57,22 +57,6 @@ class Exchange(Raw):
         assert self.call("GetReal", refs, ct.c_size_t(len(references)), box) == OK, self.log
         return list(box)
 
-    def snapshot(self) -> tuple[int, bytes]:
-        state, size = ct.c_void_p(), ct.c_size_t()
-        assert self.call("GetFMUstate", ct.byref(state)) == OK
-        assert self.call("SerializedFMUstateSize", state, ct.byref(size)) == OK
-        blob = ct.create_string_buffer(size.value)
-        assert self.call("SerializeFMUstate", state, blob, size) == OK
-        return self.call("FreeFMUstate", ct.byref(state)), blob.raw
-
-    def restore(self, blob: bytes) -> int:
-        state = ct.c_void_p()
-        if self.call("DeSerializeFMUstate", blob, ct.c_size_t(len(blob)), ct.byref(state)):
-            return ERROR
-        status = self.call("SetFMUstate", state)
-        assert self.call("FreeFMUstate", ct.byref(state)) == OK
-        return status
-
 
 @pytest.fixture
 def raw(factory: Factory) -> Iterator[Exchange]:
@@ -208,22 +192,22 @@ def test_a_snapshot_keeps_states_time_inputs_and_mode(raw: Exchange, factory: Fa
     assert raw.set(force=2.0) == OK
     raw.vector("SetContinuousStates", 0.3, -1.0)
     assert raw.call("SetTime", ct.c_double(7.0)) == OK
-    _, blob = raw.snapshot()
+    blob = raw.save()
     rates = raw.vector("GetDerivatives")
     other = Exchange(str(factory.library), factory.interface.guid)
-    assert other.restore(blob) == OK
+    assert other.load(blob) == OK
     assert other.vector("GetContinuousStates") == [0.3, -1.0]
     assert other.vector("GetDerivatives") == rates
     assert other.call("EnterEventMode") == OK
-    assert other.snapshot()[1] != blob
-    assert raw.snapshot()[1] == blob
+    assert other.save() != blob
+    assert raw.save() == blob
     other.free()
     with factory.instance("cs") as steps:
         steps.setup()
         of_steps = steps.get_state()
         with pytest.raises(Exception, match="kind of instance does not have"):
             steps.set_state(of_steps[:24] + blob)
-        assert raw.restore(of_steps[24:]) == ERROR
+        assert raw.load(of_steps[24:]) == ERROR
         assert "kind of instance" in raw.log[-1]
 
 
@@ -293,7 +277,7 @@ def test_fmi_3_evaluates_as_fmi_2_does(raw: Exchange, factory: Factory) -> None:
     assert three.call("CompletedIntegratorStep", ct.c_bool(True), *map(ct.byref, flags)) == OK
     assert [f.value for f in flags] == [False, False]
     blob = three.save()
-    assert raw.restore(blob) == OK  # a snapshot goes from one standard to the other
+    assert raw.load(blob) == OK  # a snapshot goes from one standard to the other
     assert raw.vector("GetContinuousStates") == [0.2, 3.0]
     vector3(three, "SetContinuousStates", 2000.0, 0.0)
     vector3(three, "GetContinuousStateDerivatives", expect=DISCARD)

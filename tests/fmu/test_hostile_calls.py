@@ -11,6 +11,10 @@ import pytest
 from jounce_fmu.host import Factory
 
 NULL_LISTS = "f=new(); f.ready(); n=ct.c_size_t; "
+RUN = ("f=new(); f.ready(); assert f.step(0.0, 0.01) == OK; b=f.get('position', 'velocity'); n=ct.c_size_t\n"
+       "def lists(verb, refs, values, count=None):\n  m=len(refs) if count is None else count\n"
+       "  return f.call(verb + 'Real', (ct.c_uint * len(refs))(*refs), n(m), (ct.c_double * len(values))(*values))\n")
+SAME = "; assert f.get('position', 'velocity') == b; assert f.step(0.01, 0.01) == OK, f.log"
 CASES = {
     "null callbacks": "f=new(callbacks=False); f.ready(); assert f.step(0.0, NAN) == ERROR; f.free()",
     "null logger": "f=new(logger=False); f.ready(); assert f.step(0.0, NAN) == ERROR; f.free()",
@@ -73,6 +77,70 @@ CASES = {
     "assert f.call('SerializedFMUstateSize', None, None) == ERROR",
     "null status pointers": NULL_LISTS + "\nfor k in ('', 'Real', 'Boolean'): "
     "assert f.call('Get' + k + 'Status', 0, None) == ERROR",
+    "lengths no memory can hold": RUN + "for m in (2**64 - 1, 2**63, 2**61):\n"
+    "  for k in ('Get', 'Set'): assert lists(k, [1000], [1.0], m) == ERROR, m\npass" + SAME,
+    "a million references": RUN + "m=10**6; assert lists('Set', [1000] * m, [2.0] * m) == OK\n"
+    "v=(ct.c_double * m)(); assert f.call('GetReal', (ct.c_uint * m)(*[10000] * m), n(m), v) == OK; "
+    "assert list(v[-2:]) == [b[0]] * 2" + SAME,
+    "a million references, the last one wrong": RUN + "m=10**6\n"
+    "for k in ('Get', 'Set'): assert lists(k, [1000] * m + [5], [7.0] * (m + 1)) == ERROR\npass" + SAME,
+    "unknown references": RUN + "for r in (0, 1, 999, 1004, 9999, 10007, 100008, 200002, 2**31, 2**32 - 1):\n"
+    "  for k in ('Get', 'Set'): assert lists(k, [r], [1.0]) == ERROR, r\npass" + SAME,
+    "references of another type": RUN + "i=(ct.c_int * 1)()\nfor r in (1000, 10000, 100001):\n"
+    "  for k in ('GetInteger', 'SetInteger', 'GetBoolean', 'SetBoolean', 'GetString', 'SetString'):\n"
+    "    assert f.call(k, (ct.c_uint * 1)(r), n(1), i) == ERROR, (k, r)\n"
+    "assert lists('Get', [10003], [0.0]) == ERROR" + SAME,
+    "values that are no numbers": RUN + "for x in (NAN, INF, -INF, 1e300, -1e300):\n"
+    "  for r in (1000, 1003, 100005): assert lists('Set', [1000, r], [7.0, x]) == ERROR, (x, r)\npass" + SAME,
+    "truths and items that are none": "f=new()\nfor x in (2, -1, 2**31 - 1): assert "
+    "f.integer('Boolean', 'cubic', x) == ERROR\nfor x in (0, 3, -2**31): "
+    "assert f.integer('Integer', 'direction', x) == ERROR\nf.ready(); "
+    "assert f.integer('Boolean', 'cubic') == 0 and f.integer('Integer', 'direction') == 1",
+    "absurd steps": RUN + "for h in (0.0, -0.0, -0.01, NAN, INF, -INF, 1e-300, 1e300, 1e12, 0.0105, 5e-324):\n"
+    "  assert f.step(0.01, h) == ERROR, h\nfor t in (0.0, -1.0, NAN, INF, -INF, 1e300, 0.02):\n"
+    "  assert f.step(t, 0.01) == ERROR, t\npass" + SAME,
+    "truncated states": RUN + "s=f.save()\nfor m in (0, 1, 8, 127, 128, 136, len(s) - 8, len(s) - 1):\n"
+    "  assert f.load(s[:m]) == ERROR, m\nassert f.load(s + bytes(8)) == ERROR" + SAME,
+    "altered states": RUN + "s=f.save()\nfor k in range(0, len(s)):\n  a=bytearray(s); a[k] ^= 0x41\n"
+    "  assert f.load(bytes(a)) == ERROR, k\npass" + SAME,
+    "a state of another build": RUN + "s=bytearray(f.save()); at=s.index(f.build()); s[at + 9] ^= 1; "
+    "assert f.load(bytes(s)) == ERROR; assert 'another build' in f.log[-1]" + SAME,
+    "random states": RUN + "import random; g=random.Random(1)\nfor m in (64, 128, 500, 5000):\n"
+    "  assert f.load(g.randbytes(m)) == ERROR\npass" + SAME,
+    "a short buffer for a state": RUN + "s=ct.c_void_p(); assert f.call('GetFMUstate', ct.byref(s)) == OK; "
+    "v=ct.create_string_buffer(b'k' * 10, 10); assert f.call('SerializeFMUstate', s, v, n(9)) == ERROR; "
+    "assert v.raw == b'k' * 10; assert f.call('FreeFMUstate', ct.byref(s)) == OK and not s" + SAME,
+    "a state of model exchange": RUN + "e=new(kind=0); e.ready(); assert f.load(e.save()) == ERROR; "
+    "assert e.load(f.save()) == ERROR; assert e.call('EnterContinuousTimeMode') == OK" + SAME,
+    "calls before initialization": "f=new()\nfor k in ('ExitInitializationMode', 'Terminate', 'CancelStep'): "
+    "assert f.call(k) == ERROR, k\nassert f.step(0.0, 0.01) == ERROR; v=ct.c_double(); "
+    "assert f.call('GetReal', ct.byref(ct.c_uint(10000)), ct.c_size_t(1), ct.byref(v)) == ERROR; f.ready()",
+    "calls in initialization": "f=new(); f.setup(); f.call('EnterInitializationMode')\n"
+    "for k in ('EnterInitializationMode', 'Terminate', 'CancelStep'): assert f.call(k) == ERROR, k\n"
+    "assert f.setup() == ERROR; assert f.step(0.0, 0.01) == ERROR; assert f.call('ExitInitializationMode') == OK",
+    "initialization in step mode": RUN + "for k in ('EnterInitializationMode', 'ExitInitializationMode', "
+    "'CancelStep'): assert f.call(k) == ERROR\nassert f.setup() == ERROR" + SAME,
+    "calls after the end": RUN + "assert f.call('Terminate') == OK; assert f.call('Terminate') == ERROR; "
+    "assert f.step(0.01, 0.01) == ERROR; assert f.set(force=1.0) == ERROR; assert f.setup() == ERROR; "
+    "assert f.get('position', 'velocity') == b; assert f.call('Reset') == OK; f.ready()",
+    "a senseless experiment": "f=new()\nfor a in ((NAN, None), (INF, None), (0.0, NAN), (1.0, 0.5), (0.0, -INF)):\n"
+    "  assert f.setup(*a) == ERROR, a\nf.ready()",
+    "past the stop time": "f=new(); f.ready(0.0, 0.02); assert f.step(0.0, 0.03) == ERROR; "
+    "assert f.step(0.0, 0.02) == OK; assert f.step(0.02, 0.001) == ERROR; assert 'stop time' in f.log[-1]",
+    "unknown log categories": RUN + "a=(ct.c_char_p * 2)(b'logAll', None); "
+    "assert f.call('SetDebugLogging', 1, n(2), a) == ERROR; a[1]=b'%s%n#' * 1000; "
+    "assert f.call('SetDebugLogging', 1, n(2), a) == ERROR" + SAME,
+    "derivatives where there are none": RUN + "v=(ct.c_double * 1)(1.0); r=(ct.c_uint * 1)(10000)\n"
+    "for a in ((r, n(1), r, n(1), v, v), (None,) + (n(2**63), None) * 2 + (None,)):\n"
+    "  assert f.call('GetDirectionalDerivative', *a) == ERROR\n"
+    "for k in ('SetRealInputDerivatives', 'GetRealOutputDerivatives'): "
+    "assert f.call(k, r, n(1), r, v) == ERROR\npass" + SAME,
+    "parameters that break the start": "f=new(); assert f.set(mass=0.0) == OK; f.setup(); "
+    "assert f.call('EnterInitializationMode') == OK; assert f.call('ExitInitializationMode') == ERROR; "
+    "assert 'mass = 0' in f.log[-1]; assert f.set(mass=1.0) == OK; assert f.call('ExitInitializationMode') == OK",
+    "a step that fails": "f=new(); assert f.set(damping=-1e5) == OK; f.ready(); assert f.step(0.0, 5.0) == ERROR; "
+    "assert 'tick 0' in f.log[-1]; assert f.step(0.0, 0.01) == ERROR; assert f.get('position') == [0.1]; "
+    "assert f.call('Reset') == OK; f.ready(); assert f.step(0.0, 0.01) == OK",
     "free without end": "f=new(); f.free(); f=new(); f.setup(); f.call('EnterInitializationMode'); f.free()",
     "free null": "f=new(); f.component=ct.c_void_p(); f.free()",
     "everything twice": "f=new()\nfor k in range(2):\n  f.ready(); f.step(0.0, 0.01); f.call('Terminate'); "
