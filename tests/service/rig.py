@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import queue
 import socket
 import struct
 import threading
@@ -12,6 +11,7 @@ from typing import Any
 import grpc
 from integrator_model import Integrator, IntegratorModel, registry
 
+from jounce_client.compliance.stream import Stream
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service import JounceServer, ServerConfig
@@ -69,61 +69,6 @@ class Running:
         self.run(self.server.stop())
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join(10)
-
-
-class Stream:
-    """One participant's stream, spoken by hand."""
-
-    def __init__(self, stub: Any) -> None:
-        self._requests: queue.Queue[pb.LockstepRequest | None] = queue.Queue()
-        self.call = stub.Lockstep(iter(self._requests.get, None))
-        self.tick, self.epoch, self.request = 0, 1, 0
-        self.events: list[pb.Event] = []
-
-    def send(self, **kind: Any) -> None:
-        self._requests.put(pb.LockstepRequest(**kind))
-
-    def ask(self, **kind: Any) -> pb.LockstepReply:
-        self.send(**kind)
-        return self.read()
-
-    def read(self) -> pb.LockstepReply:
-        """The next reply; events on the way are kept, and obeyed."""
-        while (reply := next(self.call)).HasField("event"):
-            self.events.append(reply.event)
-            self.tick, self.epoch = reply.event.due_tick, reply.event.epoch
-        if reply.HasField("state"):
-            self.tick = reply.state.tick
-        return reply
-
-    def join(self, session: pb.CreateSessionResponse, name: str, inputs: Any = (), outputs: Any = ("*",),
-             period: int = 1, phase: int = 0, timeout: float = 20.0, **more: Any) -> pb.LockstepReply:
-        reply = self.ask(join=pb.Join(**({
-            "session_id": session.session_id, "token": session.token, "name": name, "inputs": inputs,
-            "outputs": outputs, "period_ticks": period, "phase_ticks": phase, "barrier_timeout": timeout} | more)))
-        if reply.HasField("joined"):
-            self.tick, self.epoch, self.request = reply.joined.tick, reply.joined.epoch, reply.joined.request
-            self.joined = reply.joined
-        return reply
-
-    def deliver(self, *inputs: float, **changed: Any) -> None:
-        self.request += 1
-        self.send(step=pb.Step(**({"epoch": self.epoch, "tick": self.tick, "request": self.request,
-                                   "inputs": inputs} | changed)))
-
-    def step(self, *inputs: float, **changed: Any) -> pb.LockstepReply:
-        self.deliver(*inputs, **changed)
-        return self.read()
-
-    def refused(self, *inputs: float, **changed: Any) -> pb.ErrorInfo:
-        """A step that must be refused; the request number is free again."""
-        reply = self.step(*inputs, **changed)
-        self.request -= 1
-        assert reply.HasField("error"), reply
-        return reply.error
-
-    def end(self) -> None:
-        self._requests.put(None)
 
 
 class FastStream(Stream):

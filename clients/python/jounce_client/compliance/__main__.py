@@ -1,0 +1,24 @@
+"""``python -m jounce_client.compliance --address unix:/path``: runs the suite; every option of pytest may follow."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+#: Settings of the project in whose folder somebody happens to be are none of the suite's.
+_OPTIONS = ["-p", "jounce_client.compliance.plugin", "-p", "no:cacheprovider", "--override-ini=addopts=",
+            "--pyargs", "jounce_client.compliance"]
+
+
+def main(arguments: list[str]) -> int:
+    """The exit code of pytest."""
+    if importlib.util.find_spec("pytest") is None:
+        sys.stderr.write("the compliance suite needs pytest: pip install 'jounce-client[compliance]'\n")
+        return 2
+    import pytest
+
+    return int(pytest.main([*_OPTIONS, *arguments]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

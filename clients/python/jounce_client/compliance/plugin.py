@@ -1,0 +1,127 @@
+"""Options and fixtures of the suite, as a pytest plugin.
+
+A plugin, since pytest reads the options of a ``conftest.py`` too late where the tests are named with ``--pyargs``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Final, NoReturn
+
+import grpc
+import pytest
+
+pytest.register_assert_rewrite("jounce_client.compliance.rig", "jounce_client.compliance.stream")
+
+from jounce_client._wire import CHANNEL_OPTIONS  # noqa: E402
+from jounce_client.access import Bearer, Tls  # noqa: E402
+from jounce_client.compliance.model import Model  # noqa: E402
+from jounce_client.compliance.rig import Server  # noqa: E402
+from jounce_proto import jounce_pb2 as pb  # noqa: E402
+from jounce_proto import jounce_pb2_grpc as rpc  # noqa: E402
+
+#: Option -> variable of the environment that stands in for it, and what it is.
+OPTIONS: Final = {
+    "--address": ("JOUNCE_COMPLIANCE_ADDRESS", "server under test: host:port or unix:/path"),
+    "--model": ("JOUNCE_COMPLIANCE_MODEL", "model that sessions are made of (default: the first that is available)"),
+    "--ca": ("JOUNCE_COMPLIANCE_CA", "PEM file with the authorities of the server's certificate; without it no TLS"),
+    "--bearer": ("JOUNCE_COMPLIANCE_BEARER", "bearer token; the variable does not show in a process list"),
+}
+#: Wall-clock time [s] in which the server must answer first.
+_CONNECT: Final = 5.0
+#: Ticks within which an input must show in an output.
+_LOOK: Final = 20
+#: Inputs that show, as many as the tests need [1].
+_ENOUGH: Final = 3
+
+
+def _end(why: str) -> NoReturn:
+    pytest.exit(why, returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the options."""
+    group = parser.getgroup("jounce", "jounce compliance suite")
+    for option, (variable, text) in OPTIONS.items():
+        group.addoption(option, default=os.environ.get(variable, ""), help=f"{text}; variable {variable}")
+
+
+@pytest.fixture(scope="session")
+def stub(pytestconfig: pytest.Config) -> Iterator[Any]:
+    """A stub of the server under test."""
+    address, ca, bearer = (str(pytestconfig.getoption(o)) for o in ("--address", "--ca", "--bearer"))
+    if not address:
+        _end("which server? --address host:port or unix:/path")
+    tls = Tls(ca=ca) if ca else None
+    channel = (grpc.insecure_channel(address, options=CHANNEL_OPTIONS) if tls is None
+               else grpc.secure_channel(address, tls.credentials(), CHANNEL_OPTIONS))
+    with channel:
+        try:
+            grpc.channel_ready_future(channel).result(timeout=_CONNECT)
+        except grpc.FutureTimeoutError:
+            _end(f"nobody answers at {address} within {_CONNECT:g} s")
+        made = rpc.SessionServiceStub(channel)
+        yield Bearer(made, bearer) if bearer else made
+
+
+@pytest.fixture(scope="session")
+def model(stub: Any, pytestconfig: pytest.Config) -> Model:
+    """The model that sessions are made of."""
+    named = str(pytestconfig.getoption("--model"))
+    names = [m.name for m in stub.ListModels(pb.ListModelsRequest()).models if not m.unavailable]
+    if not names or (named and named not in names):
+        _end(f"--model {named!r}: the server's available models are {', '.join(names) or 'none'}")
+    return Model.read(stub.DescribeModel(pb.DescribeModelRequest(model=named or names[0])))
+
+
+@pytest.fixture
+def server(stub: Any, model: Model) -> Iterator[Server]:
+    """The server under test."""
+    one = Server(stub, model)
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="session")
+def shown(stub: Any, model: Model) -> tuple[str, ...]:
+    """Up to three scalar inputs, each of which shows in an output within 20 ticks; found by trying."""
+    one = Server(stub, model)
+
+    def outputs(inputs: dict[str, float]) -> list[float]:
+        session = one.create()
+        values = list(one.advance(session, _LOOK, inputs).outputs)
+        one.close()
+        return values
+
+    rest, found = outputs({}), []
+    for i in model.inputs:
+        if i.low < i.high and outputs({i.name: i.high if i.start != i.high else i.low}) != rest:
+            found.append(i.name)
+        if len(found) == _ENOUGH:
+            break
+    return tuple(found)
+
+
+@pytest.fixture
+def live(shown: tuple[str, ...]) -> str:
+    """A scalar input that shows in an output."""
+    if not shown:
+        pytest.skip(f"no real input of the model shows in an output within {_LOOK} ticks")
+    return shown[0]
+
+
+@pytest.fixture
+def two(shown: tuple[str, ...]) -> tuple[str, str]:
+    """Two such inputs."""
+    if len(shown) < 2:
+        pytest.skip(f"fewer than two real inputs of the model show in an output within {_LOOK} ticks")
+    return shown[0], shown[1]
+
+
+@pytest.fixture
+def owned(model: Model) -> str:
+    """A scalar input, whatever it does."""
+    if not model.inputs:
+        pytest.skip("the model has no inputs")
+    return model.inputs[0].name

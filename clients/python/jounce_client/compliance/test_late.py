@@ -1,0 +1,153 @@
+"""Participants that are late, that go, and that come back."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from jounce_client.compliance.rig import Server, wait_until
+from jounce_proto import jounce_pb2 as pb
+
+HOLD, SAFE = pb.LATE_POLICY_HOLD_LAST, pb.LATE_POLICY_SAFE_VALUE
+
+
+class TestLate:
+    """The policies; what a lost stream is to the others."""
+
+    @pytest.mark.parametrize("gone", [False, True], ids=["late", "gone"])
+    def test_inputs_of_a_late_participant_are_held_counted_and_the_others_are_told(self, server: Server, live: str,
+                                                                                   gone: bool) -> None:
+        session, value = server.create("a", "b"), server.model.values(1, [live])[live]
+        a = server.member(session, "a", [live], late=HOLD, late_after=0.3)
+        b = server.member(session, "b")
+        a.deliver(value)
+        assert b.step().state.held == []
+        a.read()
+        if gone:
+            a.call.cancel()
+        states = [b.step().state for _ in range(3)]
+        assert [list(s.held) for s in states] == [["a"]] * 3
+        assert next(p.missed for p in server.status(session).participants if p.name == "a") == 3
+        reference = server.create()
+        held = [list(server.advance(reference, 1, {live: value}).outputs) for _ in range(4)]
+        assert [list(s.outputs) for s in states] == held[1:]
+
+    @pytest.mark.parametrize("gone", [False, True], ids=["late", "gone"])
+    def test_safe_values_act_from_the_first_tick_that_is_missed(self, server: Server, live: str, gone: bool) -> None:
+        session = server.create("a", "b")
+        value, safe = (server.model.values(k, [live])[live] for k in (1, 3))
+        a = server.member(session, "a", [live], late=SAFE, late_after=0.3, safe_values=[safe])
+        b = server.member(session, "b")
+        a.deliver(value)
+        b.step()
+        a.read()
+        if gone:
+            a.call.cancel()
+        outputs = [list(b.step().state.outputs) for _ in range(2)]
+        reference = server.create()
+        wanted = [list(server.advance(reference, 1, {live: v}).outputs) for v in (value, safe, safe)]
+        assert outputs == wanted[1:]
+
+    def test_one_whose_tick_has_passed_is_told_so_and_goes_on_from_where_sync_says(self, server: Server) -> None:
+        # Expected: the clock does not go on without either.
+        session = server.create("a", "b")
+        a = server.member(session, "a", late=HOLD, late_after=0.1)
+        b = server.member(session, "b")
+        for _ in range(3):
+            b.step()
+        error = a.refused()
+        assert (error.reason, error.expected_tick) == ("TOO_LATE", 3)
+        state = a.ask(sync=pb.Sync()).state
+        assert (state.tick, state.missed) == (3, 3)
+        b.deliver()
+        assert a.step().state.tick == 4
+
+    @pytest.mark.parametrize("how", ["half-close", "reset"])
+    def test_a_stream_that_ends_detaches_its_participant_once_and_the_others_go_on(self, server: Server,
+                                                                                   how: str) -> None:
+        session = server.create()
+        a, b = server.member(session, "a"), server.member(session, "b")
+        b.deliver()
+        a.end() if how == "half-close" else a.call.cancel()
+        assert b.read().state.tick == 1
+        assert [p.name for p in server.status(session).participants] == ["b"]
+        again = server.member(session, "a")
+        time.sleep(0.1)
+        assert [p.name for p in server.status(session).participants] == ["a", "b"]
+        b.deliver()
+        assert again.step().state.tick == 2
+
+    def test_the_delivery_of_one_that_died_in_the_barrier_is_dropped_and_it_may_come_back(self, server: Server,
+                                                                                         live: str) -> None:
+        session = server.create()
+        a, b = server.member(session, "a", [live]), server.member(session, "b")
+        a.deliver(server.model.values(1, [live])[live])
+        wait_until(lambda: [p.name for p in server.status(session).participants if p.missing] == ["b"], "a delivers")
+        a.call.cancel()
+        wait_until(lambda: [p.name for p in server.status(session).participants] == ["b"], "a has gone")
+        assert list(b.step().state.outputs) == list(server.advance(server.create()).outputs)
+        start = next(i.start for i in server.model.inputs if i.name == live)
+        assert list(server.member(session, "a", [live]).joined.input_values) == [start]
+
+    def test_an_expected_participant_that_died_is_named_to_the_others(self, server: Server) -> None:
+        session = server.create("a", "b")
+        a, b = server.member(session, "a"), server.member(session, "b", timeout=0.2)
+        a.call.cancel()
+        wait_until(lambda: not all(p.joined for p in server.status(session).participants), "a has gone")
+        error = b.step().error
+        assert (error.reason, list(error.missing)) == ("BARRIER_TIMEOUT", ["a"])
+        server.member(session, "a").deliver()
+        assert b.step(request=1, tick=0).state.tick == 1
+
+
+class TestRejoin:
+    """A lost stream is taken up with the participant's token."""
+
+    def test_a_repeat_of_the_last_step_gets_the_reply_that_was_lost(self, server: Server, live: str) -> None:
+        session, value = server.create(), server.model.values(1, [live])[live]
+        a = server.member(session, "a", [live], lease=30.0)
+        b = server.member(session, "b")
+        a.deliver(value)
+        wait_until(lambda: [p.name for p in server.status(session).participants if p.missing] == ["b"], "a delivers")
+        a.call.cancel()
+        wait_until(lambda: not all(p.joined for p in server.status(session).participants), "a has gone")
+        # Its delivery counts.
+        outputs = list(b.step().state.outputs)
+        again = server.member(session, "a", [live], lease=30.0, participant_token=a.joined.participant_token)
+        assert (again.joined.tick, again.joined.request) == (1, 1)
+        reply = again.step(value, tick=0, request=1).state
+        assert (reply.tick, list(reply.outputs)) == (1, outputs)
+        again.request = 1
+        b.deliver()
+        assert again.step(value).state.tick == 2
+
+    def test_name_and_inputs_stay_its_own_until_the_lease_ends(self, server: Server, owned: str) -> None:
+        session = server.create()
+        a = server.member(session, "a", [owned], lease=0.5)
+        b = server.member(session, "b")
+        a.call.cancel()
+        wait_until(lambda: not all(p.joined for p in server.status(session).participants), "a has gone")
+        assert server.stream().join(session, "a", [owned], lease=0.5).error.reason == "NAME_TAKEN"
+        assert server.stream().join(session, "c", [owned]).error.reason == "INPUT_OWNED"
+        # The clock waits as long, and no longer.
+        assert b.step().state.tick == 1
+        server.member(session, "c", [owned])
+
+    def test_a_rejoin_needs_the_token_and_the_terms_of_the_first_join(self, server: Server) -> None:
+        session = server.create()
+        a = server.member(session, "a", lease=30.0)
+        token = a.joined.participant_token
+        assert server.stream().join(session, "a", lease=30.0, participant_token="no").error.reason == "WRONG_TOKEN"
+        other = server.stream().join(session, "a", lease=30.0, period=2, participant_token=token)
+        assert other.error.reason == "BAD_FIELD"
+        assert a.step().state.tick == 1
+
+    def test_a_rejoin_takes_over_from_a_stream_that_is_still_open(self, server: Server) -> None:
+        session = server.create()
+        a, b = server.member(session, "a"), server.member(session, "b")
+        a.deliver()
+        again = server.member(session, "a", participant_token=a.joined.participant_token)
+        assert a.read().error.reason == "STREAM_REPLACED"
+        b.deliver()
+        assert again.step(request=1, tick=0).state.tick == 1
