@@ -124,34 +124,37 @@ static int check_fit(jn_instance *s, const jn_list *as, int row, double v) {
     return 0;
 }
 
+/* Values that follow from the states: computed once for a list, when the first of them is asked for. */
+static int ready(jn_instance *s, int row, unsigned vr, int *outputs, int *rates) {
+    const int rate = row >= s->model->n_signals + jn_n_states(s);
+    if (s->state == JN_INSTANTIATED)
+        return jn_fail(s, "value reference %D: outputs are known from initialization mode on", (long long)vr);
+    if (!*outputs && jn_exchange_refresh(s)) return -1;
+    if (rate && !*rates && jn_rates(s)) return -1;
+    *outputs = 1;
+    *rates |= rate;
+    return 0;
+}
+
 int jn_get_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, void *values, size_t n_values) {
-    size_t i, place = 0;
-    int row, k, outputs = 0, rates = 0;
+    const jn_signal *rows = s->model->signals;
+    size_t i, place = 0, width;
+    int row, end, outputs = 0, rates = 0;
     if (check_list(s, vr, n, values, n_values)) return -1;
     for (i = 0; i < n; i++) {
         row = jn_list_row(s, as, vr[i]);
         if (row == NO_ROW) return -1;
-        place += (size_t)jn_list_width(s, row);
-        if (place > n_values) return wrong_count(s, n_values, place);
-        if (row == TIME_ROW || (!is_state(s, row) && s->model->signals[row].kind != 'y')) continue;
-        if (s->state == JN_INSTANTIATED)
-            return jn_fail(s, "value reference %D: outputs are known from initialization mode on", (long long)vr[i]);
-        outputs = 1;
-        rates |= row >= s->model->n_signals + jn_n_states(s);
+        width = (size_t)jn_list_width(s, row);
+        if (width > n_values - place) return wrong_count(s, n_values, place + width);
+        if (row != TIME_ROW && (is_state(s, row) || rows[row].kind == 'y') && ready(s, row, vr[i], &outputs, &rates))
+            return -1;
+        for (end = row + (int)width; row < end; row++) {
+            const double v = value_of(s, row);
+            if (as->carrier != JN_DOUBLE && check_fit(s, as, row, v)) return -1;
+            store(as, values, place++, v);
+        }
     }
-    if (place != n_values) return wrong_count(s, n_values, place);
-    if (outputs && jn_exchange_refresh(s)) return -1;
-    if (rates && jn_rates(s)) return -1;
-    for (i = 0; as->carrier != JN_DOUBLE && i < n; i++) {
-        row = jn_list_row(s, as, vr[i]);
-        for (k = 0; k < jn_list_width(s, row); k++)
-            if (check_fit(s, as, row + k, value_of(s, row + k))) return -1;
-    }
-    for (i = place = 0; i < n; i++) {
-        row = jn_list_row(s, as, vr[i]);
-        for (k = 0; k < jn_list_width(s, row); k++) store(as, values, place++, value_of(s, row + k));
-    }
-    return 0;
+    return place == n_values ? 0 : wrong_count(s, n_values, place);
 }
 
 int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, const void *values,

@@ -38,7 +38,7 @@ enum { NO_ROW = -1, TIME_ROW = -2 };
 int jn_list_row(jn_instance *s, const jn_list *as, unsigned vr);
 int jn_list_width(const jn_instance *s, int row);
 
-/* The whole list is checked before anything is read or written. */
+/* A refused list sets nothing: it is checked as a whole before. One that is read may be filled up to the fault. */
 int jn_get_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, void *values, size_t n_values);
 int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, const void *values,
                 size_t n_values);
