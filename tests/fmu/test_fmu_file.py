@@ -37,6 +37,19 @@ def test_the_vehicle_description_passes_the_schema_and_the_name_grammar(tmp_path
     assert len(description.modelVariables) == len(signals.scalars) + 2 * len(signals.states)  # and their rates
 
 
+def test_each_variable_of_the_vehicle_says_what_tools_ask_for() -> None:
+    root = ET.fromstring(model_description(table(load_vehicle("hmmwv")), "m"))
+    assert [root.find(kind).attrib["needsExecutionTool"] for kind in ("ModelExchange", "CoSimulation")] == ["false"] * 2  # type: ignore[union-attr]
+    units = {u.attrib["name"]: u.find("BaseUnit") for u in root.iterfind("UnitDefinitions/Unit")}
+    for v in root.iterfind("ModelVariables/ScalarVariable"):
+        kind, causality = v[0], v.attrib["causality"]
+        assert v.attrib["description"] and (kind.tag != "Real" or units[kind.attrib["unit"]] is not None), v.attrib
+        assert (causality in ("input", "parameter")) == ("start" in kind.attrib), v.attrib
+        assert kind.tag == "Real" or v.attrib["variability"] != "continuous", v.attrib
+        assert causality == "local" or kind.tag != "Real" or "nominal" in kind.attrib, v.attrib
+        assert causality != "input" or ("initial" not in v.attrib and {"min", "max"} <= set(kind.attrib)), v.attrib
+
+
 def test_fmpy_simulates_it_to_the_exact_solution(fmu: Path) -> None:
     result = fmpy.simulate_fmu(str(fmu), stop_time=2.0, output_interval=0.04, output=["position", "tick_count"])
     assert result["time"][-1] == pytest.approx(2.0)
@@ -103,6 +116,13 @@ def test_only_the_fmi_functions_and_the_hash_are_visible(factory: Factory) -> No
                              check=True).stdout
     names = {line.split()[-1] for line in listing.splitlines()}
     assert {n for n in names if not n.startswith(("fmi2", "fmi3"))} == {"jn_build_hash"}
+
+
+def test_the_library_needs_nothing_but_libc_and_libm(factory: Factory) -> None:
+    listing = subprocess.run(["nm", "-D", "--undefined-only", factory.library], capture_output=True, text=True,
+                             check=True).stdout
+    wanted = [line.split() for line in listing.splitlines()]
+    assert wanted and all(kind == "w" or "@GLIBC" in name for kind, name in wanted), listing
 
 
 def test_an_alias_shares_its_value_reference(fmu: Path) -> None:
