@@ -140,6 +140,19 @@ def test_the_library_of_another_machine_gives_the_bits_of_this_one(platform: str
     assert np.array_equal(theirs, ours)
 
 
+def test_one_command_makes_the_vehicle_for_every_platform_small_and_with_the_same_bytes_again(tmp_path: Path) -> None:
+    pytest.importorskip("ziglang")
+    if "JOUNCE_SLOW" not in os.environ:
+        pytest.skip("minutes of cross-compiling; set JOUNCE_SLOW to run it")
+    for name in ("a.fmu", "b.fmu"):
+        assert main(["export", str(tmp_path / name), "--platforms", "all"]) == 0
+    made = (tmp_path / "a.fmu").read_bytes()
+    assert made == (tmp_path / "b.fmu").read_bytes()
+    assert len(made) < 8e6
+    assert len(binaries(tmp_path / "a.fmu")) == 4  # one file serves both macOS machines
+    assert validate_fmu(str(tmp_path / "a.fmu")) == []
+
+
 def test_an_unknown_platform_raises_before_anything_is_written(oscillator_sources: Sources, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="beos"):
         export_fmu(tmp_path / "x.fmu", oscillator.TABLE, oscillator_sources, platforms=("beos",))
