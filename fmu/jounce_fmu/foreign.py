@@ -3,30 +3,53 @@
 from __future__ import annotations
 
 import math
+import platform
 import sys
+import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
 
 from jounce.signals import Causality, Scalar, Signal, SignalTable, Type
-from jounce_fmu.describe import default_tick, interface_guid
+from jounce_fmu.describe import DEFAULT_TICK, default_tick, interface_guid
 
-#: FMI 2 getter and setter of each type; enumerations travel as integers.
-CALLS: dict[Type, str] = {"Real": "Real", "Integer": "Integer", "Boolean": "Boolean", "Enumeration": "Integer"}
+#: Type in a model description -> ours, and the getter and setter; FMI 2 first. Enumerations travel as integers.
+_TYPES: dict[str, tuple[Type, str]] = {
+    "Real": ("Real", "Real"),
+    "Integer": ("Integer", "Integer"),
+    "Boolean": ("Boolean", "Boolean"),
+    "Enumeration": ("Enumeration", "Integer"),
+    **{f"Float{n}": ("Real", f"Float{n}") for n in (32, 64)},
+    **{f"{sign}Int{n}": ("Integer", f"{sign}Int{n}") for sign in ("", "U") for n in (8, 16, 32, 64)},
+}
+#: Doubles hold every whole number up to this one.
+_WHOLE = 2.0**53
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One scalar of the FMU: its name, FMI value reference and signal."""
+    """One scalar of the FMU: its name, FMI value reference, signal, getter and setter.
+
+    ``place`` counts the elements of an FMI 3 array, which share the reference; None for a scalar.
+    """
 
     name: str
     reference: int
     signal: Signal
+    call: str
+    place: int | None = None
 
 
 @dataclass(frozen=True)
 class Interface:
-    """GUID, step and variables of an FMU, each group in vector order."""
+    """GUID, step and variables of an FMU, each group in vector order.
+
+    ``tick_parameter``: the parameter ``tick`` is the length of a step. ``keeps_state``: states can be serialised.
+    """
 
     guid: str
     table: SignalTable
@@ -34,13 +57,15 @@ class Interface:
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
     parameters: tuple[Variable, ...]
+    tick_parameter: bool = True
+    keeps_state: bool = True
 
     @classmethod
     def of_table(cls, table: SignalTable) -> Interface:
-        """The interface of one of our own models."""
+        """The interface of one of our own models, in FMI 2."""
 
         def group(scalars: tuple[Scalar, ...]) -> tuple[Variable, ...]:
-            return tuple(Variable(s.name, s.value_reference, s.signal) for s in scalars)
+            return tuple(Variable(s.name, s.value_reference, s.signal, _TYPES[s.signal.type][1]) for s in scalars)
 
         return cls(
             interface_guid(table),
@@ -49,59 +74,118 @@ class Interface:
             group(table.inputs),
             group(table.outputs),
             group(table.parameters),
+            any(s.name == "tick" for s in table.parameters),
         )
 
     @classmethod
     def of_description(cls, description: Any) -> Interface:
-        """The interface of any FMI 2 FMU from fmpy's ``ModelDescription``; String variables are left out."""
+        """The interface of any FMU from fmpy's ``ModelDescription``.
+
+        Without variables of other types, such as String, clocked ones and aliases. Raises ValueError for values that
+        cannot be read.
+        """
+        third = str(description.fmiVersion).startswith("3.")
         groups: dict[Causality, list[Variable]] = {"input": [], "output": [], "parameter": []}
         for v in description.modelVariables:
-            if v.causality in groups and v.type in CALLS:
-                groups[v.causality].append(Variable(v.name, v.valueReference, _signal(v)))
-        signals = tuple(v.signal for group in groups.values() for v in group)
-        experiment = description.defaultExperiment
-        step = float(experiment.stepSize) if experiment is not None and experiment.stepSize else 0.0
-        table = SignalTable(description.modelName, signals)
-        tick = next((s.start for s in table.parameters if s.name == "tick"), step) or default_tick(table)
-        return cls(
-            description.guid,
-            table,
-            tick,
-            tuple(groups["input"]),
-            tuple(groups["output"]),
-            tuple(groups["parameter"]),
-        )
+            if v.causality in groups and v.type in _TYPES and not v.clocks and v.alias is None:
+                groups[v.causality] += _variables(v, third)
+        found = [v for group in groups.values() for v in group]
+        table = SignalTable(description.modelName, tuple(v.signal for v in found if not v.place))
+        experiment, ability = description.defaultExperiment, description.coSimulation
+        step = float(experiment.stepSize or 0.0) if experiment is not None else 0.0
+        if ability is not None and not step:
+            step = float(ability.fixedInternalStepSize or 0.0)
+        ticks = [v.signal for v in groups["parameter"] if v.name == "tick"]
+        # Another tool's "tick" may be anything: ours is the step.
+        by_parameter = bool(ticks) and ticks[0].unit == "s" and ticks[0].start == (step,)
+        tick = step or DEFAULT_TICK
+        if not 0.0 < tick < math.inf:
+            raise ValueError(f"step size {tick!r} s: allowed are finite ones above 0")
+        keeps = ability is None or bool(ability.canGetAndSetFMUstate and ability.canSerializeFMUstate)
+        inputs, outputs, parameters = map(tuple, groups.values())
+        return cls(description.guid, table, tick, inputs, outputs, parameters, by_parameter, keeps)
+
+
+def _variables(v: Any, third: bool) -> Iterator[Variable]:
+    signal = _signal(v)
+    call = "Int64" if third and v.type == "Enumeration" else _TYPES[v.type][1]
+    for place, suffix in enumerate(signal.components):
+        yield Variable(v.name + suffix, v.valueReference, signal, call, place if signal.shape else None)
 
 
 def _signal(v: Any) -> Signal:
     declared = v.declaredType
-    items = tuple(i.name for i in declared.items or ()) if declared is not None and v.type == "Enumeration" else ()
+    kind, items = _TYPES[v.type][0], ()
+    least, most = _limits(v.type)
+    if kind == "Enumeration" and declared is not None and declared.items:
+        values = [int(i.value) for i in declared.items]
+        least, most = float(min(values)), float(max(values))
+        if values == [*range(1, len(values) + 1)]:
+            items = tuple(i.name for i in declared.items)
+        else:
+            kind = "Integer"
     unit = v.unit or (declared.unit if declared is not None else None) or "1"
     low, high = (v.min, v.max) if v.min is not None or declared is None else (declared.min, declared.max)
+    places = np.ndindex(*v.shape) if v.shape else ()
+    components = tuple(f"[{','.join(str(i + 1) for i in place)}]" for place in places) or ("",)
     return Signal(
         v.name,
         v.causality,
         unit,
         v.description or "",
-        start=(_start(v),),
-        minimum=-math.inf if low is None else float(low),
-        maximum=math.inf if high is None else float(high),
-        type=v.type,
+        components,
+        start=_start(v, len(components)),
+        minimum=least if low is None else max(least, float(low)),
+        maximum=most if high is None else min(most, float(high)),
+        type=kind,
         variability=v.variability if v.variability in ("discrete", "fixed", "tunable") else "continuous",
         items=items,
     )
 
 
-def _start(v: Any) -> float:
-    if v.start is None:
-        return 0.0
-    if v.type == "Boolean":
-        return float(str(v.start).lower() in ("true", "1"))
-    return float(v.start)
+def _limits(name: str) -> tuple[float, float]:
+    """What a type can hold."""
+    if name == "Boolean":
+        return 0.0, 1.0
+    if _TYPES[name][0] == "Real":
+        return -math.inf, math.inf
+    limits = np.iinfo(name.lower() if name[-1].isdigit() else "int32")
+    return max(float(limits.min), -_WHOLE), min(float(limits.max), _WHOLE)
 
 
-def library_path(folder: Path, identifier: str) -> Path:
-    """Where an unpacked FMU keeps its library for this machine."""
-    places = {"win32": ("win64", ".dll"), "darwin": ("darwin64", ".dylib")}
-    platform, suffix = places.get(sys.platform, ("linux64", ".so"))
-    return folder / "binaries" / platform / (identifier + suffix)
+def _start(v: Any, count: int) -> tuple[float, ...]:
+    texts = [""] if v.start is None else str(v.start).split()
+    values = [{"true": 1.0, "false": 0.0, "": 0.0}[t] if t in ("true", "false", "") else float(t) for t in texts]
+    values = values * count if len(values) == 1 else values
+    if len(values) != count:
+        raise ValueError(f"{v.name} has {len(values)} start values: allowed are {count}")
+    return tuple(values)
+
+
+def read_description(path: str | Path) -> Any:
+    """fmpy's ``ModelDescription`` of an .fmu or a modelDescription.xml of FMI 2 or 3; raises ValueError."""
+    # A worker that gets an Interface needs no fmpy, which takes long to import.
+    import fmpy
+    from fmpy.model_description import ValidationError
+
+    try:
+        if Path(path).suffix == ".xml":
+            version = ET.parse(path).getroot().get("fmiVersion", "")
+        else:
+            with zipfile.ZipFile(path) as archive, archive.open("modelDescription.xml") as file:
+                version = ET.parse(file).getroot().get("fmiVersion", "")
+        if not version.startswith(("2.", "3.")):
+            raise ValueError(f"FMI version {version!r}: allowed are 2.0 and 3.0")
+        return fmpy.read_model_description(str(path))
+    except (KeyError, SyntaxError, zipfile.BadZipFile, ValidationError) as error:
+        raise ValueError(str(error)) from error
+
+
+def library_path(folder: Path, identifier: str, version: int = 2) -> Path:
+    """Where an unpacked FMU keeps its library for this machine; raises ValueError."""
+    if not identifier or Path(identifier).name != identifier:
+        raise ValueError(f"model identifier {identifier!r}: allowed are names without a folder")
+    system, suffix = {"win32": ("windows", ".dll"), "darwin": ("darwin", ".dylib")}.get(sys.platform, ("linux", ".so"))
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine())
+    name = f"{machine}-{system}" if version == 3 else f"{system.replace('windows', 'win')}64"
+    return folder / "binaries" / name / (identifier + suffix)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce_fmu.describe import FIRST_RATE, FIRST_STATE
-from jounce_fmu.host import Factory, Fmu2Instance, FmuError, Value
+from jounce_fmu.host import Factory, Fmu2Instance, FmuError, FmuInstance, Value
 
 Array = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -40,24 +40,24 @@ class Exchange(Fmu2Instance):
         """Initialize, then enter continuous-time mode."""
         super().setup(parameters, start_inputs, start_time)
         info = (ct.c_double * 8)()  # fmi2EventInfo: five ints and a double
-        self._call("fmi2NewDiscreteStates", info)
-        self._call("fmi2EnterContinuousTimeMode")
+        self._call("NewDiscreteStates", info)
+        self._call("EnterContinuousTimeMode")
 
     def set_states(self, x: Array) -> None:
         """Continuous states, in the order of the table."""
         values = np.ascontiguousarray(x, dtype=np.float64)
-        self._call("fmi2SetContinuousStates", ct.c_void_p(values.ctypes.data), ct.c_size_t(len(values)))
+        self._call("SetContinuousStates", ct.c_void_p(values.ctypes.data), ct.c_size_t(len(values)))
 
     def get_rates(self) -> Array:
         """Derivatives of the states."""
         rates = np.zeros(len(self.table.states))
-        self._call("fmi2GetDerivatives", ct.c_void_p(rates.ctypes.data), ct.c_size_t(len(rates)))
+        self._call("GetDerivatives", ct.c_void_p(rates.ctypes.data), ct.c_size_t(len(rates)))
         return rates
 
     def directional(self, unknown: NDArray[np.uint32], known: NDArray[np.uint32], seed: Array) -> Array:
         """How the unknowns move when the knowns move by the seed; value references."""
         moved = np.zeros(len(unknown))
-        self._call("fmi2GetDirectionalDerivative", *_list(unknown), *_list(known), ct.c_void_p(seed.ctypes.data),
+        self._call("GetDirectionalDerivative", *_list(unknown), *_list(known), ct.c_void_p(seed.ctypes.data),
                    ct.c_void_p(moved.ctypes.data))  # fmt: skip
         return moved
 
@@ -66,11 +66,11 @@ def _list(references: NDArray[np.uint32]) -> tuple[Any, Any]:
     return ct.c_void_p(references.ctypes.data), ct.c_size_t(len(references))
 
 
-def read_states(instance: Fmu2Instance) -> Array:
+def read_states(instance: FmuInstance) -> Array:
     """Continuous states of an instance in co-simulation, too."""
     n = len(instance.table.states)
     references, x = np.arange(FIRST_STATE, FIRST_STATE + n, dtype=np.uint32), np.zeros(n)
-    instance._call("fmi2GetReal", *_list(references), ct.c_void_p(x.ctypes.data))
+    instance._call("GetReal", *_list(references), ct.c_void_p(x.ctypes.data))
     return x
 
 

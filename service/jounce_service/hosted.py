@@ -11,7 +11,7 @@ from jounce import __version__
 from jounce.data import DataError
 from jounce.signals import SignalTable
 from jounce_fmu.build import BuildError
-from jounce_fmu.host import Factory, Fmu2Instance, FmuError, open_builtin
+from jounce_fmu.host import Factory, FmuError, FmuInstance, open_builtin
 from jounce_service.errors import BadParameters, ModelUnavailable, SnapshotCorrupt, SolverFailed
 from jounce_service.models import HostedInstance, HostedModel, Registry, Vector
 
@@ -19,7 +19,7 @@ from jounce_service.models import HostedInstance, HostedModel, Registry, Vector
 class FmuHost:
     """A running FMU, as a HostedInstance."""
 
-    def __init__(self, instance: Fmu2Instance) -> None:
+    def __init__(self, instance: FmuInstance) -> None:
         """``instance`` is set up."""
         self._instance = instance
 
