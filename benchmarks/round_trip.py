@@ -1,8 +1,9 @@
 """How long does one lockstep round trip take, against the same protobuf messages on a raw unix socket?
 
-Processes: this one, `jounce serve` with the built-in vehicle, and the two peers of `echo.py`. Blocks of round trips
-through each are interleaved. A jounce round trip includes the vehicle's step; the peers compute nothing. The C client
-is timed within its own process, `native/fast_loop.c`, where there is a compiler.
+Processes: this one, `jounce serve` with the built-in vehicle, another one whose sessions are in worker processes, and
+the two peers of `echo.py`. Blocks of round trips through each are interleaved. A jounce round trip includes the
+vehicle's step; the peers compute nothing. The C client is timed within its own process, `native/fast_loop.c`, where
+there is a compiler.
 """
 
 from __future__ import annotations
@@ -199,12 +200,18 @@ def _timed(call: Callable[[], object], n: int) -> Samples:
 
 async def measure(folder: Path, rounds: int, n: int) -> None:
     """Starts the processes, interleaves the blocks, prints."""
-    socket_path, ready, echo_path, grpc_path, fast_path = (folder / name for name in ("s", "ready", "e", "g", "f"))
-    serve = ["-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={socket_path}",
-             f"--fast-socket={fast_path}", f"--ready-file={ready}"]
+    echo_path, grpc_path, fast_path = (folder / name for name in ("e", "g", "f"))
+
+    def serve(name: str, *more: str) -> list[str]:
+        return ["-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={folder / name}",
+                f"--ready-file={folder / name}.ready", *more]
+
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(process(serve, ready))
-        address = f"unix:{socket_path}"
+        server = stack.enter_context(process(serve("s", f"--fast-socket={fast_path}"), folder / "s.ready"))
+        away_path, away_ready = folder / "wf", folder / "w.ready"
+        away = stack.enter_context(process(serve("w", "--workers", f"--fast-socket={away_path}"), away_ready))
+        away_client = stack.enter_context(Client.connect(f"unix:{folder / 'w'}"))
+        address = f"unix:{folder / 's'}"
         client = stack.enter_context(Client.connect(address))
         probe: ClientSession = client.create_session("hmmwv")
         with client.join(probe, "probe", owns=OWNED, wants=["*"]) as member:
@@ -216,6 +223,7 @@ async def measure(folder: Path, rounds: int, n: int) -> None:
         raw = Raw(echo_path, inputs.tolist())
         async with (
             await AsyncClient.connect(address) as aio,
+            await AsyncClient.connect(f"unix:{folder / 'w'}") as away_aio,
             grpc.aio.insecure_channel(f"unix:{grpc_path}") as channel,
         ):
             aio_step, aio_advance = await aio_blocks(aio, inputs)
@@ -224,7 +232,9 @@ async def measure(folder: Path, rounds: int, n: int) -> None:
                 "raw socket echo": raw.block,
                 "gRPC aio stream echo": grpc_block(channel, inputs.tolist()),
                 "Lockstep, fast lane, Python": fast_block(client, f"unix:{fast_path}", inputs),
+                "Lockstep, fast lane, Python, worker": fast_block(away_client, f"unix:{away_path}", inputs),
                 "Lockstep, aio client": aio_step,
+                "Lockstep, aio client, worker": (await aio_blocks(away_aio, inputs))[0],
                 "Lockstep, sync client": sync_step,
                 "Advance, aio client": aio_advance,
                 "Advance, sync client": sync_advance,
@@ -233,6 +243,7 @@ async def measure(folder: Path, rounds: int, n: int) -> None:
             if in_c is not None:
                 blocks["Lockstep, fast lane, C"] = in_c
             peers = {"raw socket echo": echo.pid, "gRPC aio stream echo": bare.pid}
+            peers |= {name: away.pid for name in blocks if name.endswith("worker")}
             await run(blocks, peers, server.pid, rounds, n)
         print(f"request {raw.request_bytes} bytes ({len(inputs)} inputs),"
               f" reply {raw.reply_bytes} bytes ({outputs} outputs)")

@@ -134,6 +134,7 @@ def _signal(v: Any) -> Signal:
         unit,
         v.description or "",
         components,
+        frame="",
         start=_start(v, len(components)),
         minimum=least if low is None else max(least, float(low)),
         maximum=most if high is None else min(most, float(high)),

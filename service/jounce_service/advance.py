@@ -35,9 +35,9 @@ async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceRes
             if request.n_ticks:
                 session.state = SessionState.RUNNING
                 await session.move(request.n_ticks)
+                y = session.instance.get_outputs()
             else:
-                session.instance.set_inputs(session.barrier.inputs)
-            y = session.instance.get_outputs()
+                y = await session.engine.show(session.barrier)
         except errors.CallTooLong:
             session.state, session.barrier.inputs[:] = before
             raise

@@ -42,6 +42,10 @@ class ServerConfig:
     max_recording_bytes: int = _setting(8 << 30, "greatest recording of one session in bytes: there it ends")
     max_ticks_per_call: int = _setting(1_000_000, "ticks that one Advance or one period may span")
     max_call_seconds: float = _setting(600.0, "wall-clock seconds that one Advance or upload may take; 0 = any")
+    fmu: tuple[str, ...] = _setting((), "FMU to host under its file's name, or folder of such; may repeat")
+    workers: bool = _setting(False, "a process for each session of a built-in model; those of FMUs have one anyway")
+    worker_seconds: float = _setting(10.0, "wall-clock seconds after which a silent worker is killed; 0 = never")
+    worker_memory: int = _setting(2 << 30, "address space of a worker in bytes; 0 = any")
     max_message_bytes: int = _setting(4 << 20, "greatest message in bytes")
     message_timeout: float = _setting(
         10.0, "seconds within which a connection must speak, a stream must join and an upload must send its next piece"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +16,8 @@ from jounce_service.session import Session
 from jounce_service.setup import Setup
 from jounce_service.snapshots import pack, unpack
 from jounce_service.states import SessionState
+
+_T = TypeVar("_T")
 
 
 async def pause(session: Session) -> pb.PauseSessionResponse:
@@ -60,14 +64,14 @@ async def save(session: Session) -> bytes:
     """Everything that the future depends on, as bytes."""
     async with session.standing():
         session.require("SaveSnapshot")
-        return pack(_snapshot(session))
+        return pack(await _snapshot(session))
 
 
 async def save_and_keep(session: Session) -> pb.SaveSnapshotResponse:
     """Keeps a snapshot in the session."""
     async with session.standing():
         session.require("SaveSnapshot")
-        data = pack(_snapshot(session))
+        data = pack(await _snapshot(session))
         return pb.SaveSnapshotResponse(
             snapshot_id=session.snapshots.keep(data),
             tick=session.tick,
@@ -81,7 +85,7 @@ async def restore(session: Session, snapshot_id: str) -> pb.RestoreSnapshotRespo
     async with session.standing():
         session.require("RestoreSnapshot")
         snapshot = read(session.setup, session.snapshots.find(snapshot_id))
-        session.instance.set_state(snapshot.state)
+        await _ask(session, session.instance.set_state, snapshot.state)
         _adopt(session, snapshot)
         session.record(pb.EVENT_KIND_RESTORED, origin=snapshot)
         await _tell_new_epoch(session, pb.EVENT_KIND_RESTORED, "restored")
@@ -130,14 +134,22 @@ def start_of(session: Session) -> pb.Snapshot:
     )
 
 
-def _snapshot(session: Session) -> pb.Snapshot:
+async def _snapshot(session: Session) -> pb.Snapshot:
     barrier = session.barrier
     barrier.settle()
     snapshot = start_of(session)
-    snapshot.state = session.instance.get_state()
+    snapshot.state = await _ask(session, session.instance.get_state)
     snapshot.ramps.extend(pb.Ramp(input=c, tick=t, value=v, slope=s) for c, t, v, s in barrier.ramps.save())
     snapshot.holds.extend(_hold(m.participant) for m in session.members.values())
     return snapshot
+
+
+async def _ask(session: Session, function: Callable[..., _T], *arguments: object) -> _T:
+    try:
+        return await session.engine.ask(function, *arguments)
+    except errors.WorkerLost as error:
+        session.fail(error)
+        raise
 
 
 def _hold(participant: Participant) -> pb.Hold:

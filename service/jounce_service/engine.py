@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from jounce_service import errors
 from jounce_service.barrier import Barrier
 from jounce_service.clock import LoopAlarm, SessionClock, make_alarm
 from jounce_service.config import ServerConfig
+from jounce_service.hosted import WorkerHost
 from jounce_service.metrics import Meter
-from jounce_service.models import HostedInstance
+from jounce_service.models import HostedInstance, Vector
 from jounce_service.pacing import Pacer, Pacing
 from jounce_service.recording.recorder import Recording
 
-#: Ticks between two looks at the wall clock.
+#: Ticks between two looks at the wall clock, and those that a worker gets at a time.
 _STRIDE = 1000
+_AWAY = 100
+_T = TypeVar("_T")
 
 
 class Engine:
@@ -45,7 +49,8 @@ class Engine:
 
     def is_quick(self, ticks: int) -> bool:
         """Whether ``advance`` by so many ticks may run on the event loop."""
-        return self.pacer is None and ticks <= self._config.offload_ticks
+        here = not isinstance(self.instance, WorkerHost)
+        return here and self.pacer is None and ticks <= self._config.offload_ticks
 
     def advance(self, barrier: Barrier, ticks: int, limit: float = math.inf) -> None:
         """Advances the model from the barrier's tick, with its inputs. Raises SolverFailed.
@@ -60,20 +65,30 @@ class Engine:
         self.meter.add(ticks, time.perf_counter() - begin)
 
     def _advance(self, barrier: Barrier, ticks: int, limit: float) -> None:
-        if barrier.ramps.moving:
-            for tick in range(barrier.tick, barrier.tick + ticks):
-                barrier.ramps.apply(barrier.inputs, tick)
-                self.instance.set_inputs(barrier.inputs)
-                if self.recording is not None:
-                    self.recording.inputs(tick, barrier.inputs)
-                self.instance.step(1)
-        elif limit < math.inf and ticks > _STRIDE:
+        if not barrier.ramps.moving and limit < math.inf and ticks > _STRIDE:
             self._within(barrier, ticks, limit)
-        else:
-            self.instance.set_inputs(barrier.inputs)
-            if self.recording is not None:
-                self.recording.inputs(barrier.tick, barrier.inputs)
-            self.instance.step(ticks)
+            return
+        for n in self._pieces(barrier, ticks):
+            self.instance.step(n)
+
+    def _pieces(self, barrier: Barrier, ticks: int) -> Iterator[int]:
+        """Moves [ticks] with one input vector each, which the instance and the recording have when it comes."""
+        if not barrier.ramps.moving:
+            self._set(barrier, barrier.tick)
+            yield ticks
+            return
+        for tick in range(barrier.tick, barrier.tick + ticks):
+            barrier.ramps.apply(barrier.inputs, tick)
+            self._set(barrier, tick)
+            yield 1
+
+    def _set(self, barrier: Barrier, tick: int) -> None:
+        self.instance.set_inputs(barrier.inputs)
+        self._record(tick, barrier.inputs)
+
+    def _record(self, tick: int, inputs: Vector) -> None:
+        if self.recording is not None:
+            self.recording.inputs(tick, inputs)
 
     async def move(self, barrier: Barrier, ticks: int, limit: float = math.inf) -> None:
         """The same off the loop where it is long; ends when the new tick may be released. Raises Overrun, too.
@@ -82,7 +97,12 @@ class Engine:
         """
         if self.pacer is not None:
             self.pacer.start(barrier.tick, self.clock.now())
-        if ticks > self._config.offload_ticks:
+        if isinstance(self.instance, WorkerHost):
+            begin = time.perf_counter()
+            await self._away(self.instance, barrier, ticks, limit)
+            if self.meter is not None:
+                self.meter.add(ticks, time.perf_counter() - begin)
+        elif ticks > self._config.offload_ticks:
             await asyncio.to_thread(self.advance, barrier, ticks, limit)
         else:
             self.advance(barrier, ticks)
@@ -95,27 +115,68 @@ class Engine:
             self.wake_at(when - self._config.spin)
             await self._held[0]
 
+    async def show(self, barrier: Barrier) -> Vector:
+        """The outputs with the barrier's inputs as they are now."""
+        self.instance.set_inputs(barrier.inputs)
+        if isinstance(self.instance, WorkerHost):
+            await self.instance.move(0)
+        return self.instance.get_outputs()
+
+    async def ask(self, function: Callable[..., _T], *arguments: object) -> _T:
+        """A method of the instance, off the loop where another process answers."""
+        if isinstance(self.instance, WorkerHost):
+            return await asyncio.to_thread(function, *arguments)
+        return function(*arguments)
+
+    async def _away(self, host: WorkerHost, barrier: Barrier, ticks: int, limit: float) -> None:
+        """``advance`` in a worker, while the event loop goes on."""
+        if barrier.ramps.moving or ticks <= _AWAY:
+            for n in self._pieces(barrier, ticks):
+                await host.move(n)
+            return
+        before = await self.ask(host.get_state) if limit < math.inf and host.keeps_state else None
+        host.set_inputs(barrier.inputs)
+        applied = True
+        try:
+            for n in _in_time(ticks, _AWAY, limit):
+                await host.move(n)
+        except errors.CallTooLong as error:
+            if before is None:
+                raise errors.SolverFailed(
+                    f"{error.message}, and the FMU cannot go back", field="n_ticks", given=ticks, allowed=error.allowed
+                ) from error
+            await self.ask(host.set_state, before)
+            applied = False
+            raise
+        finally:
+            if applied:
+                self._record(barrier.tick, barrier.inputs)
+
     def _within(self, barrier: Barrier, ticks: int, limit: float) -> None:
-        before, end, late = self.instance.get_state(), time.monotonic() + limit, False
+        before, applied = self.instance.get_state(), True
         self.instance.set_inputs(barrier.inputs)
         try:
-            for done in range(0, ticks, _STRIDE):
-                if late := time.monotonic() > end:
-                    self.instance.set_state(before)
-                    raise errors.CallTooLong(
-                        f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", given=ticks, allowed="fewer ticks"
-                    )
-                self.instance.step(min(_STRIDE, ticks - done))
-        finally:
+            for n in _in_time(ticks, _STRIDE, limit):
+                self.instance.step(n)
+        except errors.CallTooLong:
+            self.instance.set_state(before)
             # What was taken back has not been applied.
-            if self.recording is not None and not late:
-                self.recording.inputs(barrier.tick, barrier.inputs)
+            applied = False
+            raise
+        finally:
+            if applied:
+                self._record(barrier.tick, barrier.inputs)
 
     def wake_at(self, when: float) -> None:
         """Calls ``woken`` at a session time [s]."""
         if self._alarm is None:
             self._alarm = make_alarm(self._woken)
         self._alarm.set(self.clock.wall(when))
+
+    def interrupt(self) -> None:
+        """Ends what a worker is at, and the worker with it."""
+        if isinstance(self.instance, WorkerHost):
+            self.instance.process.interrupt()
 
     def close(self) -> None:
         """Frees the instance and the alarm."""
@@ -135,3 +196,14 @@ class Engine:
         self._held = None
         self.clock.spin(when)
         held.set_result(None)
+
+
+def _in_time(ticks: int, stride: int, limit: float) -> Iterator[int]:
+    """The ticks in pieces; raises CallTooLong before the first that would begin after ``limit`` [s]."""
+    end = time.monotonic() + limit
+    for done in range(0, ticks, stride):
+        if time.monotonic() > end:
+            raise errors.CallTooLong(
+                f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", given=ticks, allowed="fewer ticks"
+            )
+        yield min(stride, ticks - done)

@@ -178,6 +178,10 @@ class SnapshotForeign(ServiceError):
     """The snapshot is of another model or build."""
 
 
+class NoSnapshots(ServiceError):
+    """The FMU cannot save its state."""
+
+
 class RecordingUnavailable(ServiceError):
     """A recording was asked for and cannot be made."""
 
@@ -234,8 +238,12 @@ class SolverFailed(ServiceError):
     """The model failed in this call."""
 
 
+class WorkerLost(ServiceError):
+    """The worker process of the model has died, or took too long and was killed; the session has failed."""
+
+
 #: Errors that end a session's run: it is FAILED afterwards.
-FATAL: Final = (SolverFailed, ParticipantLate, ParticipantLost, HeldTooLong, Overrun)
+FATAL: Final = (SolverFailed, WorkerLost, ParticipantLate, ParticipantLost, HeldTooLong, Overrun)
 
 _S = grpc.StatusCode
 
@@ -272,6 +280,7 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     TooManyViewers: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_VIEWERS"),
     SnapshotCorrupt: (_S.DATA_LOSS, "SNAPSHOT_CORRUPT"),
     SnapshotForeign: (_S.DATA_LOSS, "SNAPSHOT_FOREIGN"),
+    NoSnapshots: (_S.UNIMPLEMENTED, "NO_SNAPSHOTS"),
     RecordingUnavailable: (_S.FAILED_PRECONDITION, "RECORDING_UNAVAILABLE"),
     BarrierTimeout: (_S.DEADLINE_EXCEEDED, "BARRIER_TIMEOUT"),
     ParticipantLate: (_S.DEADLINE_EXCEEDED, "PARTICIPANT_LATE"),
@@ -286,6 +295,7 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     NoRight: (_S.PERMISSION_DENIED, "NO_RIGHT"),
     Draining: (_S.UNAVAILABLE, "DRAINING"),
     SolverFailed: (_S.INTERNAL, "SOLVER_FAILED"),
+    WorkerLost: (_S.INTERNAL, "WORKER_LOST"),
 }
 
 

@@ -160,7 +160,9 @@ class SessionManager:
         await asyncio.gather(*(warn(s) for s in self._sessions.values()))
 
     async def close_all(self) -> None:
-        """Closes every session."""
+        """Closes every session, even one whose worker does not answer."""
+        for session in self._sessions.values():
+            session.engine.interrupt()
         for session in list(self._sessions.values()):
             await self.delete(session.id, session.token)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import Field, fields
@@ -34,7 +35,7 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | 
     for name, field in known.items():
         if (text := environment.get(variable(name))) is not None:
             found[name] = _parsed(variable(name), text, field)
-    return ServerConfig(**(found | dict(flags)))
+    return ServerConfig(**(found | {n: tuple(v) if isinstance(v, list) else v for n, v in flags.items()}))
 
 
 def _from_file(path: Path, known: Mapping[str, Field[Any]]) -> dict[str, Any]:
@@ -49,15 +50,20 @@ def _from_file(path: Path, known: Mapping[str, Field[Any]]) -> dict[str, Any]:
             raise ConfigError(f"{path}: no setting {name!r}; allowed are {', '.join(sorted(known))}")
         kind = type(known[name].default)
         # A whole number will do for a real one; true is no number.
-        if kind is float and type(value) is int:
+        if kind is tuple and isinstance(value, list) and all(isinstance(v, str) for v in value):
+            content[name] = tuple(value)
+        elif kind is float and type(value) is int:
             content[name] = float(value)
         elif type(value) is not kind:
-            raise ConfigError(f"{path}: {name} = {value!r}: allowed is a value of type {kind.__name__}")
+            allowed = "a list of strings" if kind is tuple else f"a value of type {kind.__name__}"
+            raise ConfigError(f"{path}: {name} = {value!r}: allowed is {allowed}")
     return content
 
 
 def _parsed(name: str, text: str, field: Field[Any]) -> Any:
     kind: Any = type(field.default)
+    if kind is tuple:
+        return tuple(filter(None, text.split(os.pathsep)))
     try:
         return _WORDS[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError):

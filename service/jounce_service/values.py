@@ -25,6 +25,8 @@ class Selection:
     columns: Columns
     minimum: Vector
     maximum: Vector
+    #: Whether some of them must be whole numbers.
+    whole: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -59,13 +61,14 @@ def select(scalars: Sequence[Scalar], names: Iterable[str], what: str) -> Select
         np.array([s.index for s in chosen], dtype=np.intp),
         np.array([s.minimum for s in chosen]),
         np.array([s.maximum for s in chosen]),
+        any(s.signal.type != "Real" for s in chosen),
     )
 
 
 def check(selection: Selection, values: Sequence[float]) -> Vector:
     """The values as a vector in the selection's order.
 
-    Raises WrongLength, NotFinite or InputOutOfRange, naming the signal, the value and the limit.
+    Raises WrongLength, NotFinite, InputOutOfRange or BadField, naming the signal, the value and what is allowed.
     """
     vector = np.array(values, dtype=np.float64)
     if vector.shape != selection.columns.shape:
@@ -79,11 +82,14 @@ def check(selection: Selection, values: Sequence[float]) -> Vector:
     if not good.all():
         place = int(np.argmin(good))
         check_scalar(selection.scalars[place], float(vector[place]))
+    if selection.whole:
+        for scalar, value in zip(selection.scalars, vector.tolist(), strict=True):
+            check_scalar(scalar, value)
     return vector
 
 
 def check_scalar(scalar: Scalar, value: float) -> float:
-    """The value; raises NotFinite or InputOutOfRange, naming the signal, the value and the limit."""
+    """The value; raises NotFinite, InputOutOfRange or BadField, naming the signal, the value and what is allowed."""
     signal = scalar.signal
     allowed = f"{scalar.minimum!r} to {scalar.maximum!r} {signal.unit}"
     if not math.isfinite(value):
@@ -96,6 +102,13 @@ def check_scalar(scalar: Scalar, value: float) -> float:
             field=scalar.name,
             given=repr(value),
             allowed=allowed,
+        )
+    if signal.type != "Real" and value != math.floor(value):
+        raise errors.BadField(
+            f"{scalar.name} = {value!r} is not a whole number",
+            field=scalar.name,
+            given=repr(value),
+            allowed="a whole number",
         )
     return value
 
@@ -118,15 +131,7 @@ def parse(table: SignalTable, scalar: Scalar, given: float | str) -> float:
             ) from None
     else:
         value = float(given)
-    check_scalar(scalar, value)
-    if signal.type != "Real" and value != math.floor(value):
-        raise errors.BadField(
-            f"{scalar.name} = {value!r} is not a whole number",
-            field=scalar.name,
-            given=repr(value),
-            allowed="a whole number",
-        )
-    return value
+    return check_scalar(scalar, value)
 
 
 def scalar_of(table: SignalTable, scalars: Sequence[Scalar], name: str, what: str) -> Scalar:

@@ -9,5 +9,5 @@ import stand_in
 
 from jounce_service.cli import main, serve
 
-serve.builtin_registry = stand_in.registry
+serve.registry = lambda config: stand_in.registry()
 sys.exit(main())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -15,8 +17,12 @@ from rig import Stream
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
+from jounce_service.hosted import registry
 from jounce_service.models import Registry
 from jounce_service.states import ALLOWED, SessionState
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
+import hostile  # noqa: E402
 
 CREATED, RUNNING, PAUSED, FAILED, CLOSED = SessionState
 STATE_REASONS = {"WRONG_STATE", "SESSION_FAILED", "SESSION_CLOSED"}
@@ -340,6 +346,21 @@ class Provoke:
         server = self.serve()
         server.server.manager.draining = True
         return self.unary(server.create)
+
+    def no_snapshots(self) -> Any:
+        server, session = self._foreign()
+        return self.unary(lambda: server.call("SaveSnapshot", session))
+
+    def worker_lost(self) -> Any:
+        server, session = self._foreign()
+        return self.unary(lambda: server.call("Advance", session, n_ticks=1, input_names=["act"],
+                                              inputs=[float(hostile.SEGFAULT)]))
+
+    def _foreign(self) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            server = self.serve(fmu=(str(hostile.build(Path(folder) / "hostile.fmu")),))
+            server.server.manager.registry = registry(server.server.config)
+            return server, server.stub.CreateSession(pb.CreateSessionRequest(model="hostile"))
 
     def solver_failed(self) -> Any:
         server = self.serve()

@@ -7,23 +7,26 @@ import sys
 from pathlib import Path
 
 from jounce_service.cli.main import UsageError
-from jounce_service.hosted import builtin_registry
+from jounce_service.config import ServerConfig
+from jounce_service.hosted import registry
 from jounce_service.recording import require
 from jounce_service.recording.reader import RecordingError
 from jounce_service.recording.replay import Report, replay
+from jounce_service.security import ConfigError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("recording", type=Path, help="MCAP file that `jounce serve --record` wrote")
+    parser.add_argument("--fmu", action="append", default=[], help="FMU that the server hosted, or folder; may repeat")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """0 where every recorded output is the same to the last bit, 1 where one is not."""
     try:
         require("recording", "mcap")
-        report = replay(arguments.recording, builtin_registry())
-    except RecordingError as error:
+        report = replay(arguments.recording, registry(ServerConfig(fmu=tuple(arguments.fmu))))
+    except (RecordingError, ConfigError) as error:
         raise UsageError(str(error)) from error
     sys.stdout.write(text(report) + "\n")
     return 0 if report.first is None else 1

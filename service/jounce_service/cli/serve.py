@@ -13,7 +13,7 @@ from typing import Any
 
 from jounce_service.cli.main import UsageError
 from jounce_service.config import ServerConfig
-from jounce_service.hosted import builtin_registry
+from jounce_service.hosted import registry
 from jounce_service.logs import start_logging
 from jounce_service.security import ConfigError
 from jounce_service.server import JounceServer
@@ -27,6 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         own: dict[str, Any] = {"type": type(field.default)}
         if isinstance(field.default, bool):
             own = {"action": argparse.BooleanOptionalAction}
+        elif isinstance(field.default, tuple):
+            own = {"action": "append"}
         text = f"{field.metadata['help']} (default: {field.default!r})"
         parser.add_argument(flag(field.name), default=argparse.SUPPRESS, help=text, **own)
     parser.add_argument("--config", type=Path, help=f"TOML file with settings (default: that of {FILE})")
@@ -48,10 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _serve(config: ServerConfig, ready_file: Path | None) -> None:
-    registry = builtin_registry()
-    for failure in registry.open_all().values():
+    models = registry(config)
+    for failure in models.open_all().values():
         sys.stderr.write(f"jounce serve: {failure}\n")
-    server = JounceServer(registry, config)
+    server = JounceServer(models, config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -46,5 +46,6 @@ STATUS: Final[dict[str, str]] = {reason: code for code, reasons in {
     "UNAUTHENTICATED": "NOT_AUTHENTICATED NO_TOKEN",
     "PERMISSION_DENIED": "WRONG_TOKEN NO_RIGHT",
     "UNAVAILABLE": "DRAINING",
-    "INTERNAL": "SOLVER_FAILED",
+    "INTERNAL": "SOLVER_FAILED WORKER_LOST",
+    "UNIMPLEMENTED": "NO_SNAPSHOTS",
 }.items() for reason in reasons.split()}

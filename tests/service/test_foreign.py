@@ -1,0 +1,200 @@
+"""FMUs that others made, behind the server: what they are, what is refused, and that no client opens a file."""
+
+from __future__ import annotations
+
+import re
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+
+from jounce_fmu.foreign import library_path
+from jounce_fmu.partners import export_partner
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.cli.main import main
+from jounce_service.config import ServerConfig
+from jounce_service.hosted import builtin_names, registry
+from jounce_service.security import ConfigError
+from jounce_service.settings import load
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
+import hostile  # noqa: E402
+from slave import opened  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return hostile.build(tmp_path_factory.mktemp("hostile") / "hostile.fmu")
+
+
+@pytest.fixture
+def host(serve: Any) -> Callable[..., Any]:
+    def start(*fmus: Path, **settings: Any) -> Any:
+        server = serve(fmu=tuple(map(str, fmus)), **settings)
+        server.server.manager.registry = registry(server.server.config)
+        return server
+
+    return start
+
+
+def advance(server: Any, session: Any, n: int, **inputs: float) -> list[float]:
+    reply = server.call("Advance", session, n_ticks=n, input_names=inputs, inputs=inputs.values(), output_names=["*"])
+    return list(reply.outputs)
+
+
+def test_the_signals_of_a_foreign_fmu_are_those_of_its_description(host: Any, bad: Path) -> None:
+    server = host(bad)
+    reply = server.stub.DescribeModel(pb.DescribeModelRequest(model="hostile"))
+    assert reply.tick_seconds == hostile.STEP
+    found = {s.name: s for s in reply.signals}
+    assert list(found) == ["x", "act", "flip", "y", "steps", "flipped", "gain"]
+    x, act, flip, gain = (found[n] for n in ("x", "act", "flip", "gain"))
+    assert (x.causality, x.type, x.unit, x.minimum, x.maximum, list(x.start)) == (1, 1, "m", -5.0, 5.0, [0.5])
+    assert x.description == "in"
+    # An enumeration that does not count from 1 is a whole number.
+    assert (act.type, act.minimum, act.maximum) == (pb.SIGNAL_TYPE_INTEGER, 0.0, 6.0)
+    assert (flip.type, list(flip.start)) == (pb.SIGNAL_TYPE_BOOLEAN, [1.0])
+    assert (gain.causality, gain.minimum, gain.maximum) == (pb.CAUSALITY_PARAMETER, 0.0, 10.0)
+    assert (found["steps"].causality, found["steps"].type) == (pb.CAUSALITY_OUTPUT, pb.SIGNAL_TYPE_INTEGER)
+    listed = {m.name: m for m in server.stub.ListModels(pb.ListModelsRequest()).models}
+    assert (listed["hostile"].input_count, listed["hostile"].output_count) == (3, 3)
+
+
+def test_every_type_gets_through_and_values_that_are_none_of_it_change_nothing(
+        host: Any, bad: Path, info: Any) -> None:
+    server = host(bad)
+    session = server.stub.CreateSession(pb.CreateSessionRequest(
+        model="hostile", parameters={"gain": pb.Value(number=4.0)}, start_inputs={"x": 2.0, "flip": 0.0}))
+    assert advance(server, session, 3) == [hostile.after(3, 2.0, 4.0), 3.0, 1.0]
+    for inputs, reason in (({"flip": 2.0}, "INPUT_OUT_OF_RANGE"), ({"flip": 0.5}, "BAD_FIELD"),
+                           ({"act": 0.25}, "BAD_FIELD"), ({"act": 7.0}, "INPUT_OUT_OF_RANGE"),
+                           ({"x": 5.1}, "INPUT_OUT_OF_RANGE"), ({"act": float("nan")}, "NOT_FINITE")):
+        with pytest.raises(grpc.RpcError) as caught:
+            advance(server, session, 1, **inputs)
+        assert (info(caught.value).reason, info(caught.value).field) == (reason, *inputs)
+    for fields in ({"start_inputs": {"act": 0.5}}, {"parameters": {"gain": pb.Value(number=11.0)}},
+                   {"parameters": {"path": pb.Value(text="/etc/passwd")}}):
+        with pytest.raises(grpc.RpcError):
+            server.stub.CreateSession(pb.CreateSessionRequest(model="hostile", **fields))
+    assert advance(server, session, 1, flip=1.0) == [hostile.after(4, 2.0, 4.0), 4.0, 0.0]
+
+
+@pytest.mark.parametrize("name", [
+    "../hostile", "hostile.fmu", "/etc/passwd", "../../../../etc/passwd", "{folder}/hostile.fmu", "{folder}/hostile",
+    "hostile\0", ".", "",
+])  # fmt: skip
+def test_a_model_is_a_name_and_never_a_path(host: Any, bad: Path, name: str, info: Any) -> None:
+    server = host(bad)
+    for call, kind in (("DescribeModel", pb.DescribeModelRequest), ("CreateSession", pb.CreateSessionRequest)):
+        with pytest.raises(grpc.RpcError) as caught:
+            getattr(server.stub, call)(kind(model=name.format(folder=bad.parent)))
+        assert info(caught.value).reason == "UNKNOWN_MODEL"
+
+
+def test_an_fmu_of_pythonfmu_gives_the_bits_that_it_gives_in_this_process(host: Any, tmp_path: Path) -> None:
+    path = export_partner(tmp_path / "driver.fmu", "driver")
+    server = host(path)
+    session = server.stub.CreateSession(pb.CreateSessionRequest(model="driver"))
+    described = server.stub.DescribeModel(pb.DescribeModelRequest(model="driver"))
+    outputs = [s for s in described.signals if s.causality == pb.CAUSALITY_OUTPUT]
+    reals = [i for i, s in enumerate(outputs) if s.type == pb.SIGNAL_TYPE_REAL]
+    tick = described.tick_seconds
+    with opened(path, tmp_path / "alone") as alone:
+        for k in range(30):
+            seen = {"wheel_FL.pos.x": 0.012 * k, "wheel_FL.pos.y": 0.9 + 0.003 * k, "speed": 11.5 + 0.01 * k}
+            alone.set(seen)
+            alone.fmu.doStep(k * tick, tick)
+            found = advance(server, session, 1, **seen)
+            assert [found[i] for i in reals] == alone.get([outputs[i].name for i in reals])
+    assert len(reals) > 3
+    saved = server.call("SaveSnapshot", session)
+    after = advance(server, session, 20)
+    server.call("RestoreSnapshot", session, snapshot_id=saved.snapshot_id)
+    assert advance(server, session, 20) == after
+    assert np.any(np.array(after))
+
+
+def test_a_recorded_session_of_a_foreign_fmu_replays_without_a_difference(
+        host: Any, bad: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("mcap", reason="the extra recording is not installed")
+    server = host(bad, record=str(tmp_path / "records"), record_every=1)
+    session = server.stub.CreateSession(pb.CreateSessionRequest(model="hostile"))
+    member = server.member(session, "a", inputs=["x", "flip"], period=3)
+    for k in range(40):
+        member.step(0.1 * k, float(k % 2))
+    member.ask(leave=pb.Leave())
+    advance(server, session, 250, x=-1.0)
+    server.call("DeleteSession", session)
+    (file,) = (tmp_path / "records").iterdir()
+    assert main(["replay", str(file), f"--fmu={bad}"]) == 0
+    assert "zero differences in " in capsys.readouterr().out
+    assert main(["replay", str(file)]) == 1
+    assert "no model named 'hostile'" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- what cannot be hosted
+
+
+def repacked(path: Path, fmu: Path, text: Callable[[str], str], library: bool = True) -> Path:
+    with zipfile.ZipFile(fmu) as old, zipfile.ZipFile(path, "w") as new:
+        new.writestr("modelDescription.xml", text(old.read("modelDescription.xml").decode()))
+        for name in old.namelist()[1:] if library else ():
+            new.writestr(name, old.read(name))
+    return path
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda t: t.replace('modelIdentifier="hostile"', 'modelIdentifier="../../../../../lib/hostile"'),
+     "names without a folder"),
+    (lambda t: t.replace('modelIdentifier="hostile"', 'modelIdentifier="other"'), "no library for this machine"),
+    (lambda t: t.replace('fmiVersion="2.0"', 'fmiVersion="1.0"'), "FMI version '1.0': allowed are 2.0 and 3.0"),
+    (lambda t: t[:300], "modelDescription|syntax|end|close"),
+    (lambda t: t.replace('stepSize="0.002"', 'stepSize="-1"'), "step size -1.0 s"),
+    (lambda t: t.replace('start="0.5"', 'start="half"'), "half"),
+    (lambda t: t.replace("CoSimulation", "ModelExchange").replace("canHandleVariableCommunicationStepSize", "x"), "x"),
+])  # fmt: skip
+def test_an_fmu_that_cannot_be_opened_is_listed_with_the_reason(
+        host: Any, bad: Path, tmp_path: Path, change: Callable[[str], str], words: str, info: Any) -> None:
+    server = host(bad, repacked(tmp_path / "broken.fmu", bad, change))
+    listed = {m.name: m.unavailable for m in server.stub.ListModels(pb.ListModelsRequest()).models}
+    assert re.search(words, listed["broken"]), listed["broken"]
+    assert not listed["hostile"]
+    with pytest.raises(grpc.RpcError) as caught:
+        server.stub.CreateSession(pb.CreateSessionRequest(model="broken"))
+    assert info(caught.value).reason == "MODEL_UNAVAILABLE"
+
+
+def test_a_library_that_is_none_fails_the_sessions_creation_in_words(
+        host: Any, bad: Path, tmp_path: Path, info: Any) -> None:
+    path = repacked(tmp_path / "text.fmu", bad, lambda t: t, library=False)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(str(library_path(Path(), "hostile")), "no library")
+    server = host(path)
+    with pytest.raises(grpc.RpcError) as caught:
+        server.stub.CreateSession(pb.CreateSessionRequest(model="text"))
+    assert info(caught.value).reason == "MODEL_UNAVAILABLE" and "cannot be loaded" in info(caught.value).message
+
+
+def test_places_without_fmus_and_names_that_are_taken_end_the_start(bad: Path, tmp_path: Path) -> None:
+    for places, words in ((("none.fmu",), "none.fmu"), ((str(tmp_path),), "folders with some"),
+                          ((str(bad), str(bad.parent)), "named hostile already")):
+        with pytest.raises(ConfigError, match=words):
+            registry(ServerConfig(fmu=places))
+    assert registry(ServerConfig(fmu=(str(bad.parent),))).names == tuple(sorted(("hostile", *builtin_names())))
+
+
+def test_fmus_come_from_flags_from_the_environment_and_from_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "jounce.toml"
+    file.write_text('fmu = ["a.fmu", "b"]\n')
+    assert load({}, {}, file).fmu == ("a.fmu", "b")
+    assert load({}, {"JOUNCE_FMU": "c.fmu:d:"}, file).fmu == ("c.fmu", "d")
+    assert load({"fmu": ["e.fmu"]}, {"JOUNCE_FMU": "c.fmu"}, file).fmu == ("e.fmu",)
+    for content in ("fmu = 'a.fmu'", "fmu = [1]"):
+        file.write_text(content)
+        with pytest.raises(ConfigError, match="a list of strings"):
+            load({}, {}, file)
