@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import os
 import shutil
@@ -230,18 +231,15 @@ def test_exactly_the_listed_files_compile_without_a_warning(
     result = subprocess.run(command, cwd=tmp_path / "sources", capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     library = str(tmp_path / "sources" / "out.so")
-    symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
-    assert " T fmi3DoStep" in symbols
-    assert " U jn_" not in symbols
+    assert hasattr(ctypes.CDLL(library, mode=os.RTLD_NOW), "fmi3DoStep")  # and no file's function is missing
 
 
 def test_every_function_of_the_header_is_there(factory: Factory) -> None:
     header = (Path(fmpy.__file__).parent / "c-code" / "fmi3Functions.h").read_text()
     declared = {line.split()[-1].rstrip(";") for line in header.splitlines() if line.startswith("FMI3_Export fmi3")}
-    listing = subprocess.run(["nm", "-D", "--defined-only", factory.library], capture_output=True, text=True,
-                             check=True).stdout
+    library = ctypes.CDLL(str(factory.library))
     assert len(declared) == 75
-    assert declared <= {line.split()[-1] for line in listing.splitlines()}
+    assert all(hasattr(library, name) for name in declared)
 
 
 @FORMS

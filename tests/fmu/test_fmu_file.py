@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
@@ -15,7 +16,7 @@ from fmpy.validation import validate_fmu
 
 from jounce.data import load_vehicle
 from jounce.signals import Signal, SignalTable, table
-from jounce_fmu.build import Sources
+from jounce_fmu.build import Sources, compiler
 from jounce_fmu.describe import DescribeError, fmi_name, model_description
 from jounce_fmu.host import Factory, FmuError, open_fmu
 from jounce_fmu.pack import export_fmu
@@ -91,7 +92,7 @@ def test_exactly_the_listed_files_compile_with_a_bare_compiler(fmu: Path, tmp_pa
         archive.extractall(tmp_path)
     root = ET.parse(tmp_path / "modelDescription.xml").getroot()
     listed = [f.attrib["name"] for f in root.iterfind("CoSimulation/SourceFiles/File")]
-    command = ["cc", "-std=c99", "-Wall", "-Werror", "-shared", "-fPIC", "-o", "out.so", *listed, "-lm"]
+    command = [*compiler(), "-std=c99", "-Wall", "-Werror", "-shared", "-fPIC", "-o", "out.so", *listed, "-lm"]
     result = subprocess.run(command, cwd=tmp_path / "sources", capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
 
@@ -111,6 +112,7 @@ def test_a_path_with_unicode_and_spaces_works(oscillator_sources: Sources, nativ
         fmu.step()
 
 
+@pytest.mark.skipif(shutil.which("nm") is None, reason="nm, which lists symbols, is not on this machine")
 def test_only_the_fmi_functions_and_the_hash_are_visible(factory: Factory) -> None:
     listing = subprocess.run(["nm", "-D", "--defined-only", factory.library], capture_output=True, text=True,
                              check=True).stdout
