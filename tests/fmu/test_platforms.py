@@ -87,7 +87,6 @@ def test_one_command_packs_every_platform_in_the_standards_folders_and_two_build
 def test_a_source_only_fmu_has_no_library_and_every_source(tmp_path: Path) -> None:
     assert main(["export", str(tmp_path / "s.fmu"), "--source-only"]) == 0
     assert binaries(tmp_path / "s.fmu") == {}
-    assert validate_fmu(str(tmp_path / "s.fmu")) == []
     with zipfile.ZipFile(tmp_path / "s.fmu") as archive:
         listed = ElementTree.fromstring(archive.read("modelDescription.xml")).iterfind("CoSimulation/SourceFiles/File")
         names = {f"sources/{f.attrib['name']}" for f in listed}
