@@ -30,14 +30,20 @@ def integrator_registry() -> Any:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[JounceServer]:
+def registry() -> Any:
+    """The models of the server."""
+    return integrator_registry()
+
+
+@pytest.fixture
+def server(tmp_path: Path, registry: Any) -> Iterator[JounceServer]:
     """A running server."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    config = ServerConfig(address="", socket_path=str(tmp_path / "s"), fast_socket=str(tmp_path / "f"),
+    config = ServerConfig(address="127.0.0.1:0", socket_path=str(tmp_path / "s"), fast_socket=str(tmp_path / "f"),
                           fast_address="127.0.0.1:0", barrier_timeout=0.3, drain=0.2)
-    server = JounceServer(integrator_registry(), config)
+    server = JounceServer(registry, config)
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(30)
     yield server
     asyncio.run_coroutine_threadsafe(server.stop(), loop).result(30)

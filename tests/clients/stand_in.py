@@ -73,7 +73,7 @@ class Model:
     build = "stand-in"
 
     def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> HostedInstance:
-        return Bicycle(parameters["init.speed"])
+        return Bicycle(parameters.get("init.speed", 0.0))
 
 
 def registry() -> Registry:
