@@ -1,0 +1,148 @@
+// What the client must do, against a server with the integrator of the service's tests; run by test_cpp_client.py.
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <thread>
+
+#include "jounce/client.hpp"
+
+namespace {
+
+using jounce::Client, jounce::Participant, jounce::Session, jounce::State, jounce::Terms;
+
+void require(bool good, const char* what) {
+    if (!good) throw std::logic_error(what);
+}
+#define REQUIRE(condition) require((condition), #condition)
+
+// The refusal that a call must end with.
+jounce::Error refused(const std::string& reason, const std::function<void()>& call) {
+    try {
+        call();
+    } catch (const jounce::Error& error) {
+        if (error.reason == reason) return error;
+        throw std::logic_error("refused, but not with " + reason + ": " + error.what());
+    }
+    throw std::logic_error("not refused with " + reason);
+}
+
+Terms forces() {
+    Terms terms;
+    terms.owns = {"force"};
+    terms.wants = {"*"};
+    terms.barrier_timeout = 20.0;
+    return terms;
+}
+
+void refusals_name_what_was_wrong_and_the_same_step_may_be_repeated(Client& client) {
+    REQUIRE(refused("UNKNOWN_MODEL", [&] { client.create_session("none"); }).field == "model");
+    REQUIRE(refused("INPUT_OUT_OF_RANGE", [&] { client.create_session("integrator", {{{"gain", 9.0}}, {}, {}, {}, {}}); })
+                .field == "gain");
+    const Session session = client.create_session("integrator", {{{"gain", 3.0}, {"mode", "FAST"}}, {}, {}, {}, {}});
+    Participant a = client.join(session, "a", forces());
+    REQUIRE(a.inputs() == std::vector<std::string>{"force"} && a.outputs().size() == 5 && a.start_inputs()[0] == 0.5);
+    const auto error = refused("INPUT_OUT_OF_RANGE", [&] { a.step({100.5}); });
+    REQUIRE(error.field == "force" && error.given == "100.5");
+    REQUIRE(std::string(error.what()).find("INPUT_OUT_OF_RANGE: ") == 0);
+    REQUIRE(std::string(error.what()).find("; given 100.5; allowed ") != std::string::npos);
+    refused("NOT_FINITE", [&] { a.step({NAN}); });
+    refused("WRONG_LENGTH", [&] { a.step({1.0, 2.0}); });
+    REQUIRE(a.step({2.0}).tick == 1 && a.state().outputs[2] == 6.0 && a.state().sim_ns == 1000000);
+    refused("NAME_TAKEN", [&] { client.join(session, "a", forces()); });
+    refused("PARTICIPANTS_PRESENT", [&] { client.advance(session, 1); });
+    a.leave();
+    refused("STREAM_ENDED", [&] { a.step({2.0}); });
+    REQUIRE(client.advance(session, 3, {{"force", 1.0}}, {"reaction", "tick_count"}).outputs == std::vector({3.0, 4.0}));
+    client.delete_session(session);
+    refused("UNKNOWN_SESSION", [&] { client.pause(session); });
+}
+
+void a_barrier_that_times_out_names_who_is_missing(Client& client) {
+    const Session session = client.create_session("integrator", {{}, {}, {"a", "b"}, {}, {}});
+    Terms hasty = forces();
+    hasty.barrier_timeout = 0.1;
+    Participant a = client.join(session, "a", hasty);
+    const auto error = refused("BARRIER_TIMEOUT", [&] { a.step({3.0}); });
+    REQUIRE(error.missing == std::vector<std::string>{"b"});
+    REQUIRE(std::string(error.what()).find("; missing b") != std::string::npos);
+    Participant b = client.join(session, "b");
+    std::thread other([&] { b.step({}); });
+    const bool moved = a.step({3.0}).tick == 1;
+    other.join();
+    REQUIRE(moved && a.state().outputs[2] == 6.0);
+}
+
+void pauses_resets_and_restores_are_told_and_obeyed(Client& client) {
+    const Session session = client.create_session("integrator");
+    Participant a = client.join(session, "a", forces());
+    a.step({1.0});
+    const jounce::Snapshot snapshot = client.save(session);
+    const double future = State(a.step({2.0})).outputs[3];
+    REQUIRE(client.pause(session) == 2);
+    client.resume(session);
+    client.restore(session, snapshot);
+    refused("WRONG_EPOCH", [&] { a.step({2.0}); });
+    REQUIRE(a.due() == 1 && a.state().tick == 1 && a.start_inputs()[0] == 1.0);
+    REQUIRE(a.step({2.0}).outputs[3] == future);
+    const Session branch = client.fork(session, snapshot);
+    REQUIRE(client.advance(branch, 1, {{"force", 2.0}}, {"mixed"}).outputs[0] == future);
+    client.reset(session, {{"gain", 5.0}}, {{"force", 7.0}});
+    refused("WRONG_EPOCH", [&] { a.step({2.0}); });
+    REQUIRE(a.due() == 0 && a.start_inputs()[0] == 7.0 && a.step({2.0}).outputs[2] == 10.0);
+    std::vector<jounce::EventKind> kinds;
+    for (const auto& event : a.events()) kinds.push_back(event.kind);
+    using jounce::EventKind;
+    REQUIRE((kinds == std::vector{EventKind::paused, EventKind::resumed, EventKind::restored, EventKind::reset}));
+}
+
+void a_participant_that_was_lost_comes_back_with_its_token(Client& client) {
+    const Session session = client.create_session("integrator");
+    Terms terms = forces();
+    terms.late = jounce::Late::safe_value;
+    terms.safe = {9.0};
+    terms.late_after = 0.2;
+    Participant b = client.join(session, "b", [] { Terms t; t.wants = {"reaction"}; t.barrier_timeout = 20.0; return t; }());
+    {
+        Participant a = client.join(session, "a", terms);
+        terms.rejoin = a.token();
+    }
+    for (int k = 0; k < 3; k++) REQUIRE(b.step({}).outputs[0] == 18.0);
+    REQUIRE(b.state().held == std::vector<std::string>{"a"});
+    Participant again = client.join(session, "a", terms);
+    b.leave();
+    REQUIRE(again.sync().tick == 3 && again.state().missed == 3);
+    REQUIRE(again.step({1.0}).outputs[2] == 2.0);
+}
+
+void a_call_that_takes_longer_than_its_deadline_says_so(const std::string& address) {
+    jounce::ClientOptions options;
+    options.call_timeout = 0.2;
+    Client hasty(address, options);
+    const Session session = hasty.create_session("integrator", {{{"sleep", 1.0}}, {}, {}, {}, {}});
+    REQUIRE(std::string(refused("DEADLINE_EXCEEDED", [&] { hasty.advance(session, 1); }).what()).size() > 20);
+}
+
+void nobody_at_the_address_is_said_with_the_address() {
+    jounce::ClientOptions options;
+    options.connect_timeout = 0.2;
+    const auto error = refused("UNAVAILABLE", [&] { Client("unix:/no/such/socket", options); });
+    REQUIRE(error.given == "unix:/no/such/socket");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    require(argc == 2, "usage: scenario ADDRESS");
+    Client client(argv[1]);
+    REQUIRE(client.models() == std::vector<std::string>{"integrator"});
+    refusals_name_what_was_wrong_and_the_same_step_may_be_repeated(client);
+    a_barrier_that_times_out_names_who_is_missing(client);
+    pauses_resets_and_restores_are_told_and_obeyed(client);
+    a_participant_that_was_lost_comes_back_with_its_token(client);
+    a_call_that_takes_longer_than_its_deadline_says_so(argv[1]);
+    nobody_at_the_address_is_said_with_the_address();
+    std::printf("all good\n");
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+}
