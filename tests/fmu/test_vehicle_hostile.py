@@ -156,6 +156,7 @@ DRIVER = r"""
 #include <string.h>
 #include "double_wishbone.h"
 static double p[JN_N_P], u[JN_N_U], y[JN_N_Y], d[JN_N_D], x[JN_X_N], dx[JN_X_N];
+static double columns[(JN_X_N - 2) * (JN_X_N - 2)]; /* two states are what it remembers of the steering */
 int main(void) {
     jn_fault f;
     double first[JN_N_Y];
@@ -178,6 +179,8 @@ int main(void) {
             for (k = 0; k < JN_X_N; k++) x[k] += 2e-4 * dx[k];
             m->finish(x, u, p);
             if (m->outputs(x, u, p, d, n, y, &f)) return 3;
+            if (n % 50) continue;
+            if (m->jacobian(x, u, p, d, columns, dx, &f) || m->directional(x, u, p, d, x, u, dx, y, &f)) return 6;
         }
         if (v == 0) memcpy(first, y, sizeof y);
         else if (memcmp(first, y, sizeof y)) { puts("the lane widths differ"); return 4; }
