@@ -1,7 +1,7 @@
 """The compliance suite against servers that break one rule each: ``broken.py FOLDER RULE TESTS RULE TESTS ...``.
 
-``FOLDER/RULE`` gets the exit code and what pytest said of the tests; the rule ``none`` breaks none. Each rule is broken
-by a few lines put in the place of the server's own, so that all else is right.
+``FOLDER/RULE`` gets the exit code and what pytest said of the tests. Each rule is broken by a few lines put in the
+place of the server's own, so that all else is right.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ import grpc
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
 
+import integrator_model
 from integrator_model import Integrator, IntegratorModel, registry
 
+from jounce.signals import SignalTable
 from jounce_client.compliance.__main__ import main
 from jounce_service import JounceServer, ServerConfig, advance, clock, control, errors, members, session, snapshots
 from jounce_service.barrier import Barrier, Delivery, Move
 from jounce_service.engine import Engine
 from jounce_service.participant import Participant, Phase
+from jounce_service.ramps import Ramps
 from jounce_service.states import ALLOWED, SessionState
 
 
@@ -149,8 +152,27 @@ def resumes_what_is_not_paused() -> None:
     ALLOWED["ResumeSession"] = frozenset(SessionState)
 
 
+def holds_what_should_go_on_along_a_line() -> None:
+    instead(Ramps, "deliver", lambda own, self, *delivery: None)
+
+
 def none() -> None:
     pass
+
+
+def cannot_save_its_state() -> None:
+    """Allowed: a model need not."""
+    def refuse(own: Any, self: Integrator) -> bytes:
+        raise errors.NoSnapshots("no state", field="model")
+
+    instead(Integrator, "get_state", refuse)
+
+
+def has_no_inputs() -> None:
+    """Allowed, too."""
+    outputs = tuple(s for s in integrator_model.TABLE.signals if s.causality != "input")
+    integrator_model.IntegratorModel.table = SignalTable("integrator", outputs)
+    instead(Integrator, "set_inputs", lambda own, self, values: None)
 
 
 async def _served(folder: str) -> JounceServer:

@@ -21,8 +21,9 @@ class Case:
         """Brings a new session into ``state``."""
         self.server, self.call, self.state = server, call, state
         self.session = server.create()
-        self.snapshot = server.call("SaveSnapshot", self.session).snapshot_id
-        self.data = server.download(self.session, self.snapshot)
+        if "Snapshot" in call or call == "ForkSession":
+            self.snapshot = server.save(self.session).snapshot_id
+            self.data = server.download(self.session, self.snapshot)
         if state != "CREATED":
             server.advance(self.session)
         if call in ("Step", "Sync", "Leave"):
