@@ -132,7 +132,7 @@ def test_a_call_without_an_answer_ends_at_its_limit(bad: Factory) -> None:
         begin = time.monotonic()
         with pytest.raises(FmuGone, match="did not answer within 0.5 s: its process was killed"):
             call(process)
-        assert 0.5 <= time.monotonic() - begin < 3.0
+        assert 0.5 <= time.monotonic() - begin < 10.0
         assert process.gone
 
 

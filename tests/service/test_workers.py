@@ -191,18 +191,18 @@ def test_a_fault_in_an_fmu_fails_its_session_with_the_reason_and_no_other(
 
 
 def test_others_step_on_while_an_fmu_loops(host: Any, bad: Path) -> None:
-    server = host(fmu=(str(bad),), worker_seconds=1.5)
+    server = host(fmu=(str(bad),), worker_seconds=30.0)
     looping, other = create(server, "hostile"), create(server, "hostile")
     b = server.member(other, "b", inputs=["x"])
     thread = threading.Thread(target=lambda: pytest.raises(
         grpc.RpcError, lambda: advance(server, looping, 1, act=float(hostile.LOOP))))
     thread.start()
-    time.sleep(0.2)
-    begin = time.monotonic()
-    for _ in range(20):
-        b.step(1.0)
-    assert time.monotonic() - begin < 1.0
+    wait_until(lambda: server.server.manager.find(looping.session_id).instance.process._asking)
+    for k in range(1, 21):
+        assert b.step(1.0).state.tick == k
+    # A loop of events that waits with the FMU would be here when that has been killed.
     assert server.status(looping).failure_reason == ""
+    os.kill(pid(server, looping), signal.SIGKILL)
     thread.join()
     assert server.status(looping).failure_reason == "WORKER_LOST"
 
@@ -247,7 +247,7 @@ def test_a_paced_session_in_a_worker_keeps_its_time(swinging: Any) -> None:
     begin = time.monotonic()
     for k in range(1, 21):
         assert member.step(1.0).state.tick == 10 * k
-    assert 0.099 < time.monotonic() - begin < 2.0
+    assert time.monotonic() - begin > 0.099
 
 
 # ---------------------------------------------------------------- snapshots
