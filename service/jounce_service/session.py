@@ -19,7 +19,7 @@ from jounce_service import errors
 from jounce_service.barrier import Barrier, Delivery, Move
 from jounce_service.config import ServerConfig
 from jounce_service.engine import Engine
-from jounce_service.members import Member, Outlet, bare, terms_of
+from jounce_service.members import Member, Outlet
 from jounce_service.models import HostedInstance
 from jounce_service.participant import Late, Participant, Vector
 from jounce_service.setup import Setup
@@ -61,7 +61,8 @@ class Session:
         # A simple client names the same signals at every Advance.
         self.select_inputs = lru_cache(8)(lambda names: select(setup.model.table.inputs, names, "input"))
         self.select_outputs = lru_cache(8)(lambda names: select(setup.model.table.outputs, names, "output"))
-        self._gone: dict[str, int] = {}
+        #: Tick at which a participant's connection went, by name.
+        self.gone: dict[str, int] = {}
         self._busy: asyncio.Future[None] | None = None
         # Callers that wait for the clock to stand: the next move is after them.
         self._queue = 0
@@ -98,27 +99,6 @@ class Session:
         require(call, self.state, self.failure, self.failure_reason)
 
     # ------------------------------------------------------------ lockstep
-
-    async def join(self, request: pb.Join, outlet: Outlet) -> tuple[Member, pb.Joined]:
-        """Adds a participant, or lets one come back. Raises a ServiceError without a change where it cannot be."""
-        async with self.standing():
-            self.require("Join")
-            y = self.instance.get_outputs()
-            member = self._rejoin(request, outlet) if request.participant_token else self._admit(request, outlet)
-            self._gone.pop(member.name, None)
-            return member, pb.Joined(
-                epoch=self.barrier.epoch,
-                tick=member.participant.next_tick,
-                clock_tick=self.tick,
-                sim_ns=self.sim_ns,
-                tick_seconds=self.instance.tick,
-                inputs=member.inputs.names,
-                outputs=member.outputs.names,
-                input_values=self.barrier.inputs[member.inputs.columns].tolist(),
-                output_values=y[member.outputs.columns].tolist(),
-                participant_token=member.token,
-                request=member.participant.request,
-            )
 
     def is_at(self, member: Member, outlet: Outlet) -> bool:
         """Whether the member still takes part over that stream."""
@@ -169,7 +149,7 @@ class Session:
                     missing=[member.name],
                 )
             )
-        self._gone[member.name] = self.tick
+        self.gone[member.name] = self.tick
         self._less()
 
     def kick(self) -> None:
@@ -283,43 +263,6 @@ class Session:
 
     # ------------------------------------------------------------ inside
 
-    def _admit(self, request: pb.Join, outlet: Outlet) -> Member:
-        terms = terms_of(request, self.table, self.config)
-        if len(self.members) >= self.config.max_participants:
-            raise errors.TooManyParticipants(
-                "too many participants",
-                field="name",
-                given=request.name,
-                allowed=f"{self.config.max_participants} participants",
-            )
-        member = terms.member(self.barrier, outlet, self.engine.clock.now())
-        self.members[member.name] = member
-        return member
-
-    def _rejoin(self, request: pb.Join, outlet: Outlet) -> Member:
-        member = self.members.get(request.name)
-        if member is None or not secrets.compare_digest(request.participant_token.encode(), member.token.encode()):
-            raise errors.WrongToken(
-                f"no participant {request.name!r} with that token; its lease may have ended",
-                field="participant_token",
-                allowed="token of Joined",
-            )
-        if bare(request) != member.terms:
-            raise errors.BadField(
-                "a rejoin must have the terms of the first Join",
-                field="join",
-                given=request.name,
-                allowed="the first Join and the participant token",
-            )
-        member.refuse(
-            errors.StreamReplaced(
-                f"{member.name!r} has rejoined over another stream", field="name", given=member.name, allowed="that one"
-            )
-        )
-        member.outlet = outlet
-        self.barrier.rejoin(member.participant, self.engine.clock.now())
-        return member
-
     async def _answered(self, member: Member, waiter: asyncio.Future[pb.State]) -> pb.State:
         if not member.timeout:
             state = await waiter
@@ -345,7 +288,7 @@ class Session:
             wait = max(left, _LOOK if left > 0.0 else member.timeout)
             asyncio.get_running_loop().call_later(wait, self._expire, member, waiter)
             return
-        said = [f"{n} (gone since tick {self._gone[n]})" if n in self._gone else n for n in missing]
+        said = [f"{n} (gone since tick {self.gone[n]})" if n in self.gone else n for n in missing]
         waiter.set_exception(
             errors.BarrierTimeout(
                 f"tick {self.tick}: waited {member.timeout:g} s for {', '.join(said)}",

@@ -11,6 +11,7 @@ import grpc
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
+from jounce_service.joining import join
 from jounce_service.manager import SessionManager
 from jounce_service.members import Member
 from jounce_service.session import Session
@@ -95,7 +96,7 @@ class Stream:
                     allowed="one Join per stream",
                 )
             session = self._manager.joinable(request.join.session_id, request.join.token)
-            self._member, joined = await session.join(request.join, self)
+            self._member, joined = await join(session, request.join, self)
             self._session = session
             return pb.LockstepReply(joined=joined)
         if kind == "leave":

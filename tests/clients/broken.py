@@ -26,7 +26,18 @@ from integrator_model import Integrator, IntegratorModel, registry
 
 from jounce.signals import SignalTable
 from jounce_client.compliance.__main__ import main
-from jounce_service import JounceServer, ServerConfig, advance, clock, control, errors, members, session, snapshots
+from jounce_service import (
+    JounceServer,
+    ServerConfig,
+    advance,
+    clock,
+    control,
+    errors,
+    joining,
+    members,
+    session,
+    snapshots,
+)
 from jounce_service.barrier import Barrier, Delivery, Move
 from jounce_service.engine import Engine
 from jounce_service.participant import Participant, Phase
@@ -106,11 +117,11 @@ def applies_what_a_dead_client_sent() -> None:
 
 
 def rejoins_with_any_token() -> None:
-    def rejoin(own: Any, self: Any, request: Any, outlet: Any) -> Any:
-        request.participant_token = self.members[request.name].token
-        return own(self, request, outlet)
+    def rejoin(own: Any, session: Any, request: Any, outlet: Any) -> Any:
+        request.participant_token = session.members[request.name].token
+        return own(session, request, outlet)
 
-    instead(session.Session, "_rejoin", rejoin)
+    instead(joining, "_rejoin", rejoin)
 
 
 def lets_timers_run_in_a_pause() -> None:
