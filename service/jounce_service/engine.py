@@ -18,9 +18,11 @@ from jounce_service.models import HostedInstance, Vector
 from jounce_service.pacing import Pacer, Pacing
 from jounce_service.recording.recorder import Recording
 
-#: Ticks between two looks at the wall clock, and those that a worker gets at a time.
+#: Ticks between two looks at the wall clock.
 _STRIDE = 1000
+#: Ticks that a worker gets at a time at most, and the time [s] that they should take.
 _AWAY = 100
+_SHARE = 0.1
 _T = TypeVar("_T")
 
 
@@ -39,6 +41,8 @@ class Engine:
         self._config = config
         self._call = woken
         self._alarm: LoopAlarm | None = None
+        # Ticks that a worker gets at a time, learnt from how long it takes.
+        self._piece = 1
         # A tick that is ready, and the time at which it may be released.
         self._held: tuple[asyncio.Future[None], float] | None = None
 
@@ -130,16 +134,15 @@ class Engine:
 
     async def _away(self, host: WorkerHost, barrier: Barrier, ticks: int, limit: float) -> None:
         """``advance`` in a worker, while the event loop goes on."""
-        if barrier.ramps.moving or ticks <= _AWAY:
+        if barrier.ramps.moving or limit == math.inf or ticks <= self._piece:
             for n in self._pieces(barrier, ticks):
-                await host.move(n)
+                await self._walk(host, n, math.inf)
             return
-        before = await self.ask(host.get_state) if limit < math.inf and host.keeps_state else None
+        before = await self.ask(host.get_state) if host.keeps_state else None
         host.set_inputs(barrier.inputs)
         applied = True
         try:
-            for n in _in_time(ticks, _AWAY, limit):
-                await host.move(n)
+            await self._walk(host, ticks, limit)
         except errors.CallTooLong as error:
             if before is None:
                 raise errors.SolverFailed(
@@ -151,6 +154,22 @@ class Engine:
         finally:
             if applied:
                 self._record(barrier.tick, barrier.inputs)
+
+    async def _walk(self, host: WorkerHost, ticks: int, limit: float) -> None:
+        """Moves in pieces of no more than a share of a second: a slow FMU must not look like one that hangs."""
+        end, done = time.monotonic() + limit, 0
+        while done < ticks:
+            begin = time.monotonic()
+            if begin > end:
+                raise _too_long(done, ticks, limit)
+            n = min(self._piece, ticks - done)
+            await host.move(n)
+            done += n
+            took = time.monotonic() - begin
+            if took > _SHARE:
+                self._piece = max(1, self._piece // 2)
+            elif n == self._piece and took < _SHARE / 4.0:
+                self._piece = min(_AWAY, 2 * n)
 
     def _within(self, barrier: Barrier, ticks: int, limit: float) -> None:
         before, applied = self.instance.get_state(), True
@@ -203,7 +222,11 @@ def _in_time(ticks: int, stride: int, limit: float) -> Iterator[int]:
     end = time.monotonic() + limit
     for done in range(0, ticks, stride):
         if time.monotonic() > end:
-            raise errors.CallTooLong(
-                f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", given=ticks, allowed="fewer ticks"
-            )
+            raise _too_long(done, ticks, limit)
         yield min(stride, ticks - done)
+
+
+def _too_long(done: int, ticks: int, limit: float) -> errors.CallTooLong:
+    return errors.CallTooLong(
+        f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", given=ticks, allowed="fewer ticks"
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 from jounce_fmu.build import compiler, fmi_headers
 from jounce_fmu.foreign import library_path
 
-GOOD, SEGFAULT, LOOP, MEMORY, EXIT, REFUSE, PRINT = range(7)
+GOOD, SEGFAULT, LOOP, MEMORY, EXIT, REFUSE, PRINT, SLOW = range(8)
 STEP = 0.002
 
 DESCRIPTION = f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -21,7 +21,7 @@ DESCRIPTION = f"""<?xml version="1.0" encoding="UTF-8"?>
     <SimpleType name="Act"><Enumeration>
       <Item name="GOOD" value="0"/><Item name="SEGFAULT" value="1"/><Item name="LOOP" value="2"/>
       <Item name="MEMORY" value="3"/><Item name="EXIT" value="4"/><Item name="REFUSE" value="5"/>
-      <Item name="PRINT" value="6"/>
+      <Item name="PRINT" value="6"/><Item name="SLOW" value="7"/>
     </Enumeration></SimpleType>
   </TypeDefinitions>
   <DefaultExperiment stepSize="{STEP}"/>

@@ -59,7 +59,7 @@ def test_the_signals_of_a_foreign_fmu_are_those_of_its_description(host: Any, ba
     assert (x.causality, x.type, x.unit, x.minimum, x.maximum, list(x.start)) == (1, 1, "m", -5.0, 5.0, [0.5])
     assert x.description == "in"
     # An enumeration that does not count from 1 is a whole number.
-    assert (act.type, act.minimum, act.maximum) == (pb.SIGNAL_TYPE_INTEGER, 0.0, 6.0)
+    assert (act.type, act.minimum, act.maximum) == (pb.SIGNAL_TYPE_INTEGER, 0.0, 7.0)
     assert (flip.type, list(flip.start)) == (pb.SIGNAL_TYPE_BOOLEAN, [1.0])
     assert (gain.causality, gain.minimum, gain.maximum) == (pb.CAUSALITY_PARAMETER, 0.0, 10.0)
     assert (found["steps"].causality, found["steps"].type) == (pb.CAUSALITY_OUTPUT, pb.SIGNAL_TYPE_INTEGER)
@@ -74,7 +74,7 @@ def test_every_type_gets_through_and_values_that_are_none_of_it_change_nothing(
         model="hostile", parameters={"gain": pb.Value(number=4.0)}, start_inputs={"x": 2.0, "flip": 0.0}))
     assert advance(server, session, 3) == [hostile.after(3, 2.0, 4.0), 3.0, 1.0]
     for inputs, reason in (({"flip": 2.0}, "INPUT_OUT_OF_RANGE"), ({"flip": 0.5}, "BAD_FIELD"),
-                           ({"act": 0.25}, "BAD_FIELD"), ({"act": 7.0}, "INPUT_OUT_OF_RANGE"),
+                           ({"act": 0.25}, "BAD_FIELD"), ({"act": 8.0}, "INPUT_OUT_OF_RANGE"),
                            ({"x": 5.1}, "INPUT_OUT_OF_RANGE"), ({"act": float("nan")}, "NOT_FINITE")):
         with pytest.raises(grpc.RpcError) as caught:
             advance(server, session, 1, **inputs)

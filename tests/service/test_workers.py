@@ -217,6 +217,23 @@ def test_an_error_of_the_fmu_and_its_noise_are_no_death(host: Any, bad: Path, in
     assert runs(pid(server, session))
 
 
+def test_an_fmu_that_is_slow_is_not_taken_for_one_that_hangs(host: Any, bad: Path) -> None:
+    server = host(fmu=(str(bad),), worker_seconds=1.0)
+    session = create(server, "hostile")
+    # 50 ms of processor time a tick, in all for longer than one answer may take.
+    member = server.member(session, "a", inputs=["act"], period=30)
+    state = member.step(float(hostile.SLOW)).state
+    assert (state.tick, state.outputs[1]) == (30, 30.0)
+
+
+def test_a_slow_fmu_does_not_make_a_short_advance_longer_than_a_call_may_be(host: Any, bad: Path, info: Any) -> None:
+    server = host(fmu=(str(bad),), max_call_seconds=0.2)
+    session = create(server, "hostile")
+    with pytest.raises(grpc.RpcError) as caught:
+        advance(server, session, 60, act=float(hostile.SLOW))
+    assert re.match(r"\d+ of 60 ticks took 0.2 s, and the FMU cannot go back", info(caught.value).message)
+
+
 def test_a_crash_on_the_way_to_tick_0_is_an_error_of_that_call(host: Any, bad: Path, info: Any) -> None:
     server = host(fmu=(str(bad),))
     with pytest.raises(grpc.RpcError) as caught:

@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fmi2Functions.h"
 
-enum { GOOD, SEGFAULT, LOOP, MEMORY, EXIT, REFUSE, PRINT };
+enum { GOOD, SEGFAULT, LOOP, MEMORY, EXIT, REFUSE, PRINT, SLOW };
 
 typedef struct {
     fmi2CallbackFunctions call;
@@ -76,6 +77,7 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
         s->call.logger(s->call.componentEnvironment, "hostile", fmi2Error, "error", "act = 5: no step");
         return fmi2Error;
     case PRINT: printf("noise on standard output\n"); fflush(stdout); break;
+    case SLOW: for (clock_t end = clock() + CLOCKS_PER_SEC / 20; clock() < end;) {} break;
     default: break;
     }
     s->real[1] += h * (s->real[2] * s->real[0] - 30.0 * s->real[1]);
