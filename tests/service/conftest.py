@@ -11,11 +11,14 @@ import grpc
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
 
+import hostile
 from rig import Running
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import ServerConfig
+from jounce_service.hosted import registry
 
 
 @pytest.fixture
@@ -45,6 +48,24 @@ def serve(tmp_path: Path, fast: bool) -> Iterator[Callable[..., Running]]:
 def server(serve: Callable[..., Running]) -> Running:
     """A server with the default settings."""
     return serve()
+
+
+@pytest.fixture(scope="session")
+def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An FMU that makes trouble when told to."""
+    return hostile.build(tmp_path_factory.mktemp("hostile") / "hostile.fmu")
+
+
+@pytest.fixture
+def host(serve: Callable[..., Running]) -> Callable[..., Running]:
+    """Starts servers that host these FMUs and the built-in models."""
+
+    def start(*fmus: Path, **config: Any) -> Running:
+        server = serve(fmu=tuple(map(str, fmus)), **config)
+        server.server.manager.registry = registry(server.server.config)
+        return server
+
+    return start
 
 
 def info(error: grpc.RpcError) -> pb.ErrorInfo:

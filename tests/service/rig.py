@@ -57,6 +57,11 @@ class Running:
         given = {"session_id": session.session_id, "token": session.token} | fields
         return getattr(self.stub, name)(getattr(pb, f"{name}Request")(**given))
 
+    def advance(self, session: pb.CreateSessionResponse, n: int, **inputs: float) -> list[float]:
+        """All outputs after ``n`` ticks with these inputs."""
+        return list(self.call("Advance", session, n_ticks=n, input_names=inputs, inputs=inputs.values(),
+                              output_names=["*"]).outputs)
+
     def status(self, session: pb.CreateSessionResponse) -> pb.GetSessionResponse:
         return self.stub.GetSession(pb.GetSessionRequest(session_id=session.session_id))
 

@@ -29,26 +29,6 @@ import hostile  # noqa: E402
 from slave import opened  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return hostile.build(tmp_path_factory.mktemp("hostile") / "hostile.fmu")
-
-
-@pytest.fixture
-def host(serve: Any) -> Callable[..., Any]:
-    def start(*fmus: Path, **settings: Any) -> Any:
-        server = serve(fmu=tuple(map(str, fmus)), **settings)
-        server.server.manager.registry = registry(server.server.config)
-        return server
-
-    return start
-
-
-def advance(server: Any, session: Any, n: int, **inputs: float) -> list[float]:
-    reply = server.call("Advance", session, n_ticks=n, input_names=inputs, inputs=inputs.values(), output_names=["*"])
-    return list(reply.outputs)
-
-
 def test_the_signals_of_a_foreign_fmu_are_those_of_its_description(host: Any, bad: Path) -> None:
     server = host(bad)
     reply = server.stub.DescribeModel(pb.DescribeModelRequest(model="hostile"))
@@ -72,18 +52,18 @@ def test_every_type_gets_through_and_values_that_are_none_of_it_change_nothing(
     server = host(bad)
     session = server.stub.CreateSession(pb.CreateSessionRequest(
         model="hostile", parameters={"gain": pb.Value(number=4.0)}, start_inputs={"x": 2.0, "flip": 0.0}))
-    assert advance(server, session, 3) == [hostile.after(3, 2.0, 4.0), 3.0, 1.0]
+    assert server.advance(session, 3) == [hostile.after(3, 2.0, 4.0), 3.0, 1.0]
     for inputs, reason in (({"flip": 2.0}, "INPUT_OUT_OF_RANGE"), ({"flip": 0.5}, "BAD_FIELD"),
                            ({"act": 0.25}, "BAD_FIELD"), ({"act": 8.0}, "INPUT_OUT_OF_RANGE"),
                            ({"x": 5.1}, "INPUT_OUT_OF_RANGE"), ({"act": float("nan")}, "NOT_FINITE")):
         with pytest.raises(grpc.RpcError) as caught:
-            advance(server, session, 1, **inputs)
+            server.advance(session, 1, **inputs)
         assert (info(caught.value).reason, info(caught.value).field) == (reason, *inputs)
     for fields in ({"start_inputs": {"act": 0.5}}, {"parameters": {"gain": pb.Value(number=11.0)}},
                    {"parameters": {"path": pb.Value(text="/etc/passwd")}}):
         with pytest.raises(grpc.RpcError):
             server.stub.CreateSession(pb.CreateSessionRequest(model="hostile", **fields))
-    assert advance(server, session, 1, flip=1.0) == [hostile.after(4, 2.0, 4.0), 4.0, 0.0]
+    assert server.advance(session, 1, flip=1.0) == [hostile.after(4, 2.0, 4.0), 4.0, 0.0]
 
 
 @pytest.mark.parametrize("name", [
@@ -111,13 +91,13 @@ def test_an_fmu_of_pythonfmu_gives_the_bits_that_it_gives_in_this_process(host: 
             seen = {"wheel_FL.pos.x": 0.012 * k, "wheel_FL.pos.y": 0.9 + 0.003 * k, "speed": 11.5 + 0.01 * k}
             alone.set(seen)
             alone.fmu.doStep(k * tick, tick)
-            found = advance(server, session, 1, **seen)
+            found = server.advance(session, 1, **seen)
             assert [found[i] for i in reals] == alone.get([outputs[i].name for i in reals])
     assert len(reals) > 3
     saved = server.call("SaveSnapshot", session)
-    after = advance(server, session, 20)
+    after = server.advance(session, 20)
     server.call("RestoreSnapshot", session, snapshot_id=saved.snapshot_id)
-    assert advance(server, session, 20) == after
+    assert server.advance(session, 20) == after
     assert np.any(np.array(after))
 
 
@@ -146,8 +126,8 @@ def test_fmus_of_openmodelica_give_the_bits_that_they_give_in_fmpy(
             inputs = {n: v * (1.0 + 0.1 * k) for n, v in given.items()}
             alone.set(inputs)
             alone.fmu.doStep(k * tick, tick)
-            assert advance(server, session, 1, **inputs) == alone.get(alone.reals("output"))
-    assert any(advance(server, session, 5))
+            assert server.advance(session, 1, **inputs) == alone.get(alone.reals("output"))
+    assert any(server.advance(session, 5))
 
 
 @pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="it is for x86-64 Linux")
@@ -160,8 +140,8 @@ def test_an_fmu_of_fmi_3_by_pythonfmu3_is_hosted(host: Any) -> None:
     # Its Python says: output = 3 + increment * input at the start; each step adds the increment and turns the vector.
     session = server.stub.CreateSession(pb.CreateSessionRequest(
         model="FMU3Model", parameters={"increment": pb.Value(number=2.0)}, start_inputs={"input": 0.5}))
-    assert advance(server, session, 0) == [4.0, 0.0, 1.0, 2.0, 3.0, 4.0]
-    assert advance(server, session, 7, int32=-5.0, enumeration=3.0) == [18.0, 3.0, 4.0, 0.0, 1.0, 2.0]
+    assert server.advance(session, 0) == [4.0, 0.0, 1.0, 2.0, 3.0, 4.0]
+    assert server.advance(session, 7, int32=-5.0, enumeration=3.0) == [18.0, 3.0, 4.0, 0.0, 1.0, 2.0]
 
 
 def test_a_recorded_session_of_a_foreign_fmu_replays_without_a_difference(
@@ -173,7 +153,7 @@ def test_a_recorded_session_of_a_foreign_fmu_replays_without_a_difference(
     for k in range(40):
         member.step(0.1 * k, float(k % 2))
     member.ask(leave=pb.Leave())
-    advance(server, session, 250, x=-1.0)
+    server.advance(session, 250, x=-1.0)
     server.call("DeleteSession", session)
     (file,) = (tmp_path / "records").iterdir()
     assert main(["replay", str(file), f"--fmu={bad}"]) == 0

@@ -24,7 +24,7 @@ from jounce_fmu.host import Factory
 from jounce_fmu.process import Limits
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
-from jounce_service.hosted import FmuModel, registry
+from jounce_service.hosted import FmuModel
 from jounce_service.models import Registry
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
@@ -36,32 +36,15 @@ VEHICLE = {"init.speed": 9.0, "terrain.bank": 0.05}
 
 
 @pytest.fixture(scope="module")
-def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return hostile.build(tmp_path_factory.mktemp("hostile") / "hostile.fmu")
-
-
-@pytest.fixture(scope="module")
 def factory(tmp_path_factory: pytest.TempPathFactory) -> Factory:
     library = ensure_library(oscillator.sources(tmp_path_factory.mktemp("o")), tmp_path_factory.mktemp("native"))
     return Factory("oscillator", library, Interface.of_table(oscillator.TABLE))
 
 
 @pytest.fixture
-def host(serve: Any) -> Callable[..., Any]:
-    """A server that hosts what its settings say."""
-
-    def start(**settings: Any) -> Any:
-        server = serve(**settings)
-        server.server.manager.registry = registry(server.server.config)
-        return server
-
-    return start
-
-
-@pytest.fixture
 def swinging(serve: Any, factory: Factory) -> Any:
     """A server with the oscillator in process and in workers, under one name each time it is switched."""
-    server = serve(max_call_seconds=0.1)
+    server = serve(max_call_seconds=0.5)
 
     def workers(on: bool) -> None:
         model = FmuModel(factory, Limits(10.0, MEMORY) if on else None)
@@ -75,11 +58,6 @@ def swinging(serve: Any, factory: Factory) -> Any:
 def create(server: Any, model: str, **fields: Any) -> Any:
     parameters = {n: pb.Value(number=v) for n, v in fields.pop("parameters", {}).items()}
     return server.stub.CreateSession(pb.CreateSessionRequest(model=model, parameters=parameters, **fields))
-
-
-def advance(server: Any, session: Any, n: int, **inputs: float) -> list[float]:
-    reply = server.call("Advance", session, n_ticks=n, input_names=inputs, inputs=inputs.values(), output_names=["*"])
-    return list(reply.outputs)
 
 
 def pid(server: Any, session: Any) -> int:
@@ -123,21 +101,21 @@ def trajectory(server: Any, model: str) -> Iterator[list[float]]:
             yield list(b.read().state.outputs)
     a.ask(leave=pb.Leave())
     b.ask(leave=pb.Leave())
-    yield advance(server, session, 257, steering_wheel_angle=0.3)
-    yield advance(server, session, 0, steering_wheel_angle=-0.3)
-    yield advance(server, session, 1)
+    yield server.advance(session, 257, steering_wheel_angle=0.3)
+    yield server.advance(session, 0, steering_wheel_angle=-0.3)
+    yield server.advance(session, 1)
     saved = server.call("SaveSnapshot", session).snapshot_id
-    yield advance(server, session, 130, steering_wheel_rate=0.5)
+    yield server.advance(session, 130, steering_wheel_rate=0.5)
     server.call("RestoreSnapshot", session, snapshot_id=saved)
-    yield advance(server, session, 0)
-    yield advance(server, session, 130, steering_wheel_rate=0.5)
+    yield server.advance(session, 0)
+    yield server.advance(session, 130, steering_wheel_rate=0.5)
 
 
 def test_vehicle_in_process_in_a_worker_and_as_a_foreign_fmu_of_both_versions_is_the_same_to_the_last_bit(
         host: Any, tmp_path: Path) -> None:
     for version in (2, 3):
         export_builtin(tmp_path / f"fmi{version}.fmu", fmi=version)
-    server = host(fmu=(str(tmp_path),))
+    server = host(tmp_path)
     expected = list(trajectory(server, "hmmwv"))
     assert len(expected) == 106 and expected[-1] == expected[-3] != expected[-2] and expected[0] != expected[99]
     for name in ("fmi2", "fmi3"):
@@ -149,12 +127,12 @@ def test_vehicle_in_process_in_a_worker_and_as_a_foreign_fmu_of_both_versions_is
 
 
 def test_the_length_of_moves_does_not_change_the_bits_of_a_foreign_fmu(host: Any, bad: Path) -> None:
-    server = host(fmu=(str(bad),))
+    server = host(bad)
     ends = []
     for parts in ([300], [1] * 7 + [93, 200]):
         session = create(server, "hostile", parameters={"gain": 3.0})
         for n in parts:
-            outputs = advance(server, session, n, x=0.25)
+            outputs = server.advance(session, n, x=0.25)
         ends.append(outputs)
     assert ends[0] == ends[1] == [hostile.after(300, 0.25, 3.0), 300.0, 0.0]
 
@@ -170,7 +148,7 @@ def test_a_fault_in_an_fmu_fails_its_session_with_the_reason_and_no_other(
         host: Any, bad: Path, act: int, words: str) -> None:
     # Filling its memory may take a busy machine a while.
     seconds = 1.0 if act == hostile.LOOP else 60.0
-    server = host(fmu=(str(bad),), worker_seconds=seconds, worker_memory=MEMORY)
+    server = host(bad, worker_seconds=seconds, worker_memory=MEMORY)
     lost, other = (create(server, "hostile") for _ in range(2))
     a = server.member(lost, "a", inputs=["x", "act"])
     b = server.member(other, "b", inputs=["x"])
@@ -191,11 +169,11 @@ def test_a_fault_in_an_fmu_fails_its_session_with_the_reason_and_no_other(
 
 
 def test_others_step_on_while_an_fmu_loops(host: Any, bad: Path) -> None:
-    server = host(fmu=(str(bad),), worker_seconds=30.0)
+    server = host(bad, worker_seconds=30.0)
     looping, other = create(server, "hostile"), create(server, "hostile")
     b = server.member(other, "b", inputs=["x"])
     thread = threading.Thread(target=lambda: pytest.raises(
-        grpc.RpcError, lambda: advance(server, looping, 1, act=float(hostile.LOOP))))
+        grpc.RpcError, lambda: server.advance(looping, 1, act=float(hostile.LOOP))))
     thread.start()
     wait_until(lambda: server.server.manager.find(looping.session_id).instance.process._asking)
     for k in range(1, 21):
@@ -208,17 +186,17 @@ def test_others_step_on_while_an_fmu_loops(host: Any, bad: Path) -> None:
 
 
 def test_an_error_of_the_fmu_and_its_noise_are_no_death(host: Any, bad: Path, info: Any) -> None:
-    server = host(fmu=(str(bad),))
+    server = host(bad)
     session = create(server, "hostile")
-    assert advance(server, session, 1, x=0.5, act=float(hostile.PRINT)) == [hostile.after(1, 0.5), 1.0, 0.0]
+    assert server.advance(session, 1, x=0.5, act=float(hostile.PRINT)) == [hostile.after(1, 0.5), 1.0, 0.0]
     with pytest.raises(grpc.RpcError) as caught:
-        advance(server, session, 1, act=float(hostile.REFUSE))
+        server.advance(session, 1, act=float(hostile.REFUSE))
     assert (info(caught.value).reason, info(caught.value).message) == ("SOLVER_FAILED", "act = 5: no step")
     assert runs(pid(server, session))
 
 
 def test_an_fmu_that_is_slow_is_not_taken_for_one_that_hangs(host: Any, bad: Path) -> None:
-    server = host(fmu=(str(bad),), worker_seconds=1.0)
+    server = host(bad, worker_seconds=1.0)
     session = create(server, "hostile")
     # 50 ms of processor time a tick, in all for longer than one answer may take.
     member = server.member(session, "a", inputs=["act"], period=30)
@@ -227,34 +205,34 @@ def test_an_fmu_that_is_slow_is_not_taken_for_one_that_hangs(host: Any, bad: Pat
 
 
 def test_a_slow_fmu_does_not_make_a_short_advance_longer_than_a_call_may_be(host: Any, bad: Path, info: Any) -> None:
-    server = host(fmu=(str(bad),), max_call_seconds=0.2)
+    server = host(bad, max_call_seconds=0.2)
     session = create(server, "hostile")
     with pytest.raises(grpc.RpcError) as caught:
-        advance(server, session, 60, act=float(hostile.SLOW))
+        server.advance(session, 60, act=float(hostile.SLOW))
     assert re.match(r"\d+ of 60 ticks took 0.2 s, and the FMU cannot go back", info(caught.value).message)
 
 
 def test_a_crash_on_the_way_to_tick_0_is_an_error_of_that_call(host: Any, bad: Path, info: Any) -> None:
-    server = host(fmu=(str(bad),))
+    server = host(bad)
     with pytest.raises(grpc.RpcError) as caught:
         create(server, "hostile", start_inputs={"act": float(hostile.SEGFAULT)})
     assert caught.value.code() is grpc.StatusCode.INTERNAL
     assert info(caught.value).reason == "WORKER_LOST" and "signal 11" in info(caught.value).message
-    assert advance(server, create(server, "hostile"), 1)[1] == 1.0
+    assert server.advance(create(server, "hostile"), 1)[1] == 1.0
 
 
 def test_a_killed_worker_fails_its_session_which_a_reset_brings_back(host: Any, tmp_path: Path) -> None:
     server = host(workers=True)
     lost, other = create(server, "hmmwv", parameters=VEHICLE), create(server, "hmmwv", parameters=VEHICLE)
-    expected = advance(server, lost, 10)
+    expected = server.advance(lost, 10)
     os.kill(pid(server, lost), signal.SIGKILL)
     with pytest.raises(grpc.RpcError, match="signal 9"):
-        advance(server, lost, 1)
+        server.advance(lost, 1)
     assert server.status(lost).failure_reason == "WORKER_LOST"
-    assert advance(server, other, 10) == expected
+    assert server.advance(other, 10) == expected
     server.call("ResetSession", lost)
     assert server.status(lost).tick == 0
-    assert advance(server, lost, 10) == expected
+    assert server.advance(lost, 10) == expected
 
 
 def test_a_paced_session_in_a_worker_keeps_its_time(swinging: Any) -> None:
@@ -272,20 +250,20 @@ def test_a_paced_session_in_a_worker_keeps_its_time(swinging: Any) -> None:
 
 def test_snapshots_go_on_with_the_same_bits_in_the_worker_in_a_fork_and_after_its_death(swinging: Any) -> None:
     session = create(swinging, "oscillator", parameters={"mass": 3.0})
-    advance(swinging, session, 50, force=7.0)
+    swinging.advance(session, 50, force=7.0)
     saved = swinging.call("SaveSnapshot", session)
-    expected = advance(swinging, session, 333, force=-2.0)
+    expected = swinging.advance(session, 333, force=-2.0)
     swinging.call("RestoreSnapshot", session, snapshot_id=saved.snapshot_id)
-    assert advance(swinging, session, 333, force=-2.0) == expected
+    assert swinging.advance(session, 333, force=-2.0) == expected
     fork = swinging.call("ForkSession", session, snapshot_id=saved.snapshot_id)
     assert pid(swinging, fork) != pid(swinging, session)
-    assert advance(swinging, fork, 333, force=-2.0) == expected
+    assert swinging.advance(fork, 333, force=-2.0) == expected
     os.kill(pid(swinging, session), signal.SIGKILL)
     with pytest.raises(grpc.RpcError, match="signal 9"):
         swinging.call("SaveSnapshot", session)
     assert swinging.status(session).failure_reason == "WORKER_LOST"
     swinging.call("RestoreSnapshot", session, snapshot_id=saved.snapshot_id)
-    assert advance(swinging, session, 333, force=-2.0) == expected
+    assert swinging.advance(session, 333, force=-2.0) == expected
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -293,39 +271,39 @@ def test_a_snapshot_of_a_session_in_process_goes_on_in_a_worker_and_the_other_wa
         swinging: Any, first: bool) -> None:
     swinging.workers(first)
     session = create(swinging, "oscillator")
-    advance(swinging, session, 20, force=3.0)
+    swinging.advance(session, 20, force=3.0)
     saved = swinging.call("SaveSnapshot", session)
     data = b"".join(p.data for p in swinging.call("DownloadSnapshot", session, snapshot_id=saved.snapshot_id))
-    expected = advance(swinging, session, 100)
+    expected = swinging.advance(session, 100)
     swinging.workers(not first)
     other = create(swinging, "oscillator")
     uploaded = swinging.stub.UploadSnapshot(iter([pb.UploadSnapshotRequest(
         session_id=other.session_id, token=other.token, size=len(data), sha256=saved.sha256, data=data)]))
     swinging.call("RestoreSnapshot", other, snapshot_id=uploaded.snapshot_id)
-    assert advance(swinging, other, 100) == expected
+    assert swinging.advance(other, 100) == expected
 
 
 def test_an_advance_that_takes_too_long_in_a_worker_is_taken_back(swinging: Any, info: Any) -> None:
     session = create(swinging, "oscillator")
-    before = advance(swinging, session, 5, force=1.0)
+    before = swinging.advance(session, 5, force=1.0)
     with pytest.raises(grpc.RpcError) as caught:
-        advance(swinging, session, 1_000_000, force=2.0)
+        swinging.advance(session, 1_000_000, force=2.0)
     assert info(caught.value).reason == "CALL_TOO_LONG"
     assert swinging.status(session).tick == 5
-    assert advance(swinging, session, 0) == before
+    assert swinging.advance(session, 0) == before
 
 
 def test_an_fmu_that_cannot_save_its_state_says_so_and_goes_on(host: Any, bad: Path, info: Any) -> None:
-    server = host(fmu=(str(bad),), max_call_seconds=0.1)
+    server = host(bad, max_call_seconds=0.5)
     session = create(server, "hostile")
     for call in ("SaveSnapshot", "ForkSession"):
         with pytest.raises(grpc.RpcError) as caught:
             server.call(call, session)
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
         assert info(caught.value).reason == "NO_SNAPSHOTS"
-    assert advance(server, session, 2000)[1] == 2000.0
+    assert server.advance(session, 2000)[1] == 2000.0
     with pytest.raises(grpc.RpcError) as caught:
-        advance(server, session, 1_000_000)
+        server.advance(session, 1_000_000)
     assert info(caught.value).reason == "SOLVER_FAILED" and "cannot go back" in info(caught.value).message
 
 
@@ -333,7 +311,7 @@ def test_an_fmu_that_cannot_save_its_state_says_so_and_goes_on(host: Any, bad: P
 
 
 def test_a_worker_ends_with_its_session(host: Any, bad: Path) -> None:
-    server = host(fmu=(str(bad),))
+    server = host(bad)
     session = create(server, "hostile")
     process = pid(server, session)
     server.call("ResetSession", session)
