@@ -36,14 +36,20 @@ def registry() -> Any:
 
 
 @pytest.fixture
-def server(tmp_path: Path, registry: Any) -> Iterator[JounceServer]:
+def settings() -> dict[str, Any]:
+    """Settings of the server that differ."""
+    return {}
+
+
+@pytest.fixture
+def server(tmp_path: Path, registry: Any, settings: dict[str, Any]) -> Iterator[JounceServer]:
     """A running server."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    config = ServerConfig(address="127.0.0.1:0", socket_path=str(tmp_path / "s"), fast_socket=str(tmp_path / "f"),
-                          fast_address="127.0.0.1:0", barrier_timeout=0.3, drain=0.2)
-    server = JounceServer(registry, config)
+    own = {"address": "127.0.0.1:0", "socket_path": str(tmp_path / "s"), "fast_socket": str(tmp_path / "f"),
+           "fast_address": "127.0.0.1:0", "barrier_timeout": 0.3, "drain": 0.2}
+    server = JounceServer(registry, ServerConfig(**(own | settings)))
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(30)
     yield server
     asyncio.run_coroutine_threadsafe(server.stop(), loop).result(30)

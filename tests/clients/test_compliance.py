@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from jounce_client.compliance.contract import ALLOWED, STATES, STATUS
-from jounce_service import errors, states
+from jounce_service import JounceServer, errors, states
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
+from certificates import Authority  # noqa: E402
 
 BROKEN = {
     "steps_once_too_often": "inputs_hold_between_deliveries",
@@ -94,12 +97,39 @@ def test_a_server_that_breaks_none_passes_or_skips_what_its_model_cannot_do(said
     assert ("skipped" in said[model]) == (model != "none"), said[model]
 
 
+def tried(*options: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "jounce_client.compliance", *options], capture_output=True, text=True,
+                          timeout=60, env=environment() | variables)
+
+
 @pytest.mark.parametrize(("options", "said"), [
     ([], "which server?"),
-    (["--address=unix:/no/such/socket"], "nobody answers at unix:/no/such/socket"),
+    (["--address=unix:/no/such/socket"], "no server to test at unix:/no/such/socket: "),
+    (["--address=127.0.0.1:1", "--ca=/no/such/file"], "No such file"),
 ])
 def test_a_run_without_a_server_says_so_and_ends(options: list[str], said: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "jounce_client.compliance", *options], capture_output=True, text=True,
-                          timeout=60, env=environment())
+    done = tried(*options)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert said in done.stdout + done.stderr
+
+
+class TestSecured:
+    @pytest.fixture
+    def authority(self, tmp_path: Path) -> Authority:
+        return Authority(tmp_path, "authority")
+
+    @pytest.fixture
+    def settings(self, authority: Authority, tmp_path: Path) -> dict[str, str]:
+        certificate, key = authority.issue("server")
+        tokens = tmp_path / "tokens"
+        tokens.write_text("correct-horse-battery\n")
+        return {"tls_certificate": str(certificate), "tls_key": str(key), "token_file": str(tokens)}
+
+    def test_a_server_with_tls_and_bearer_tokens_can_be_tested(self, authority: Authority,
+                                                               server: JounceServer) -> None:
+        options = [f"--address={server.addresses[0]}", f"--ca={authority.file}", "-k", "TestModels"]
+        passed = tried(*options, JOUNCE_COMPLIANCE_BEARER="correct-horse-battery")
+        assert passed.returncode == 0, passed.stdout
+        refused = tried(*options)
+        assert refused.returncode == pytest.ExitCode.USAGE_ERROR
+        assert "NOT_AUTHENTICATED" in refused.stdout + refused.stderr

@@ -9,17 +9,14 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-import grpc
 import pytest
 
 pytest.register_assert_rewrite("jounce_client.compliance.rig", "jounce_client.compliance.stream")
 
-from jounce_client._wire import CHANNEL_OPTIONS  # noqa: E402
-from jounce_client.access import Bearer, Tls  # noqa: E402
+from jounce_client import Client, JounceError, Tls  # noqa: E402
 from jounce_client.compliance.model import Model  # noqa: E402
 from jounce_client.compliance.rig import Server  # noqa: E402
 from jounce_proto import jounce_pb2 as pb  # noqa: E402
-from jounce_proto import jounce_pb2_grpc as rpc  # noqa: E402
 
 #: Option -> variable of the environment that stands in for it, and what it is.
 OPTIONS: Final = {
@@ -53,16 +50,12 @@ def stub(pytestconfig: pytest.Config) -> Iterator[Any]:
     address, ca, bearer = (str(pytestconfig.getoption(o)) for o in ("--address", "--ca", "--bearer"))
     if not address:
         _end("which server? --address host:port or unix:/path")
-    tls = Tls(ca=ca) if ca else None
-    channel = (grpc.insecure_channel(address, options=CHANNEL_OPTIONS) if tls is None
-               else grpc.secure_channel(address, tls.credentials(), CHANNEL_OPTIONS))
-    with channel:
-        try:
-            grpc.channel_ready_future(channel).result(timeout=_CONNECT)
-        except grpc.FutureTimeoutError:
-            _end(f"nobody answers at {address} within {_CONNECT:g} s")
-        made = rpc.SessionServiceStub(channel)
-        yield Bearer(made, bearer) if bearer else made
+    try:
+        client = Client.connect(address, timeout=_CONNECT, tls=Tls(ca=ca) if ca else None, token=bearer)
+    except (JounceError, OSError) as error:
+        _end(f"no server to test at {address}: {error}")
+    with client:
+        yield client._stub
 
 
 @pytest.fixture(scope="session")
