@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,31 +13,29 @@ import pytest
 
 from jounce_service import JounceServer, ServerConfig
 
-sys.path.insert(0, str(Path(__file__).parent))
-_FILE = Path(__file__).parents[1] / "service" / "integrator_model.py"
-
-
-def integrator_registry() -> Any:
-    """Registry of the service tests' hand-computable model."""
-    if "integrator_model" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("integrator_model", _FILE)
-        assert spec and spec.loader
-        sys.modules["integrator_model"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["integrator_model"])
-    module = sys.modules["integrator_model"]
-    return module.registry(module.IntegratorModel())
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "service")]
+import integrator_model  # noqa: E402
+from certificates import Authority  # noqa: E402
 
 
 @pytest.fixture
 def registry() -> Any:
     """The models of the server."""
-    return integrator_registry()
+    return integrator_model.registry(integrator_model.IntegratorModel())
 
 
 @pytest.fixture
 def settings() -> dict[str, Any]:
     """Settings of the server that differ."""
     return {}
+
+
+@pytest.fixture
+def secured(tmp_path: Path) -> dict[str, Any]:
+    """Settings for TLS with what ``authority.pem`` signed, and for the bearer token correct-horse-battery."""
+    certificate, key = Authority(tmp_path, "authority").issue("server")
+    (tmp_path / "tokens").write_text("correct-horse-battery\n")
+    return {"tls_certificate": str(certificate), "tls_key": str(key), "token_file": str(tmp_path / "tokens")}
 
 
 @pytest.fixture

@@ -7,14 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from jounce_client.compliance.contract import ALLOWED, STATES, STATUS
 from jounce_service import JounceServer, errors, states
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
-from certificates import Authority  # noqa: E402
 
 BROKEN = {
     "steps_once_too_often": "inputs_hold_between_deliveries",
@@ -115,19 +113,11 @@ def test_a_run_without_a_server_says_so_and_ends(options: list[str], said: str) 
 
 class TestSecured:
     @pytest.fixture
-    def authority(self, tmp_path: Path) -> Authority:
-        return Authority(tmp_path, "authority")
+    def settings(self, secured: dict[str, Any]) -> dict[str, Any]:
+        return secured
 
-    @pytest.fixture
-    def settings(self, authority: Authority, tmp_path: Path) -> dict[str, str]:
-        certificate, key = authority.issue("server")
-        tokens = tmp_path / "tokens"
-        tokens.write_text("correct-horse-battery\n")
-        return {"tls_certificate": str(certificate), "tls_key": str(key), "token_file": str(tokens)}
-
-    def test_a_server_with_tls_and_bearer_tokens_can_be_tested(self, authority: Authority,
-                                                               server: JounceServer) -> None:
-        options = [f"--address={server.addresses[0]}", f"--ca={authority.file}", "-k", "TestModels"]
+    def test_a_server_with_tls_and_bearer_tokens_can_be_tested(self, server: JounceServer, tmp_path: Path) -> None:
+        options = [f"--address={server.addresses[0]}", f"--ca={tmp_path / 'authority.pem'}", "-k", "TestModels"]
         passed = tried(*options, JOUNCE_COMPLIANCE_BEARER="correct-horse-battery")
         assert passed.returncode == 0, passed.stdout
         refused = tried(*options)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,3 +97,14 @@ def test_a_refusal_is_printed_with_what_was_given_and_what_is_allowed(built: Pat
     done = run(built / "loop", address, *arguments)
     assert done.returncode == 1
     assert done.stderr.startswith(said)
+
+
+class TestSecured:
+    @pytest.fixture
+    def settings(self, secured: dict[str, Any]) -> dict[str, Any]:
+        return secured
+
+    def test_tls_and_a_bearer_token_let_cpp_in_and_nothing_less_does(self, built: Path, server: JounceServer,
+                                                                     tmp_path: Path) -> None:
+        done = run(built / "scenario", server.addresses[0], tmp_path / "authority.pem", "correct-horse-battery")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "all good\n", "")

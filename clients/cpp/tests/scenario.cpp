@@ -1,7 +1,9 @@
 // What the client must do, against a server with the integrator of the service's tests; run by test_cpp_client.py.
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <functional>
+#include <sstream>
 #include <thread>
 
 #include "jounce/client.hpp"
@@ -129,10 +131,33 @@ void nobody_at_the_address_is_said_with_the_address() {
     REQUIRE(error.given == "unix:/no/such/socket");
 }
 
+void tls_and_a_bearer_token_let_in_and_nothing_less_does(const std::string& address, const char* ca,
+                                                         const std::string& bearer) {
+    std::ostringstream text;
+    text << std::ifstream(ca).rdbuf();
+    jounce::ClientOptions options;
+    options.connect_timeout = 5.0;
+    options.ca = text.str();
+    refused("NOT_AUTHENTICATED", [&] { Client(address, options).models(); });
+    options.bearer = bearer;
+    Client client(address, options);
+    const Session session = client.create_session("integrator");
+    Participant a = client.join(session, "a", forces());
+    REQUIRE(a.step({2.0}).outputs[2] == 4.0);
+    options.connect_timeout = 0.3;
+    options.ca = "";
+    refused("UNAVAILABLE", [&] { Client(address, options).models(); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
-    require(argc == 2, "usage: scenario ADDRESS");
+    require(argc == 2 || argc == 4, "usage: scenario ADDRESS [CA-FILE BEARER-TOKEN]");
+    if (argc == 4) {
+        tls_and_a_bearer_token_let_in_and_nothing_less_does(argv[1], argv[2], argv[3]);
+        std::printf("all good\n");
+        return 0;
+    }
     Client client(argv[1]);
     REQUIRE(client.models() == std::vector<std::string>{"integrator"});
     refusals_name_what_was_wrong_and_the_same_step_may_be_repeated(client);
