@@ -68,9 +68,9 @@ class Fmu2Instance(FmuInstance):
     def _initialize(self, start_time: float) -> None:
         self._call("EnterInitializationMode")
 
-    def _do_step(self, time: float, length: float) -> None:
+    def _do_step(self, time: float, length: float) -> int:
         # The last argument: the state before this point may be wanted again.
-        self._call("DoStep", ct.c_double(time), ct.c_double(length), ct.c_int(0))
+        return int(self._step_function(self._component, ct.c_double(time), ct.c_double(length), ct.c_int(0)))
 
     @staticmethod
     def arguments(references: NDArray[np.uint32], values: NDArray[Any]) -> tuple[Any, ...]:

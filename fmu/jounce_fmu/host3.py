@@ -37,14 +37,15 @@ class Fmu3Instance(FmuInstance):
         no = _NO, ct.c_double(0.0)
         self._call("EnterInitializationMode", *no, ct.c_double(start_time), *no)
 
-    def _do_step(self, time: float, length: float) -> None:
+    def _do_step(self, time: float, length: float) -> int:
         event, end, early, last = ct.c_bool(), ct.c_bool(), ct.c_bool(), ct.c_double()
         # The state before may be wanted again.
         told = (ct.byref(f) for f in (event, end, early, last))
-        self._call("DoStep", ct.c_double(time), ct.c_double(length), _NO, *told)
-        if end.value or early.value:
+        status = int(self._step_function(self._component, ct.c_double(time), ct.c_double(length), _NO, *told))
+        if status < 2 and (end.value or early.value):
             what = "wants the simulation to end" if end.value else "returned early, which it may not"
             raise FmuError(f"{self.table.name} {what} at {last.value!r} s")
+        return status
 
     @staticmethod
     def arguments(references: NDArray[np.uint32], values: NDArray[Any]) -> tuple[Any, ...]:

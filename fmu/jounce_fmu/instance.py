@@ -77,6 +77,7 @@ class FmuInstance:
         self._outputs = self._blocks(interface.outputs)
         self._values = np.zeros(len(interface.outputs))
         self._settable = {v.name: v for v in (*interface.parameters, *interface.inputs)}
+        self._step_function = self.function("DoStep")
         component = self._instantiate(instance_name.encode(), interface.guid.encode(), resources.encode())
         if not component:
             raise FmuError(self._text("Instantiate", 3))
@@ -94,7 +95,8 @@ class FmuInstance:
         """Enters initialization mode."""
         raise NotImplementedError
 
-    def _do_step(self, time: float, length: float) -> None:
+    def _do_step(self, time: float, length: float) -> int:
+        """Its status."""
         raise NotImplementedError
 
     @staticmethod
@@ -167,13 +169,11 @@ class FmuInstance:
 
         One call of the FMU, or with ``by_tick`` one per tick: a foreign FMU may give other bits for longer steps.
         """
-        if self.by_tick:
-            for _ in range(n_ticks):
-                self._do_step(self.time, self.tick)
-                self.ticks += 1
-        else:
-            self._do_step(self.time, n_ticks * self.tick)
-            self.ticks += n_ticks
+        for ticks in (1,) * n_ticks if self.by_tick else (n_ticks,):
+            status = self._do_step(self.time, ticks * self.tick)
+            if status > 1:
+                raise FmuError(self._text("DoStep", status))
+            self.ticks += ticks
 
     def get_outputs(self) -> Array:
         """A new array of all outputs, in the table's order."""

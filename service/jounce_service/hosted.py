@@ -124,15 +124,18 @@ def _told(error: FmuError, kind: type[ServiceError], **facts: Any) -> ServiceErr
 class FmuModel:
     """An FMU that can be instantiated, as a HostedModel."""
 
-    def __init__(self, factory: Factory, limits: Limits | None = None) -> None:
-        """``factory`` comes from open_builtin or open_fmu. With ``limits`` each instance has its own process."""
+    def __init__(self, factory: Factory, limits: Limits | None = None, file: Path | None = None) -> None:
+        """``factory`` comes from open_builtin or open_fmu. With ``limits`` each instance has its own process.
+
+        ``file`` is all that the results depend on: for a foreign FMU more than its library.
+        """
         self._factory, self._limits = factory, limits
-        digest = hashlib.sha256(factory.library.read_bytes()).hexdigest()
+        digest = hashlib.sha256((file or factory.library).read_bytes()).hexdigest()
         self._build = f"jounce {__version__}, {factory.interface.guid}, sha256 {digest}"
 
     @property
     def build(self) -> str:
-        """Version, interface and library: another of them may give other bits."""
+        """Version, interface and file: another of them may give other bits."""
         return self._build
 
     @property
@@ -194,7 +197,7 @@ def _open(name: str, limits: Limits | None) -> HostedModel:
 def _open_foreign(path: Path, limits: Limits) -> HostedModel:
     try:
         # Each tick a step of its own: the bits must not depend on where the clock stops.
-        return FmuModel(replace(open_fmu(path), by_tick=True), limits)
+        return FmuModel(replace(open_fmu(path), by_tick=True), limits, path)
     except (FmuError, OSError) as error:
         raise ModelUnavailable(f"{path.name} cannot be opened: {error}", field="model", given=path.stem) from error
 

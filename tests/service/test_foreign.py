@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import re
+import shutil
 import sys
 import zipfile
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_service.cli.main import main
 from jounce_service.config import ServerConfig
 from jounce_service.hosted import builtin_names, registry
+from jounce_service.recording.reader import Reader
 from jounce_service.security import ConfigError
 from jounce_service.settings import load
 
@@ -162,6 +164,23 @@ def test_a_recorded_session_of_a_foreign_fmu_replays_without_a_difference(
     assert "no model named 'hostile'" in capsys.readouterr().err
 
 
+def test_the_recording_of_a_session_whose_worker_died_is_whole_up_to_there(
+        host: Any, bad: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("mcap", reason="the extra recording is not installed")
+    server = host(bad, record=str(tmp_path / "records"), record_every=1)
+    session = server.stub.CreateSession(pb.CreateSessionRequest(model="hostile"))
+    member = server.member(session, "a", inputs=["x", "act"])
+    for k in range(25):
+        member.step(0.1 * k, 0.0)
+    assert member.step(0.0, float(hostile.SEGFAULT)).error.reason == "WORKER_LOST"
+    server.call("DeleteSession", session)
+    (file,) = (tmp_path / "records").iterdir()
+    assert main(["replay", str(file), f"--fmu={bad}"]) == 0
+    assert "zero differences in 26 output vectors over 25 ticks" in capsys.readouterr().out
+    failed = [e for e in Reader(file) if isinstance(e, pb.RecordedEvent) and e.kind == pb.EVENT_KIND_FAILED]
+    assert [e.tick for e in failed] == [25] and "WORKER_LOST" in failed[0].text and "signal 11" in failed[0].text
+
+
 # ---------------------------------------------------------------- what cannot be hosted
 
 
@@ -211,6 +230,16 @@ def test_places_without_fmus_and_names_that_are_taken_end_the_start(bad: Path, t
         with pytest.raises(ConfigError, match=words):
             registry(ServerConfig(fmu=places))
     assert registry(ServerConfig(fmu=(str(bad.parent),))).names == tuple(sorted(("hostile", *builtin_names())))
+
+
+def test_fmus_that_differ_in_a_resource_are_different_builds(bad: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        with zipfile.ZipFile(repacked(tmp_path / f"{name}.fmu", bad, lambda t: t), "a") as archive:
+            archive.writestr("resources/slave.py", f"NAME = {name!r}")
+    shutil.copy(tmp_path / "one.fmu", tmp_path / "again.fmu")
+    models = registry(ServerConfig(fmu=(str(tmp_path),)))
+    one, two, again = (models.get(name).build for name in ("one", "two", "again"))
+    assert one == again != two
 
 
 def test_fmus_come_from_flags_from_the_environment_and_from_the_file(tmp_path: Path) -> None:
