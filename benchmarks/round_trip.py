@@ -3,7 +3,7 @@
 Processes: this one, `jounce serve` with the built-in vehicle, another one whose sessions are in worker processes, and
 the two peers of `echo.py`. Blocks of round trips through each are interleaved. A jounce round trip includes the
 vehicle's step; the peers compute nothing. The C client is timed within its own process, `native/fast_loop.c`, where
-there is a compiler.
+there is a compiler; with `--cpp` so is the C++ client, `native/grpc_loop.cpp` (packages: docs/cpp.md).
 """
 
 from __future__ import annotations
@@ -174,9 +174,23 @@ def c_block(client: Client, lane: str, folder: Path, stack: contextlib.ExitStack
     here = Path(__file__).parent
     sources = [here / "native" / "fast_loop.c", here.parent / "clients" / "c" / "jounce_client.c"]
     subprocess.run([compiler, "-std=c99", "-O2", *map(str, sources), "-o", str(folder / "loop")], check=True)
+    return native_block(client, lane, folder / "loop", stack)
+
+
+def cpp_block(client: Client, address: str, folder: Path, stack: contextlib.ExitStack) -> Block:
+    """The gRPC stream through the C++ client, which takes a minute to build."""
+    source = Path(__file__).parents[1] / "clients" / "cpp"
+    for command in (["-S", str(source), "-B", str(folder / "cpp"), "-DCMAKE_BUILD_TYPE=Release"],
+                    ["--build", str(folder / "cpp"), "--target", "grpc_loop"]):
+        subprocess.run(["cmake", *command], check=True, stdout=subprocess.DEVNULL)
+    return native_block(client, address, folder / "cpp" / "grpc_loop", stack)
+
+
+def native_block(client: Client, address: str, program: Path, stack: contextlib.ExitStack) -> Block:
+    """Lockstep in a program that times its own steps."""
     session = client.create_session("hmmwv", {"init.speed": 15.0})
     loop = stack.enter_context(subprocess.Popen(
-        [str(folder / "loop"), lane, session.id, session.join_token, *OWNED], stdin=subprocess.PIPE,
+        [str(program), address, session.id, session.join_token, *OWNED], stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, text=True))
     stack.callback(loop.terminate)
 
@@ -198,7 +212,7 @@ def _timed(call: Callable[[], object], n: int) -> Samples:
     return Samples(times)
 
 
-async def measure(folder: Path, rounds: int, n: int) -> None:
+async def measure(folder: Path, rounds: int, n: int, cpp: bool) -> None:
     """Starts the processes, interleaves the blocks, prints."""
     echo_path, grpc_path, fast_path = (folder / name for name in ("e", "g", "f"))
 
@@ -242,6 +256,8 @@ async def measure(folder: Path, rounds: int, n: int) -> None:
             in_c = c_block(client, f"unix:{fast_path}", folder, stack)
             if in_c is not None:
                 blocks["Lockstep, fast lane, C"] = in_c
+            if cpp:
+                blocks["Lockstep, C++ client"] = cpp_block(client, address, folder, stack)
             peers = {"raw socket echo": echo.pid, "gRPC aio stream echo": bare.pid}
             peers |= {name: away.pid for name in blocks if name.endswith("worker")}
             await run(blocks, peers, server.pid, rounds, n)
@@ -285,10 +301,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=20, help="interleaved rounds (default %(default)s)")
     parser.add_argument("--trips", type=int, default=500, help="round trips a block")
+    parser.add_argument("--cpp", action="store_true", help="build and time the C++ client, too")
     options = parser.parse_args()
     print(machine(), versions("jounce", "grpcio", "protobuf"), sep="; ")
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measure(Path(folder), options.rounds, options.trips))
+        asyncio.run(measure(Path(folder), options.rounds, options.trips, options.cpp))
 
 
 if __name__ == "__main__":
