@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from jounce import __version__
@@ -22,6 +22,13 @@ LOG_CATEGORIES = {
     "logStatusWarning": "warnings",
     "logEvents": "changes of state",
     "logAll": "everything",
+}
+#: What co-simulation with our C runtime can do.
+CO_SIMULATION = {
+    "canHandleVariableCommunicationStepSize": "true",
+    "canInterpolateInputs": "false",
+    "maxOutputDerivativeOrder": "0",
+    "canRunAsynchronuously": "false",
 }
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 
@@ -90,8 +97,10 @@ def model_description(
         numberOfEventIndicators="0",
     )
     if table.states:
-        _model_exchange(root, table, identifier, source_files)
-    _co_simulation(root, table, identifier, source_files).attrib.update(capabilities or {})
+        element = _interface(root, "ModelExchange", table, identifier, source_files)
+        element.set("completedIntegratorStepNotNeeded", "true")
+    element = _interface(root, "CoSimulation", table, identifier, source_files)
+    element.attrib.update({**CO_SIMULATION, **(capabilities or {})})
     add_units(root, table)
     _enumerations(root, table)
     add_log_and_experiment(root, table)
@@ -134,19 +143,16 @@ def add_log_and_experiment(root: ET.Element, table: SignalTable) -> None:
     ET.SubElement(root, "DefaultExperiment", startTime="0.0", stopTime="10.0", stepSize=tick)
 
 
-def _co_simulation(
-    root: ET.Element, table: SignalTable, identifier: str, source_files: Sequence[str]
+def _interface(
+    root: ET.Element, kind: str, table: SignalTable, identifier: str, source_files: Sequence[str]
 ) -> ET.Element:
+    """CoSimulation or ModelExchange with what both say."""
     check_identifier(identifier)
     element = ET.SubElement(
         root,
-        "CoSimulation",
+        kind,
         modelIdentifier=identifier,
         needsExecutionTool="false",
-        canHandleVariableCommunicationStepSize="true",
-        canInterpolateInputs="false",
-        maxOutputDerivativeOrder="0",
-        canRunAsynchronuously="false",
         canBeInstantiatedOnlyOncePerProcess="false",
         canNotUseMemoryManagementFunctions="true",
         canGetAndSetFMUstate="true",
@@ -155,22 +161,6 @@ def _co_simulation(
     )
     _source_files(element, source_files)
     return element
-
-
-def _model_exchange(root: ET.Element, table: SignalTable, identifier: str, source_files: Sequence[str]) -> None:
-    element = ET.SubElement(
-        root,
-        "ModelExchange",
-        modelIdentifier=identifier,
-        needsExecutionTool="false",
-        completedIntegratorStepNotNeeded="true",
-        canBeInstantiatedOnlyOncePerProcess="false",
-        canNotUseMemoryManagementFunctions="true",
-        canGetAndSetFMUstate="true",
-        canSerializeFMUstate="true",
-        providesDirectionalDerivative=flag(table.derivatives),
-    )
-    _source_files(element, source_files)
 
 
 def _source_files(element: ET.Element, names: Sequence[str]) -> None:
@@ -249,27 +239,25 @@ def _states(root: ET.Element, table: SignalTable, names: NameStyle) -> tuple[lis
     assert parent is not None
     before, n = len(parent), len(table.states)
     used = {v.get("name") for v in parent}
-    for order in (0, 1):
-        for i, s in enumerate(table.states):
-            name = fmi_name(s.name, names)
-            if name in used:
-                raise DescribeError(f"two variables would be called {name!r}")
-            element = ET.SubElement(
-                parent,
-                "ScalarVariable",
-                name=f"der({name})" if order else name,
-                valueReference=str((FIRST_RATE if order else FIRST_STATE) + i),
-                description=f"{'rate of: ' if order else ''}{s.description}",
-                causality="local",
-                variability="continuous",
-                initial="calculated",
-            )
-            kind = ET.SubElement(element, "Real", unit=rate_unit(s) if order else s.unit)
-            if order:
-                kind.set("derivative", str(before + 1 + i))
-            else:
-                kind.set("nominal", repr(float(s.nominal)))
+    written = [fmi_name(s.name, names) for s in table.states]
+    if taken := [name for name in written if name in used]:
+        raise DescribeError(f"two variables would be called {taken[0]!r}")
+    for i, (variable, kind) in enumerate(state_variables(table, written)):
+        of = {"derivative": str(before + 1 + i - n)} if i >= n else {}
+        ET.SubElement(ET.SubElement(parent, "ScalarVariable", variable), "Real", kind | of)
     return list(range(before + 1, before + 1 + n)), list(range(before + 1 + n, before + 1 + 2 * n))
+
+
+def state_variables(table: SignalTable, names: Sequence[str]) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """(attributes of the variable, of its type) of the states and then of their derivatives, alike in FMI 2 and 3."""
+    as_local = {"causality": "local", "variability": "continuous", "initial": "calculated"}
+    for i, (s, name) in enumerate(zip(table.states, names, strict=True)):
+        variable = {"name": name, "valueReference": str(FIRST_STATE + i), "description": s.description}
+        yield variable | as_local, {"unit": s.unit, "nominal": repr(float(s.nominal))}
+    for i, (s, name) in enumerate(zip(table.states, names, strict=True)):
+        rate = f"rate of: {s.description}"
+        variable = {"name": f"der({name})", "valueReference": str(FIRST_RATE + i), "description": rate}
+        yield variable | as_local, {"unit": rate_unit(s)}
 
 
 def _variable(parent: ET.Element, name: str, scalar: Scalar, is_alias: bool) -> None:
@@ -285,19 +273,23 @@ def _variable(parent: ET.Element, name: str, scalar: Scalar, is_alias: bool) -> 
         causality=causality,
         variability=variability(g),
     )
-    kind = ET.SubElement(element, g.type)
-    if g.type == "Enumeration":
-        kind.set("declaredType", type_name(g))
-    if g.type == "Real":
-        kind.set("unit", g.unit)
-        if math.isfinite(g.nominal) and g.nominal > 0:
-            kind.set("nominal", repr(float(g.nominal)))
-    if g.type in ("Real", "Integer"):
-        for key, bound in (("min", scalar.minimum), ("max", scalar.maximum)):
-            if math.isfinite(bound):
-                kind.set(key, value_text(g, bound))
+    kind = ET.SubElement(element, g.type, type_attributes(g, scalar.minimum, scalar.maximum))
     if causality in ("input", "parameter"):
         kind.set("start", value_text(g, scalar.start))
+
+
+def type_attributes(g: Signal, minimum: float, maximum: float) -> dict[str, str]:
+    """Declared type, unit, nominal and finite bounds of a variable, alike in FMI 2 and 3."""
+    found = {}
+    if g.type == "Enumeration":
+        found["declaredType"] = type_name(g)
+    if g.type == "Real":
+        found["unit"] = g.unit
+        if math.isfinite(g.nominal) and g.nominal > 0:
+            found["nominal"] = repr(float(g.nominal))
+    if g.type in ("Real", "Integer"):
+        found |= {key: value_text(g, v) for key, v in (("min", minimum), ("max", maximum)) if math.isfinite(v)}
+    return found
 
 
 def description(signal: Signal) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,8 @@ from jounce_fmu.describe import (
     flag,
     fmi_name,
     interface_guid,
-    rate_unit,
+    state_variables,
+    type_attributes,
     type_name,
     value_text,
     variability,
@@ -87,8 +87,16 @@ def model_description3(
         variableNamingConvention=names,
     )
     if table.states:
-        _model_exchange(root, table, identifier)
-    _co_simulation(root, table, identifier)
+        _interface(root, "ModelExchange", table, identifier).set("needsCompletedIntegratorStep", "false")
+    _interface(root, "CoSimulation", table, identifier).attrib.update(
+        canHandleVariableCommunicationStepSize="true",
+        fixedInternalStepSize=repr(default_tick(table)),
+        maxOutputDerivativeOrder="0",
+        providesIntermediateUpdate="false",
+        mightReturnEarlyFromDoStep="false",
+        canReturnEarlyAfterIntermediateUpdate="false",
+        hasEventMode="true",
+    )
     add_units(root, table, "s")
     _enumerations(root, table)
     add_log_and_experiment(root, table)
@@ -131,10 +139,11 @@ def build_description(identifier: str, source_files: Sequence[str]) -> bytes:
     return xml_text(root)
 
 
-def _model_exchange(root: ET.Element, table: SignalTable, identifier: str) -> None:
-    ET.SubElement(
+def _interface(root: ET.Element, kind: str, table: SignalTable, identifier: str) -> ET.Element:
+    """CoSimulation or ModelExchange with what both say."""
+    return ET.SubElement(
         root,
-        "ModelExchange",
+        kind,
         modelIdentifier=identifier,
         needsExecutionTool="false",
         canBeInstantiatedOnlyOncePerProcess="false",
@@ -143,30 +152,6 @@ def _model_exchange(root: ET.Element, table: SignalTable, identifier: str) -> No
         providesDirectionalDerivatives=flag(table.derivatives),
         providesAdjointDerivatives=flag(table.derivatives),
         providesPerElementDependencies="false",
-        needsCompletedIntegratorStep="false",
-        providesEvaluateDiscreteStates="false",
-    )
-
-
-def _co_simulation(root: ET.Element, table: SignalTable, identifier: str) -> None:
-    ET.SubElement(
-        root,
-        "CoSimulation",
-        modelIdentifier=identifier,
-        needsExecutionTool="false",
-        canBeInstantiatedOnlyOncePerProcess="false",
-        canGetAndSetFMUState="true",
-        canSerializeFMUState="true",
-        providesDirectionalDerivatives=flag(table.derivatives),
-        providesAdjointDerivatives=flag(table.derivatives),
-        providesPerElementDependencies="false",
-        canHandleVariableCommunicationStepSize="true",
-        fixedInternalStepSize=repr(default_tick(table)),
-        maxOutputDerivativeOrder="0",
-        providesIntermediateUpdate="false",
-        mightReturnEarlyFromDoStep="false",
-        canReturnEarlyAfterIntermediateUpdate="false",
-        hasEventMode="true",
         providesEvaluateDiscreteStates="false",
     )
 
@@ -184,23 +169,10 @@ def _enumerations(root: ET.Element, table: SignalTable) -> None:
 
 def _states(parent: ET.Element, table: SignalTable, names: Sequence[str]) -> None:
     """The states and then their derivatives, as locals."""
-    for order in (0, 1):
-        for i, (s, name) in enumerate(zip(table.states, names, strict=True)):
-            element = ET.SubElement(
-                parent,
-                "Float64",
-                name=f"der({name})" if order else name,
-                valueReference=str((FIRST_RATE if order else FIRST_STATE) + i),
-                description=f"{'rate of: ' if order else ''}{s.description}",
-                causality="local",
-                variability="continuous",
-                initial="calculated",
-                unit=rate_unit(s) if order else s.unit,
-            )
-            if order:
-                element.set("derivative", str(FIRST_STATE + i))
-            else:
-                element.set("nominal", repr(float(s.nominal)))
+    n = len(table.states)
+    for i, (variable, kind) in enumerate(state_variables(table, names)):
+        of = {"derivative": str(FIRST_STATE + i - n)} if i >= n else {}
+        ET.SubElement(parent, "Float64", variable | kind | of)
 
 
 def _check_names(described: Sequence[Variable], states: Sequence[str]) -> None:
@@ -222,16 +194,7 @@ def _variable(parent: ET.Element, v: Variable) -> None:
         causality=g.causality,
         variability=variability(g),
     )
-    if g.type == "Enumeration":
-        element.set("declaredType", type_name(g))
-    if g.type == "Real":
-        element.set("unit", g.unit)
-        if math.isfinite(g.nominal) and g.nominal > 0:
-            element.set("nominal", repr(float(g.nominal)))
-    if g.type in ("Real", "Integer"):
-        for key, bound in (("min", v.minimum), ("max", g.maximum)):
-            if math.isfinite(bound):
-                element.set(key, value_text(g, bound))
+    element.attrib.update(type_attributes(g, v.minimum, g.maximum))
     if g.causality != "output":
         element.set("start", " ".join(value_text(g, start) for start in v.starts))
     if v.is_array:
