@@ -36,7 +36,6 @@ FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fvisibilit
 HASH_FILE = "jn_build_hash.c"
 
 
-
 class Platform(NamedTuple):
     """Where a library runs, how it is cross-compiled and in which folder each standard looks for it."""
 
@@ -138,9 +137,10 @@ def compiler(target: str = "") -> list[str]:
 def compile_library(sources: Sources, destination: Path, target: str = "") -> None:
     """Compile all sources into ``destination`` (replaced in one move); BuildError carries the compiler's text."""
     with tempfile.TemporaryDirectory(dir=destination.parent, prefix=".build-") as folder:
-        for name, data in sources.packed().items():
+        packed = sources.packed()
+        for name, data in packed.items():
             (Path(folder) / name).write_bytes(data)
-        listed = [name for name in sources.packed() if name.endswith(".c")]
+        listed = [name for name in packed if name.endswith(".c")]
         math_library = [] if "windows" in target else ["-lm"]
         strip = ["-s"] if target else []  # zig's debug information names the folder
         library = sources.identifier + library_suffix(target)  # the file carries its name: let it be the final one
