@@ -119,7 +119,7 @@ def random_point(vehicle: Vehicle, rest: Array, rng: np.random.Generator) -> tup
 
 
 #: Step of the difference quotients by unit.
-_STEPS = {"rad": 1e-4, "rad/s": 1e-3, "m": 1e-4, "m/s": 1e-3, "N.m": 1.0, "N": 1.0, "1": 1e-5}
+_STEPS = {"rad": 1e-4, "rad/s": 1e-3, "m": 1e-4, "m/s": 1e-3, "N.m": 1.0, "N": 1.0, "1": 1e-4}
 
 
 def steps(table: SignalTable) -> Array:

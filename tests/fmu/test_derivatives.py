@@ -186,7 +186,7 @@ def test_bad_seeds_and_null_arrays_are_refused(moving: Vehicle) -> None:
 
 def test_a_point_outside_the_model_is_discarded(moving: Vehicle) -> None:
     x = moving.read(moving.states)
-    x[7] = 3.0
+    x[[s.name for s in TABLE.states].index("state.wheel_FL.arm_angle")] = 3.0
     moving.put(x, moving.read(moving.inputs))
     moving.directional(moving.rates, moving.states[:1], np.ones(1), 2)
     assert "arm_angle" in moving.log[-1]

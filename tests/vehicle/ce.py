@@ -33,9 +33,10 @@ class Ce:
         self.vehicle = vehicle
         p = {k: ca.SX(e.value) for k, e in vehicle.entries.items()}
         self.numbers = [flat(ca.evalf(parameters.corner_numbers(p, a, s))) for a, s in parameters.CORNERS]
-        self.linkage = flat(ca.evalf(steering.derived(p)))
+        self.linkage = flat(ca.evalf(steering.linkage_numbers(p)))
+        self.inner_numbers = [flat(ca.evalf(steering.inner_numbers(p, a, s))) for a, s in parameters.CORNERS]
         self.own = flat(ca.evalf(parameters.chassis_inertia(p)))
-        self.corner, self.steering = corner.function(), steering.function()
+        self.corner, self.steering, self.inner = corner.function(), steering.function(), steering.inner_function()
         self.eliminate, self.expand = articulated.eliminate_function(), articulated.expand_function()
         self.chassis = articulated.chassis_function()
 
@@ -46,18 +47,12 @@ class Ce:
 
     def inner_end(self, k: int, arm: tuple[float, float, float]) -> Array:
         """(end, unit, velocity, acceleration), 12 numbers, of corner k for the arm angle, rate, acceleration."""
-        if k > 1:
-            axle, side = parameters.CORNERS[k]
-            v = self.vehicle
-            end = [v[f"{axle}.origin.{a}"] + v[f"{axle}.TIEROD_C.{a}"] for a in "xyz"]
-            return np.concatenate([np.array(end) * [1.0, side, 1.0], np.zeros(9)])
-        s = flat(self.steering(list(arm), self.linkage))
-        return np.concatenate([s[6 * j + 3 * k : 6 * j + 3 * k + 3] for j in range(4)])
+        return flat(self.inner(self.steering(list(arm), self.linkage), self.inner_numbers[k]))
 
     def raw(self, k: int, theta: float, rate: float = 0.0, spin: float = 0.0,
             arm: tuple[float, float, float] = (0.0, 0.0, 0.0), omega: Array | None = None) -> Array:
-        x = np.concatenate([[theta, rate, spin], self.inner_end(k, arm), np.zeros(3) if omega is None else omega])
-        return flat(self.corner(x, self.numbers[k]))
+        turning = np.zeros(3) if omega is None else omega
+        return flat(self.corner([theta, rate, spin], self.inner_end(k, arm), turning, self.numbers[k]))
 
     def at(self, k: int, theta: float, **motion: object) -> dict[str, Array]:
         """The corner's named outputs."""

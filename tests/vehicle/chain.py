@@ -75,15 +75,14 @@ class Chain:
         ce, v = self.ce, self.vehicle
         chassis = wheel.CHASSIS.join(**{k: x[k] for k in wheel.CHASSIS.sizes})
         omega, r = x["angular"], rotation(x["quaternion"])
-        ends = ce.steering(u["arm"], ce.linkage)
+        link = ce.steering(u["arm"], ce.linkage)
         contact, report = wheel.function(), reports.wheel_function()
         number = wheel.NUMBERS.join(**{name: SX(v[name]) for name in wheel.NUMBERS.sizes})
         raw, results, gathered = [], [], []
         for k in range(4):
-            inner = ce.inner_end(k, (0.0, 0.0, 0.0)) if k > 1 else ca.vertcat(
-                *(ends[6 * j + 3 * k : 6 * j + 3 * k + 3] for j in range(4)))  # fmt: skip
+            inner = ce.inner(link, ce.inner_numbers[k])
             own = ca.vertcat(x["theta"][k], x["theta_rate"][k], x["spin_rate"][k])
-            raw.append(ce.corner(ca.vertcat(own, inner, omega), ce.numbers[k]))
+            raw.append(ce.corner(own, inner, omega, ce.numbers[k]))
             c = corner.OUTPUTS.split(raw[k])
             given = wheel.GIVEN.join(
                 drive=u["drive"][k], brake=u["brake"][k], force=SX(3, 1), moment=SX(3, 1), point=SX(3, 1),

@@ -9,7 +9,7 @@ from ce import Ce, flat
 from numpy.typing import NDArray
 
 from jounce.data import load_vehicle
-from jounce.emit.double_wishbone import CONSTANT, forward_functions, lane_functions, scalar_functions
+from jounce.emit.double_wishbone import CONSTANT, CORNER_NUMBERS, forward_functions, lane_functions, scalar_functions
 from jounce.symbolic.forward import forward
 
 CE = Ce(load_vehicle("hmmwv"))
@@ -21,7 +21,7 @@ def a_point(name: str, rng: np.random.Generator) -> list[NDArray[np.float64]]:
     if name == "corner":
         head = [rng.uniform(-0.3, 0.3), rng.normal(), 10 * rng.normal()]
         arm = tuple(rng.uniform(-0.4, 0.4, 3))
-        return [np.concatenate([head, CE.inner_end(0, arm), rng.normal(size=3)]), CE.numbers[0]]
+        return [np.array(head), CE.inner_end(0, arm), rng.normal(size=3), flat(CORNER_NUMBERS(CE.numbers[0]))]
     if name == "steering":
         return [rng.uniform(-0.4, 0.4, 3), CE.linkage]
     return [rng.uniform(0.1, 0.5, FUNCTIONS[name].size1_in(k)) for k in range(FUNCTIONS[name].n_in())]

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import math
-import shutil
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
+from harness import compiled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-MODELS = Path(__file__).parents[2] / "fmu" / "jounce_fmu" / "models"
 HARNESS = """
 #define JN_LANES 1
 #include "jn_lanes.h"
@@ -38,18 +35,8 @@ FUNCTIONS = (math.sin, math.cos, math.atan, math.asin, math.atan2)
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler on this machine")
-    if not Path("/proc/cpuinfo").exists() or "avx2" not in Path("/proc/cpuinfo").read_text():
-        pytest.skip("this processor has no AVX2")
-    folder = tmp_path_factory.mktemp("trig")
-    (folder / "trig.c").write_text(HARNESS.replace("four(int", "__attribute__((target(\"avx2\"))) four(int"))
-    command = [compiler, "-std=c99", "-Wall", "-Werror", "-O2", "-ffp-contract=off", "-shared", "-fPIC", f"-I{MODELS}",
-               "trig.c", "-o", "trig.so", "-lm"]  # fmt: skip
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return ctypes.CDLL(str(folder / "trig.so"))
+    source = HARNESS.replace("four(int", "__attribute__((target(\"avx2\"))) four(int")
+    return compiled(source, tmp_path_factory.mktemp("trig"))
 
 
 def _both(library: ctypes.CDLL, which: int, y: list[float], x: list[float]) -> np.ndarray:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jounce.reference import kkt
 from jounce.reference.kkt_steering import turn
-from jounce.symbolic import vehicle
+from jounce.symbolic import motion, vehicle
 from jounce.symbolic.algebra import rotation
 
 Array = NDArray[np.float64]
@@ -138,7 +138,7 @@ def test_the_rate_of_the_quaternion_is_that_of_the_rotation() -> None:
     q = rng.normal(size=4)
     q /= np.linalg.norm(q)
     omega = rng.normal(size=3)
-    dq = np.array(ca.evalf(vehicle.quaternion_rate(ca.SX(q), ca.SX(omega)))).ravel()
+    dq = np.array(ca.evalf(motion.quaternion_rate(ca.SX(q), ca.SX(omega)))).ravel()
     h = 1e-6
     ahead, behind = (np.array(ca.evalf(rotation(ca.SX(q + s * h * dq)))) for s in (1, -1))
     spin = np.array(ca.evalf(rotation(ca.SX(q)))).T @ (ahead - behind) / (2 * h)

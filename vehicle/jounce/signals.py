@@ -294,20 +294,16 @@ def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:
 
 def _states() -> Iterator[State]:
     """The states of the emitted model, in the order of its state vector; what it remembers of steering is left out."""
-    for suffix in XYZ:
-        yield State(f"state.pos{suffix}", "m", "chassis reference point, world")
-    for suffix in QUATERNION:
-        yield State(f"state.rot{suffix}", "1", "chassis orientation, w x y z")
-    for name, unit, text, nominal in (
-        ("arm_angle", "rad", "lower-arm angle, jounce positive", 0.1),
-        ("spin", "rad", "spin angle relative to the upright", 1.0),
+    for name, suffixes, unit, text in (
+        ("pos", XYZ, "m", "chassis reference point, world"),
+        ("rot", QUATERNION, "1", "chassis orientation, w x y z"),
+        ("ang_vel", XYZ, "rad/s", "angular velocity of the chassis, chassis axes"),
+        ("lin_vel", XYZ, "m/s", "velocity of the reference point, chassis axes"),
     ):
-        yield from (State(f"state.wheel_{w}.{name}", unit, text, nominal) for w in WHEELS)
-    for suffix in XYZ:
-        yield State(f"state.ang_vel{suffix}", "rad/s", "angular velocity of the chassis, chassis axes")
-    for suffix in XYZ:
-        yield State(f"state.lin_vel{suffix}", "m/s", "velocity of the reference point, chassis axes")
+        yield from (State(f"state.{name}{suffix}", unit, text) for suffix in suffixes)
     for name, unit, text, nominal in (
+        ("spin", "rad", "spin angle relative to the upright", 1.0),
+        ("arm_angle", "rad", "lower-arm angle, jounce positive", 0.1),
         ("arm_rate", "rad/s", "rate of the lower-arm angle", 1.0),
         ("omega", "rad/s", "spin rate relative to the upright", 10.0),
         ("bristle.x", "m", "tire bristle, longitudinal", 1e-3),

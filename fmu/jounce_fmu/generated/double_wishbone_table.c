@@ -1,9 +1,9 @@
-/* Emitted by jounce_fmu.table_c for double_wishbone, interface {2de41fe4-5507-738a-9645-559d9aec6228}. Do not edit. */
+/* Emitted by jounce_fmu.table_c for double_wishbone, interface {d28f9eb3-e69f-ee07-e4d2-b3d591e38222}. Do not edit. */
 #include <math.h>
 
 #include "jn_model.h"
 
-const char jn_guid[] = "{2de41fe4-5507-738a-9645-559d9aec6228}";
+const char jn_guid[] = "{d28f9eb3-e69f-ee07-e4d2-b3d591e38222}";
 
 const jn_signal jn_table[] = {
     {"steering_wheel_angle", 1000U, 'u', 'r', 0, 0, 0.0, -13.613568165555769, 13.613568165555769, 0},
@@ -601,4 +601,4 @@ const jn_signal jn_table[] = {
     {"tire.dahl_sigma1", 100333U, 'p', 'r', 1, 333, 5000.0, 0.0, HUGE_VAL, 0},
 };
 
-const double jn_nominals[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 10.0, 10.0, 10.0, 10.0, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.0};
+const double jn_nominals[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 1.0, 1.0, 1.0, 1.0, 10.0, 10.0, 10.0, 10.0, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 0.0};

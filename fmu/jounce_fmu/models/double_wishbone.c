@@ -47,11 +47,6 @@ static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
     return 0;
 }
 
-static void spread(double *lanes, int k, double value) {
-    int c;
-    for (c = 0; c < JN_CORNERS; c++) lanes[JN_CORNERS * k + c] = value;
-}
-
 static double sum(const double *lanes, int k) {
     const double *v = lanes + JN_CORNERS * k;
     return ((v[0] + v[1]) + v[2]) + v[3];
@@ -72,36 +67,6 @@ static void fill_arm(const double *u, const double *d, double tau, double *arm) 
     arm[1] = u[JN_U_steering_wheel_rate] / d[D_RATIO];
 }
 
-/* Inputs of the corner function; `ends` from the steering function: left, then right inner tierod end. */
-static void fill_corners(const double *x, const double *rear_ends, const double *ends, double *in) {
-    int c, k, part;
-    for (c = 0; c < JN_CORNERS; c++) {
-        in[JN_CORNERS * JN_CORNER_IN_theta + c] = x[JN_X_theta + c];
-        in[JN_CORNERS * JN_CORNER_IN_theta_rate + c] = x[JN_X_theta_rate + c];
-        in[JN_CORNERS * JN_CORNER_IN_spin_rate + c] = x[JN_X_spin_rate + c];
-        for (part = 0; part < 4; part++)
-            for (k = 0; k < 3; k++)
-                in[JN_CORNERS * (JN_CORNER_IN_end + 3 * part + k) + c] =
-                    c < 2 ? ends[6 * part + 3 * c + k]
-                          : part == 0 ? rear_ends[3 * (c - 2) + k] : 0.0;
-    }
-    for (k = 0; k < 3; k++) spread(in, JN_CORNER_IN_angular_velocity + k, x[JN_X_angular + k]);
-}
-
-static void fill_chassis(const double *x, jn_evaluation *e) {
-    int k;
-    memcpy(e->chassis_state, x + JN_X_position, 7 * sizeof *x);
-    memcpy(e->chassis_state + JN_CHASSIS_angular, x + JN_X_angular, 6 * sizeof *x);
-    for (k = 0; k < JN_CHASSIS_N; k++) spread(e->chassis, k, e->chassis_state[k]);
-}
-
-static void fill_own(const double *x, double *own) {
-    memcpy(own + JN_CORNERS * JN_OWN_theta, x + JN_X_theta, JN_CORNERS * sizeof *x);
-    memcpy(own + JN_CORNERS * JN_OWN_theta_rate, x + JN_X_theta_rate, JN_CORNERS * sizeof *x);
-    memcpy(own + JN_CORNERS * JN_OWN_spin, x + JN_X_spin, JN_CORNERS * sizeof *x);
-    memcpy(own + JN_CORNERS * JN_OWN_spin_rate, x + JN_X_spin_rate, JN_CORNERS * sizeof *x);
-}
-
 /* The rates that the motion of the chassis does not give. Linear, as are the outputs: for values and tangents. */
 static void collect_rates(const double *x, const jn_evaluation *e, double *dx) {
     memcpy(dx + JN_X_theta, x + JN_X_theta_rate, JN_CORNERS * sizeof *dx);
@@ -112,17 +77,28 @@ static void collect_rates(const double *x, const jn_evaluation *e, double *dx) {
     dx[JN_X_arm_rate] = dx[JN_X_arm_acceleration] = 0.0;
 }
 
-/* The outputs after the chassis's own, but for residual and tick count. */
-static void collect_outputs(const double *report, const double *share, const double *body, const double *u,
-                            const double *d, double *y) {
-    int c, k;
-    for (c = 0; c < JN_CORNERS; c++)
-        for (k = 0; k < JN_REPORT_N; k++) y[JN_Y_wheel_FL_pos_x + c * Y_WHEEL + k] = report[JN_CORNERS * k + c];
+/* The outputs after the wheels', but for residual and tick count. */
+static void collect_outputs(const double *share, const double *body, const double *u, const double *d, double *y) {
     y[JN_Y_steering_load_torque] = sum(share, JN_SHARE_steering);
     y[JN_Y_steering_pitman_angle] = u[JN_U_steering_wheel_angle] / d[D_RATIO];
     y[JN_Y_energy_kinetic] = body[0] + sum(share, JN_SHARE_kinetic);
     y[JN_Y_energy_potential] = d[D_CHASSIS + JN_CHASSIS_NUMBER_gravity] * (body[1] + sum(share, JN_SHARE_height)) +
                                sum(share, JN_SHARE_springs);
+}
+
+/* The angles in the chassis's report, which comes with their opposite sides in their places: four atan2 at once. */
+enum { N_ANGLES = 4 };
+static const int angle_places[N_ANGLES] = {JN_Y_ref_frame_yaw, JN_Y_ref_frame_pitch, JN_Y_ref_frame_roll,
+                                           JN_Y_sideslip};
+
+static void take_angles(const double *y, double *angles) {
+    int k;
+    for (k = 0; k < N_ANGLES; k++) angles[k] = y[angle_places[k]];
+}
+
+static void put_angles(const double *angles, double *y) {
+    int k;
+    for (k = 0; k < N_ANGLES; k++) y[angle_places[k]] = angles[k];
 }
 
 /* Torques, external wrench and terrain of each wheel. */
@@ -149,6 +125,17 @@ static void fill_given(const double *u, const double *d, double *given) {
     }
 }
 
+/* Tangent of v / |v| for a vector of n numbers that moves by d_v; may stand in its place. */
+static void unit_forward(int n, const double *v, const double *d_v, double *d_unit) {
+    double square = 0.0, along = 0.0;
+    int k;
+    for (k = 0; k < n; k++) {
+        square += v[k] * v[k];
+        along += v[k] * d_v[k];
+    }
+    for (k = 0; k < n; k++) d_unit[k] = (d_v[k] - along / square * v[k]) / sqrt(square);
+}
+
 /* Tangents of `fill_given` for inputs that move by d_u. */
 static void fill_given_forward(const double *u, const double *d, const double *d_u, double *d_given) {
     int c, k;
@@ -157,13 +144,12 @@ static void fill_given_forward(const double *u, const double *d, const double *d
         const int first = JN_U_wheel_FL_drive_torque + c * U_WHEEL;
         const double *n = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
         const double *d_n = d_u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
-        const double square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
-        const double along = (n[0] * d_n[0] + n[1] * d_n[1] + n[2] * d_n[2]) / square;
-        double *to = d_given + c;
+        double *to = d_given + c, d_unit[3];
         for (k = 0; k < JN_GIVEN_ground; k++) to[JN_CORNERS * k] = d_u[first + k];
         if (d[D_HEIGHT_ONLY] == 0.0) continue;
         to[JN_CORNERS * (JN_GIVEN_ground + 2)] = d_n[-1];
-        for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = (d_n[k] - along * n[k]) / sqrt(square);
+        unit_forward(3, n, d_n, d_unit);
+        for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = d_unit[k];
         to[JN_CORNERS * JN_GIVEN_friction] = d_n[3];
     }
 }
@@ -178,6 +164,16 @@ static void fill_given_forward(const double *u, const double *d, const double *d
 #include "double_wishbone_scalar_forward.inc"
 #undef JN_STRIDE
 #define JN_STRIDE 4
+
+/* World loads on the chassis, in its axes; most often there are none. */
+static void load_chassis(const double *x, const double *u, double *loads) {
+    const double *world = u + JN_U_chassis_ext_force_x;
+    int k, some = 0;
+    for (k = 0; k < 6; k++) some |= world[k] != 0.0;
+    if (some) external_1(x + JN_X_quaternion, world, loads);
+    else memset(loads, 0, 6 * sizeof *loads);
+}
+
 #include "double_wishbone_dynamics.inc"
 #include "double_wishbone_forward.inc"
 #include "double_wishbone_jacobian.inc"
@@ -231,15 +227,18 @@ static int refuse_points(const double *p, jn_fault *f) {
     return 0;
 }
 
-/* Rising tables: breakpoints of the stops, the shock's mid-stroke, the tire's blending range. */
+/* What rises: breakpoints of the stops, bounds of spring and shock, the tire's blending range. */
 static int refuse_order(const double *p, jn_fault *f) {
     const int axle = JN_P_rear_LCA_F_x - JN_P_front_LCA_F_x;
     int rear, k;
     for (rear = 0; rear < 2; rear++) {
         const int depth = JN_P_front_stop_depth_0 + rear * axle, low = JN_P_front_shock_min_length + rear * axle;
+        const int bump = JN_P_front_spring_min_length + rear * axle;
         for (k = 1; k < 11; k++)
             if (!(p[depth + k] > p[depth + k - 1]))
                 return refuse(f, JN_ROW_P + depth + k, p[depth + k], "allowed are depths that rise along the table");
+        if (!(p[bump + 1] > p[bump]))
+            return refuse(f, JN_ROW_P + bump + 1, p[bump + 1], "allowed are lengths above spring.min_length");
         if (!(p[low + 1] > p[low]))
             return refuse(f, JN_ROW_P + low + 1, p[low + 1], "allowed are lengths above shock.min_length");
     }
@@ -295,12 +294,10 @@ static int derive(const double *p, double *d, jn_fault *f) {
         return refuse(f, JN_ROW_P + JN_P_tick, p[JN_P_tick],
                       "allowed are up to 0.002 s for RK4; ROS2 takes longer ticks");
     if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;
-    derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_LINKAGE, d + D_CHASSIS);
+    derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_LINKAGE, d + D_CHASSIS);
     for (k = 0; k < 3; k++) {
         d[D_CHASSIS + JN_CHASSIS_NUMBER_com + k] = p[JN_P_chassis_com_x + k];
         d[D_CHASSIS + JN_CHASSIS_NUMBER_imu + k] = p[JN_P_imu_pos_x + k];
-        d[D_REAR_ENDS + k] = p[JN_P_rear_origin_x + k] + p[JN_P_rear_TIEROD_C_x + k];
-        d[D_REAR_ENDS + 3 + k] = k == 1 ? -d[D_REAR_ENDS + k] : d[D_REAR_ENDS + k];
     }
     d[D_CHASSIS + JN_CHASSIS_NUMBER_gravity] = p[JN_P_gravity];
     d[D_GROUND] = d[D_GROUND + 1] = 0.0;
@@ -330,26 +327,19 @@ static void finish(double *x, const double *u, const double *p) {
 
 /* Tangents of `finish`, for states before it. */
 static void finish_forward(const double *x, const double *u, const double *p, const double *d_u, double *d_x) {
-    const double *q = x + JN_X_quaternion;
-    const double square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
     const double rate = d_u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
-    double *d_q = d_x + JN_X_quaternion;
-    const double along = (q[0] * d_q[0] + q[1] * d_q[1] + q[2] * d_q[2] + q[3] * d_q[3]) / square;
-    int k;
     (void)u;
-    for (k = 0; k < 4; k++) d_q[k] = (d_q[k] - along * q[k]) / sqrt(square);
+    unit_forward(4, x + JN_X_quaternion, d_x + JN_X_quaternion, d_x + JN_X_quaternion);
     d_x[JN_X_arm_acceleration] = (rate - d_x[JN_X_arm_rate]) / p[JN_P_tick];
     d_x[JN_X_arm_rate] = rate;
 }
 
-#define MODEL(lanes)                                                                                              \
-    {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,      \
-     .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = JN_P_integrator,                 \
-     .signals = jn_table,                                                                                           \
-     .n_signals = JN_N_SIGNALS, .derive = derive, .start = jn_start, .rhs = rhs_##lanes,                            \
-     .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .nominals = jn_nominals,                          \
-     .directional = directional_##lanes, .finish_forward = finish_forward, .jacobian = jacobian_##lanes,    \
-     .doubt = doubt}
+#define MODEL(lanes)                                                                                                   \
+    {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,         \
+     .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = JN_P_integrator, .signals = jn_table,          \
+     .n_signals = JN_N_SIGNALS, .derive = derive, .start = jn_start, .rhs = rhs_##lanes, .outputs = outputs_##lanes,   \
+     .finish = finish, .n_memory = 2, .nominals = jn_nominals, .directional = directional_##lanes,                     \
+     .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .doubt = doubt}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

@@ -10,13 +10,13 @@
 
 enum {
     JN_CORNERS = 4,
-    JN_STEERING_N = 25, /* ends, unit velocities, velocities, accelerations, discriminant */
-    JN_SUMS = JN_GATHERED_epsilon, /* what the chassis takes from a corner: inertia and bias */
+    JN_SUMS = (JN_GATHERED_epsilon + 3) / 4 * 4, /* what the chassis takes from a corner, in whole blocks of four */
     /* places in d */
     D_CORNERS = 0,
     D_AXIAL = D_CORNERS + JN_CORNERS * JN_CORNER_NUMBER_N,
     D_WHEELS = D_AXIAL + JN_CORNERS * 2,
-    D_LINKAGE = D_WHEELS + JN_CORNERS * JN_WHEEL_NUMBER_N,
+    D_INNER = D_WHEELS + JN_CORNERS * JN_WHEEL_NUMBER_N,
+    D_LINKAGE = D_INNER + JN_CORNERS * JN_INNER_NUMBER_N,
     D_CHASSIS = D_LINKAGE + JN_LINKAGE_N, /* JN_CHASSIS_NUMBER_... */
     D_GROUND = D_CHASSIS + JN_CHASSIS_NUMBER_N, /* a point of the plane */
     D_NORMAL = D_GROUND + 3,
@@ -25,8 +25,7 @@ enum {
     D_EXTERNAL,    /* 1: contact wrench from the inputs */
     D_RATIO,       /* steering-wheel angle over arm angle */
     D_TICK,
-    D_REAR_ENDS, /* inner tierod ends of RL and RR, fixed to the chassis */
-    JN_N_D = D_REAR_ENDS + 6,
+    JN_N_D,
     N_STATES = JN_X_arm_rate, /* before the memory */
     /* distance of one wheel's signals to the next one's */
     U_WHEEL = JN_U_wheel_FR_drive_torque - JN_U_wheel_FL_drive_torque,
@@ -35,11 +34,10 @@ enum {
 
 /* Everything one evaluation computes. */
 typedef struct {
+    double inner[JN_CORNERS * JN_INNER_N]; /* motion of the inner tierod ends */
     double corner[JN_CORNERS * JN_CORNER_N];
     double given[JN_CORNERS * JN_GIVEN_N];
     double wheel[JN_CORNERS * JN_WHEEL_N];
-    double chassis_state[JN_CHASSIS_N];         /* pose and motion of the chassis */
-    double chassis[JN_CORNERS * JN_CHASSIS_N]; /* the same for each corner */
     double gathered[JN_CORNERS * JN_GATHERED_N];
     double back[JN_CORNERS * 2];  /* theta and spin accelerations */
     double acceleration[6];       /* chassis, angular and linear less gravity */
@@ -48,7 +46,6 @@ typedef struct {
 /* What the columns of the Jacobian share, and the tangents of the present one. */
 typedef struct {
     jn_evaluation value, move;
-    double in[JN_CORNERS * JN_CORNER_IN_N], d_in[JN_CORNERS * JN_CORNER_IN_N];
     double back_by[6][JN_CORNERS * 2]; /* accelerations of the corners by those of the chassis */
     double total[JN_SUMS], loads[6];
 } jn_pass;

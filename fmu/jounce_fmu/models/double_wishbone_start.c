@@ -44,7 +44,7 @@ static void orient(double yaw, double pitch, double roll, double *q) {
     q[3] = sy * cp * cr - cy * sp * sr;
 }
 
-/* World axis k of the chassis vector v: rotation matrix of the quaternion times v. */
+/* A chassis vector in world axes. */
 static void to_world(const double *q, const double *v, double *out) {
     const double w = q[0], x = q[1], y = q[2], z = q[3];
     out[0] = (1 - 2 * (y * y + z * z)) * v[0] + 2 * (x * y - w * z) * v[1] + 2 * (x * z + w * y) * v[2];

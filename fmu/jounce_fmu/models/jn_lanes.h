@@ -28,6 +28,7 @@
 #undef JN_FN
 #undef JN_CONST
 #undef JN_GET
+#undef JN_SAME
 #undef JN_PUT
 #undef JN_SQRT
 #undef JN_ABS
@@ -57,6 +58,7 @@
 #define JN_FN JN_UNUSED static
 #define JN_CONST(c) (c)
 #define JN_GET(a, k) (a)[(k) * JN_STRIDE]
+#define JN_SAME(a, k) (a)[k] /* of an input that all lanes share */
 #define JN_PUT(a, k, x) (a)[(k) * JN_STRIDE] = (x)
 #define JN_SQRT(x) sqrt(x)
 #define JN_ABS(x) fabs(x)
@@ -94,6 +96,7 @@ typedef long long jn_m4 __attribute__((vector_size(32), aligned(8), may_alias));
 #endif
 #define JN_CONST(c) JN_SPLAT(c)
 #define JN_GET(a, k) (*(const jn_v4 *)((a) + (k) * JN_STRIDE))
+#define JN_SAME(a, k) JN_SPLAT((a)[k])
 #define JN_PUT(a, k, x) (*(jn_v4 *)((a) + (k) * JN_STRIDE) = (x))
 #define JN_MASK jn_m4
 #define JN_LT(a, b) ((jn_m4)((a) < (b)))
@@ -121,6 +124,25 @@ typedef long long jn_m4 __attribute__((vector_size(32), aligned(8), may_alias));
 #define JN_CHOOSE(c, a, b) ((jn_v4)(((c) & (jn_m4)(a)) | (~(c) & (jn_m4)(b))))
 #endif
 #endif
+
+/* Four numbers of each corner, from four rows of corners: to[4 c + k] = rows[4 k + c]. */
+JN_FN void JN_NAME(jn_turn)(const double *rows, double *to) {
+#if JN_LANES == 4 && defined(__x86_64__)
+    const __m256d a = _mm256_loadu_pd(rows), b = _mm256_loadu_pd(rows + 4);
+    const __m256d c = _mm256_loadu_pd(rows + 8), d = _mm256_loadu_pd(rows + 12);
+    const __m256d ab = _mm256_unpacklo_pd(a, b), cd = _mm256_unpacklo_pd(c, d);
+    const __m256d ab2 = _mm256_unpackhi_pd(a, b), cd2 = _mm256_unpackhi_pd(c, d);
+    _mm256_storeu_pd(to, _mm256_permute2f128_pd(ab, cd, 0x20));
+    _mm256_storeu_pd(to + 4, _mm256_permute2f128_pd(ab2, cd2, 0x20));
+    _mm256_storeu_pd(to + 8, _mm256_permute2f128_pd(ab, cd, 0x31));
+    _mm256_storeu_pd(to + 12, _mm256_permute2f128_pd(ab2, cd2, 0x31));
+#else
+    int c, k;
+    for (c = 0; c < 4; c++)
+        for (k = 0; k < 4; k++) to[4 * c + k] = rows[4 * k + c];
+#endif
+}
+
 #define JN_SIN(x) JN_NAME(jn_sin)(x)
 #define JN_COS(x) JN_NAME(jn_cos)(x)
 #define JN_ATAN(x) JN_NAME(jn_atan)(x)

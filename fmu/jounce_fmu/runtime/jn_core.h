@@ -73,5 +73,7 @@ int jn_fail(jn_instance *s, const char *format, ...);
 void jn_clear_fault(jn_fault *f);
 int jn_fail_fault(jn_instance *s, const char *where, jn_fault *f); /* jn_fail with the model's reason */
 int jn_finite(double value);
+/* Place of the first number that is not finite in a vector of the instance, or -1. */
+int jn_first_odd(const double *v, int n);
 
 #endif

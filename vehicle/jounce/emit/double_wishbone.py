@@ -11,6 +11,7 @@ import casadi as ca
 
 from jounce.data import load_vehicle
 from jounce.emit.emitter import emit_file
+from jounce.emit.prepare import first_rows, prepare
 from jounce.signals import WHEELS, SignalTable
 from jounce.symbolic import articulated, corner, motion, parameters, reports, steering, wheel
 from jounce.symbolic.forward import forward
@@ -18,37 +19,52 @@ from jounce.symbolic.layout import Layout
 
 GENERATOR = "jounce.emit.double_wishbone"
 
-#: The model's states; four of a kind are those of the wheels. The last two change only between ticks.
-STATES = Layout(position=3, quaternion=4, theta=4, spin=4, angular=3, linear=3, theta_rate=4, spin_rate=4, bristle_x=4,
-                bristle_y=4, wind_up=4, arm_rate=1, arm_acceleration=1)  # fmt: skip
+#: The model's states; four of a kind are those of the wheels. In this order the lane functions read it as it is. The
+#: last two change only between ticks.
+STATES = Layout(**wheel.CHASSIS.sizes, spin=4, theta=4, theta_rate=4, spin_rate=4, bristle_x=4, bristle_y=4, wind_up=4,
+                arm_rate=1, arm_acceleration=1)  # fmt: skip
+
+#: Lane functions with the numbers that they share between evaluations prepared, and how these are prepared.
+CORNER, CORNER_NUMBERS = prepare(corner.function(), 3)
+WHEEL, WHEEL_NUMBERS = prepare(wheel.function(), 4)
 
 #: Layouts that the C glue reads, by prefix.
 LAYOUTS = {
-    "X": STATES, "CORNER_IN": corner.INPUTS, "CORNER": corner.OUTPUTS, "CORNER_NUMBER": corner.NUMBERS,
-    "CHASSIS": wheel.CHASSIS, "GIVEN": wheel.GIVEN, "WHEEL_NUMBER": wheel.NUMBERS, "WHEEL": wheel.RESULTS,
-    "GATHERED": articulated.GATHERED, "REPORT": reports.WHEEL, "SHARE": reports.SHARE, "OWN": reports.OWN,
+    "X": STATES, "LINKAGE": steering.NUMBERS, "LINK": steering.LINK, "INNER": steering.INNER,
+    "INNER_NUMBER": steering.INNER_NUMBERS, "CORNER": corner.OUTPUTS,
+    "CORNER_NUMBER": Layout(**corner.NUMBERS.sizes, prepared=CORNER.size1_in(3) - corner.NUMBERS.size),
+    "CHASSIS": wheel.CHASSIS, "GIVEN": wheel.GIVEN,
+    "WHEEL_NUMBER": Layout(**wheel.NUMBERS.sizes, prepared=WHEEL.size1_in(4) - wheel.NUMBERS.size),
+    "WHEEL": wheel.RESULTS, "GATHERED": articulated.GATHERED, "REPORT": reports.WHEEL, "SHARE": reports.SHARE,
     "CHASSIS_NUMBER": reports.NUMBERS,
 }  # fmt: skip
 
 
 def lane_functions() -> list[ca.Function]:
     """Evaluated for each corner, four lanes at once where the processor can."""
-    return [corner.function(corner.DYNAMICS), corner.function(), wheel.function(wheel.DYNAMICS), wheel.function(),
-            articulated.eliminate_function(), articulated.expand_function(), reports.wheel_function()]  # fmt: skip
+    return [steering.inner_function(), first_rows(CORNER, "corner_dynamics", corner.DYNAMICS.size), CORNER,
+            first_rows(WHEEL, "wheel_dynamics", wheel.DYNAMICS.size), WHEEL, articulated.eliminate_function(),
+            articulated.expand_function(), reports.wheel_function(), reports.angle_function()]  # fmt: skip
 
 
 def scalar_functions() -> list[ca.Function]:
     """Evaluated once a vehicle."""
-    derive = parameters.derive_function(load_vehicle("hmmwv"))
+    derive = parameters.derive_function(load_vehicle("hmmwv"), CORNER_NUMBERS, WHEEL_NUMBERS)
     return [steering.function(), articulated.chassis_function(), motion.function(), motion.external_function(),
             reports.chassis_function(), derive]  # fmt: skip
 
 
+#: Inputs of the lane functions that are the same for all corners.
+SHARED: dict[str, tuple[int, ...]] = {
+    "inner": (0,), "corner_dynamics": (2,), "corner": (2,), "wheel_dynamics": (1,), "wheel": (1,), "expand": (2,),
+    "report": (3, 5),
+}  # fmt: skip
+
 #: Functions that have tangents, and their inputs that hold numbers of the vehicle, which have none. The lean corner is
 #: for the plain right-hand side alone.
 CONSTANT: dict[str, tuple[int, ...]] = {
-    "corner": (1,), "wheel": (4,), "eliminate": (2,), "expand": (3,), "report": (6,), "steering": (1,),
-    "chassis": (0,), "motion": (2,), "external": (), "chassis_report": (2,),
+    "inner": (1,), "corner": (3,), "wheel": (4,), "eliminate": (2,), "expand": (3,), "report": (6,), "angle": (),
+    "steering": (1,), "chassis": (0,), "motion": (2,), "external": (), "chassis_report": (2,),
 }  # fmt: skip
 
 
@@ -57,9 +73,19 @@ def forward_functions(functions: list[ca.Function]) -> list[ca.Function]:
     return [forward(f, constant=CONSTANT[f.name()]) for f in functions if f.name() in CONSTANT]
 
 
+def shared_forward(functions: list[ca.Function]) -> dict[str, list[int]]:
+    """SHARED of their forward functions: such an input and its tangent."""
+    shared = {}
+    for f in functions:
+        same, constant = SHARED.get(f.name(), ()), CONSTANT.get(f.name(), ())
+        seeds = [k for k in range(f.n_in()) if k not in constant]
+        shared[f"{f.name()}_forward"] = [*same, *(f.n_in() + seeds.index(k) for k in same)]
+    return shared
+
+
 def emit_layouts(table: SignalTable, entries: int) -> str:
     """C header with the place of every named part; `entries` numbers of vehicle data close the parameters."""
-    lines = [f"    JN_FIRST_ENTRY = {len(table.parameters) - entries},", f"    JN_LINKAGE_N = {steering.DERIVED},"]
+    lines = [f"    JN_FIRST_ENTRY = {len(table.parameters) - entries},"]
     for prefix, layout in LAYOUTS.items():
         lines += [f"    JN_{prefix}_{re.sub('[^0-9A-Za-z]', '_', k)} = {at}," for k, at in layout.first.items()]
         lines.append(f"    JN_{prefix}_N = {layout.size},")
@@ -80,10 +106,11 @@ def check_reports(table: SignalTable) -> None:
 def files(table: SignalTable) -> dict[str, str]:
     """File name to C text, for the signal table of a double-wishbone vehicle."""
     check_reports(table)
+    lanes = lane_functions()
     return {
-        "double_wishbone_lanes.inc": emit_file(lane_functions(), GENERATOR),
+        "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED),
         "double_wishbone_scalar.inc": emit_file(scalar_functions(), GENERATOR),
-        "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lane_functions()), GENERATOR),
+        "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes)),
         "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalar_functions()), GENERATOR),
         "double_wishbone_layout.h": emit_layouts(table, len(load_vehicle("hmmwv").entries)),
     }

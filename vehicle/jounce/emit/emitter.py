@@ -9,9 +9,11 @@ operations; every operation is exact IEEE arithmetic in both, hence the same bit
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 
 import casadi as ca
+
+from jounce.symbolic.forward import TRUTHS
 
 _BINARY: dict[int, Callable[[str, str], str]] = {
     ca.OP_ADD: lambda a, b: f"{a} + {b}",
@@ -44,17 +46,19 @@ _UNARY: dict[int, Callable[[str], str]] = {
     ca.OP_ASIN: lambda a: f"JN_ASIN({a})",
     ca.OP_NOT: lambda a: f"JN_NOT({a})",
 }
-#: Operations whose value is a truth, and those that read truths (all operands, or the first alone).
-_TRUTHS = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_AND, ca.OP_OR, ca.OP_NOT}
+#: Operations that read truths: all operands, or the first alone.
 _READS_TRUTH = {ca.OP_AND: 2, ca.OP_OR: 2, ca.OP_NOT: 1, ca.OP_IF_ELSE_ZERO: 1}
 
 
-def emit_function(function: ca.Function) -> str:
+def emit_function(function: ca.Function, shared: Collection[int] = ()) -> str:
     """C text of an SX function: ``JN_FN void name(const double *in0, ..., double *out0, ...)``.
 
-    Inputs and outputs are flat, in the function's order. Raises NotImplementedError for an operation that
-    has no counterpart in the lane header.
+    Inputs and outputs are flat, in the function's order; ``shared`` inputs are the same for all lanes. Raises
+    NotImplementedError for an operation that has no counterpart in the lane header, ValueError for a sparse vector.
     """
+    if not all(s.is_dense() for s in (*map(function.sparsity_in, range(function.n_in())),
+                                      *map(function.sparsity_out, range(function.n_out())))):  # fmt: skip
+        raise ValueError(f"{function.name()}: an input or output has structural zeros, which have no place in C")
     ins = [f"const double *JN_RESTRICT i{k}" for k in range(function.n_in())]
     outs = [f"double *JN_RESTRICT o{k}" for k in range(function.n_out())]
     lines = [f"JN_FN void JN_NAME({function.name()})({', '.join(ins + outs)}) {{"]
@@ -62,7 +66,7 @@ def emit_function(function: ca.Function) -> str:
     current: dict[int, str] = {}
     inverse: dict[str, str] = {}
     truths: set[str] = set()
-    shared = _shared_divisors(function)
+    repeated = _shared_divisors(function)
     count = 0
 
     def operand(op: int, source: list[int], place: int) -> str:
@@ -82,8 +86,8 @@ def emit_function(function: ca.Function) -> str:
         if op == ca.OP_CONST:
             text = f"JN_CONST({_number(function.instruction_constant(k))})"
         elif op == ca.OP_INPUT:
-            text = f"JN_GET(i{source[0]}, {source[1]})"
-        elif op == ca.OP_DIV and k in shared:
+            text = f"{'JN_SAME' if source[0] in shared else 'JN_GET'}(i{source[0]}, {source[1]})"
+        elif op == ca.OP_DIV and k in repeated:
             divisor = current[source[1]]
             if divisor not in inverse:
                 inverse[divisor] = f"r{len(inverse)}"
@@ -97,9 +101,9 @@ def emit_function(function: ca.Function) -> str:
             raise NotImplementedError(f"{function.name()}: operation {op} has no C counterpart")
         name = f"t{count}"
         count += 1
-        if op in _TRUTHS:
+        if op in TRUTHS:
             truths.add(name)
-        lines.append(f"    const {'JN_MASK' if op in _TRUTHS else 'T'} {name} = {text};")
+        lines.append(f"    const {'JN_MASK' if op in TRUTHS else 'T'} {name} = {text};")
         current[target[0]] = name
     lines.append("}")
     return "\n".join(lines) + "\n"
@@ -119,9 +123,14 @@ def _shared_divisors(function: ca.Function) -> set[int]:
     return {k for same in users.values() if len(same) > 1 for k in same}
 
 
-def emit_file(functions: list[ca.Function], generator: str) -> str:
-    """A lane-independent C file of those functions; the head names the generator and the text's hash."""
-    body = "\n".join(emit_function(f) for f in functions)
+def emit_file(
+    functions: list[ca.Function], generator: str, shared: Mapping[str, Collection[int]] | None = None
+) -> str:
+    """A lane-independent C file of those functions; the head names the generator and the text's hash.
+
+    ``shared``: inputs that are the same for all lanes, by function name.
+    """
+    body = "\n".join(emit_function(f, (shared or {}).get(f.name(), ())) for f in functions)
     digest = hashlib.sha256(body.encode()).hexdigest()
     return (
         f"/* Emitted by {generator}; do not edit. sha256 of what follows: {digest}\n"

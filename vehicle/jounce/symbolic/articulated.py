@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from jounce.symbolic.algebra import SX, cross, dot, matrix
+from jounce.symbolic.algebra import SX, cross, dot, matrix, symmetric
 from jounce.symbolic.corner import OUTPUTS
 from jounce.symbolic.layout import Layout
 
@@ -68,23 +68,25 @@ def expand(corner: dict[str, SX], gathered: dict[str, SX], acceleration: SX, alo
     return ca.vertcat(theta, (gathered["torque"] - along * turn) / (along + shaft))
 
 
+def _inverse(m: SX) -> SX:
+    """Inverse of a symmetric 3x3 matrix by its cofactors: one division."""
+    a, b, c, d, e, f = m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2]
+    first = ca.vertcat(b * c - f * f, e * f - d * c, d * f - b * e)
+    v = ca.vertcat(first[0], a * c - e * e, a * b - d * d, first[1], first[2], d * e - a * f)
+    return matrix(v / (a * first[0] + d * first[1] + e * first[2]))
+
+
 def solve(inertia: SX, wrench: SX) -> SX:
-    """x of inertia x = wrench for a symmetric positive definite 6x6 matrix, by L D L*."""
-    n = 6
-    low: dict[tuple[int, int], SX] = {}
-    d: list[SX] = []
-    for j in range(n):
-        v = {k: low[j, k] * d[k] for k in range(j)}
-        d.append(inertia[j, j] - sum((low[j, k] * v[k] for k in range(j)), SX(0)))
-        for i in range(j + 1, n):
-            low[i, j] = (inertia[i, j] - sum((low[i, k] * v[k] for k in range(j)), SX(0))) / d[j]
-    x: list[SX] = []
-    for i in range(n):
-        x.append(wrench[i] - sum((low[i, k] * x[k] for k in range(i)), SX(0)))
-    x = [x[i] / d[i] for i in range(n)]
-    for i in reversed(range(n)):
-        x[i] = x[i] - sum((low[k, i] * x[k] for k in range(i + 1, n)), SX(0))
-    return ca.vertcat(*x)
+    """x of inertia x = wrench for a symmetric positive definite 6x6 matrix, by 3x3 blocks.
+
+    The linear rows first (their block is the mass, all but isotropic), then the Schur complement. Two divisions on the
+    way, where L D L* has six that wait for one another.
+    """
+    mass = _inverse(inertia[3:, 3:])
+    by_mass = inertia[:3, 3:] @ mass
+    left = symmetric(inertia[:3, :3] - by_mass @ inertia[3:, :3])
+    angular = _inverse(matrix(left)) @ (wrench[:3] - by_mass @ wrench[3:])
+    return ca.vertcat(angular, mass @ (wrench[3:] - inertia[3:, :3] @ angular))
 
 
 def chassis_acceleration(own: SX, omega: SX, gathered: SX, external: SX) -> SX:

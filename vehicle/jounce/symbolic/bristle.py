@@ -42,6 +42,8 @@ def bristle(
     """
     least = stiffness / rate_limit
     extra = damping - least
-    rate = (sliding - relaxation * deflection) / (1.0 + relaxation / rate_limit)
-    damping_now = least + extra / (1.0 + extra * relaxation / (2.0 * stiffness))
+    slowed, thinned = 1.0 + relaxation / rate_limit, 1.0 + extra * relaxation / (2.0 * stiffness)
+    inverse = 1.0 / (slowed * thinned)  # one division for two
+    rate = (sliding - relaxation * deflection) * (thinned * inverse)
+    damping_now = least + extra * (slowed * inverse)
     return rate, stiffness * deflection + damping_now * rate

@@ -12,8 +12,9 @@ import casadi as ca
 
 from jounce.symbolic.algebra import SX, cross, dot, matrix, symmetric
 from jounce.symbolic.layout import Layout
-from jounce.symbolic.linkage import Linkage, Motion, carried, difference, middle, move, rod_turn
+from jounce.symbolic.linkage import Arm, Linkage, Motion, move, rod_turn, swung, turning
 from jounce.symbolic.springs import shock_force, spring_force
+from jounce.symbolic.steering import INNER
 
 #: Derived numbers of one corner; `parameters.corner_numbers` fills them from the vehicle data. The carrier is
 #: upright, spindle and wheel as one body, in upright axes about D, with the inertia about the spin axis that is
@@ -30,9 +31,8 @@ NUMBERS = Layout(
     compression=1, rebound=1, bump_compression=1, bump_rebound=1, shock_min=1, shock_max=1,
 )  # fmt: skip
 
-#: Inputs of the corner function after which the derived numbers follow.
-INPUTS = Layout(theta=1, theta_rate=1, spin_rate=1, end=3, end_unit=3, end_velocity=3, end_acceleration=3,
-                angular_velocity=3)  # fmt: skip
+#: States of the corner.
+STATES = Layout(theta=1, theta_rate=1, spin_rate=1)
 
 #: What the equations of motion need of a corner.
 DYNAMICS = Layout(
@@ -40,7 +40,7 @@ DYNAMICS = Layout(
     mass=1, moment=3, inertia=6, momentum=6, d=1, bias=6, bias_theta=1,
     axis_bias=1, margin_upper=1, margin_tierod=1,
 )  # fmt: skip
-#: What the corner function returns: the same, then what only the output signals need.
+#: What the corner function returns: first those, then what only the output signals need.
 OUTPUTS = Layout(
     **DYNAMICS.sizes, spring_length=1, spring_force=1, shock_length=1, shock_rate=1, shock_force=1, spring_energy=1,
     travel=1, travel_unit=1, upright_axes=9, closure=1,
@@ -57,7 +57,10 @@ class Body:
     com: SX
     motion: Motion
     inertia: SX | None
+    """About the centre of mass; the upper triangle counts."""
     turn: Motion
+    principal: SX | None = None
+    """Moment of inertia about the axis of `turn.unit` and `turn.steer`, where that is a principal axis."""
 
 
 @dataclass(frozen=True)
@@ -86,52 +89,49 @@ def _bodies(i: dict[str, SX], n: dict[str, SX]) -> tuple[list[Body], Geometry]:
     link = move(i, n)
     p, lower, upper, upright = link.pose, link.lower, link.upper, link.upright
 
-    def arm(name: str, turn: Motion, origin: SX, axis: SX, cos: SX, sin: SX) -> Body:
-        r = n[f"{name}_com"] - origin
-        along = axis * dot(axis, r)
-        r = along + (r - along) * cos + cross(axis, r) * sin
-        y = n[f"{name}_y"] * cos + cross(axis, n[f"{name}_y"]) * sin
+    def arm(name: str, arm: Arm, turn: Motion) -> Body:
+        com, radial, swing = arm.at(n[f"{name}_com"])
+        y = n[f"{name}_y"] * arm.cos + cross(arm.axis, n[f"{name}_y"]) * arm.sin
         j = n[f"{name}_inertia"]
-        inertia = j[2] * SX.eye(3) + (j[0] - j[2]) * (axis @ axis.T) + (j[1] - j[2]) * (y @ y.T)
-        return Body(n[f"{name}_mass"], origin + r, carried(turn, r), inertia, turn)
+        inertia = j[2] * SX.eye(3) + (j[0] - j[2]) * (arm.axis @ arm.axis.T) + ((j[1] - j[2]) * y) @ y.T
+        about = Motion(arm.axis * turn.unit, still, arm.axis * turn.rate, arm.axis * turn.bias)
+        return Body(n[f"{name}_mass"], com, swung(turn, radial, swing), inertia, about, j[0])
 
     def on_lower(point: SX) -> tuple[SX, Motion]:
-        r = point - n["A"]
-        along = n["a1"] * dot(n["a1"], r)
-        r = along + (r - along) * cos + cross(n["a1"], r) * sin
-        return n["A"] + r, carried(lower, r)
+        place, radial, swing = p.lower.at(point)
+        return place, swung(lower, radial, swing)
 
     def on_upright(local: SX) -> tuple[SX, Motion]:
         r = p.triad @ local
-        return p.D + r, carried(upright, r, link.ball)
+        return p.D + r, link.ball + turning(upright, r)
 
-    cos, sin = ca.cos(i["theta"]), ca.sin(i["theta"])
+    still = SX(3, 1)
     com, com_motion = on_upright(n["carrier_com"])
     centre, centre_motion = on_upright(n["wheel_centre"])
-    still = SX(3, 1)
     inner = Motion(still, i["end_unit"], i["end_velocity"], i["end_acceleration"])
-    outer = carried(upright, p.triad @ n["kb"], link.ball)
-    rod = p.K - i["end"]
-    rod_length = ca.sqrt(dot(rod, rod))
+    outer = link.ball + turning(upright, p.triad @ n["kb"])
+    rod, rod_length = p.K - i["end"], ca.sqrt(n["kl"])
     foot, foot_motion = on_lower(n["shock_a0"])
     seat, seat_motion = on_lower(n["spring_a0"])
     strut = n["shock_c"] - foot
     strut_length = ca.sqrt(dot(strut, strut))
     along = strut / strut_length
-    head = Motion(-foot_motion.unit, still, -foot_motion.rate, -foot_motion.bias)  # as seen from the foot
+    head = foot_motion * -1.0  # as seen from the foot
     strut_turn = rod_turn(along, strut_length, head)
-    low, up = along * n["shock_lower_com"], -along * n["shock_upper_com"]
+    tip = turning(strut_turn, along)
+    low, up = n["shock_lower_com"], n["shock_upper_com"]
     bodies = [
         Body(n["carrier_mass"], com, com_motion, p.triad @ matrix(n["carrier_inertia"]) @ p.triad.T, upright),
-        arm("lca", lower, n["A"], n["a1"], cos, sin),
-        arm("uca", upper, n["G"], n["a2"], p.upper_cs[0], p.upper_cs[1]),
-        Body(n["tierod_mass"], 0.5 * (p.K + i["end"]), middle(outer, inner),
+        arm("lca", p.lower, lower),
+        arm("uca", p.upper, upper),
+        Body(n["tierod_mass"], 0.5 * (p.K + i["end"]), (outer + inner) * 0.5,
              _slender(rod / rod_length, n["tierod_across"], n["tierod_along"]),
-             rod_turn(rod / rod_length, rod_length, difference(outer, inner))),
-        Body(n["shock_lower_mass"], foot + low, carried(strut_turn, low, foot_motion),
+             rod_turn(rod / rod_length, rod_length, outer - inner), n["tierod_across"]),
+        Body(n["shock_lower_mass"], foot + along * low, foot_motion + tip * low,
              _slender(along, n["shock_lower_across"] + n["shock_upper_across"],
-                      n["shock_lower_along"] + n["shock_upper_along"]), strut_turn),
-        Body(n["shock_upper_mass"], n["shock_c"] + up, carried(strut_turn, up), None, strut_turn),
+                      n["shock_lower_along"] + n["shock_upper_along"]), strut_turn,
+             n["shock_lower_across"] + n["shock_upper_across"]),
+        Body(n["shock_upper_mass"], n["shock_c"] - along * up, tip * -up, None, strut_turn),
     ]  # fmt: skip
     gaps = ca.vertcat((dot(p.D - p.F, p.D - p.F) - n["df2"]) / (2 * ca.sqrt(n["df2"])),
                       (dot(rod, rod) - n["kl"]) / (2 * ca.sqrt(n["kl"])))  # fmt: skip
@@ -140,7 +140,13 @@ def _bodies(i: dict[str, SX], n: dict[str, SX]) -> tuple[list[Body], Geometry]:
 
 
 def _slender(axis: SX, across: SX, along: SX) -> SX:
-    return across * SX.eye(3) + (along - across) * (axis @ axis.T)
+    return across * SX.eye(3) + ((along - across) * axis) @ axis.T
+
+
+def _point_inertia(r: SX, moment: SX) -> SX:
+    """xx yy zz xy xz yz of a point mass with the first moment m r."""
+    x, y, z = (r[k] * moment[k] for k in range(3))
+    return ca.vertcat(y + z, x + z, x + y, -r[0] * moment[1], -r[0] * moment[2], -r[1] * moment[2])
 
 
 def _sum(bodies: list[Body], omega: SX) -> dict[str, SX]:
@@ -151,25 +157,28 @@ def _sum(bodies: list[Body], omega: SX) -> dict[str, SX]:
         m, r, x, t = body.mass, body.com, body.motion, body.turn
         swept = cross(omega, r)
         f = m * (x.bias + cross(omega, 2 * x.rate + swept))
+        moment, unit, steer = m * r, m * x.unit, m * x.steer
         total["mass"] += m
-        total["moment"] += m * r
-        total["inertia"] += symmetric(m * (dot(r, r) * SX.eye(3) - r @ r.T))
-        total["h"] += ca.vertcat(m * cross(r, x.unit), m * x.unit)
-        total["d"] += m * dot(x.unit, x.unit)
+        total["moment"] += moment
+        total["inertia"] += _point_inertia(r, moment)
+        total["h"] += ca.vertcat(cross(r, unit), unit)
+        total["d"] += dot(x.unit, unit)
         total["b"] += ca.vertcat(cross(r, f), f)
         total["bt"] += dot(x.unit, f)
-        total["hs"] += ca.vertcat(m * cross(r, x.steer), m * x.steer)
-        total["st"] += m * dot(x.unit, x.steer)
+        total["hs"] += ca.vertcat(cross(r, steer), steer)
+        total["st"] += dot(x.unit, steer)
         total["sb"] += dot(x.steer, f)
         total["kin"] += 0.5 * m * dot(x.rate + swept, x.rate + swept)
         total["lin"] += m * (x.rate + swept)
         if body.inertia is None:
             continue
-        w = omega + t.rate
-        spun = body.inertia @ w
-        torque = body.inertia @ (t.bias + cross(omega, t.rate)) + cross(w, spun)
-        unit, steer = body.inertia @ t.unit, body.inertia @ t.steer
-        total["inertia"] += symmetric(body.inertia)
+        six = symmetric(body.inertia)
+        inertia, w = matrix(six), omega + t.rate
+        spun = inertia @ w
+        torque = inertia @ (t.bias + cross(omega, t.rate)) + cross(w, spun)
+        own = inertia if body.principal is None else body.principal * SX.eye(3)
+        unit, steer = own @ t.unit, own @ t.steer
+        total["inertia"] += six
         total["h"] += ca.vertcat(unit, SX(3, 1))
         total["d"] += dot(t.unit, unit)
         total["b"] += ca.vertcat(torque, SX(3, 1))
@@ -181,16 +190,17 @@ def _sum(bodies: list[Body], omega: SX) -> dict[str, SX]:
     return total
 
 
-def function(layout: Layout = OUTPUTS) -> ca.Function:
-    """corner(inputs, numbers) -> outputs, as named by INPUTS, NUMBERS and the layout (OUTPUTS or DYNAMICS).
+def function() -> ca.Function:
+    """corner(STATES, steering.INNER, angular velocity 3 of the chassis, NUMBERS) -> OUTPUTS.
 
     Spatial inertia (mass, first moment, inertia about the chassis origin), momentum per unit theta rate, d = X* M X
     and the bias wrench of the aggregated body, with the wheel's spin already eliminated: (J + Js) spin_acc +
     J e.(rest) = torque leaves J Js / (J + Js) about the axis. The bias holds inertia, spring and shock forces.
     """
-    x, num = SX.sym("x", INPUTS.size), SX.sym("n", NUMBERS.size)
-    i, n = INPUTS.split(x), NUMBERS.split(num)
-    omega, spin = i["angular_velocity"], i["spin_rate"]
+    state, inner = SX.sym("x", STATES.size), SX.sym("e", INNER.size)
+    omega, num = SX.sym("w", 3), SX.sym("n", NUMBERS.size)
+    i, n = STATES.split(state) | INNER.split(inner), NUMBERS.split(num)
+    spin = i["spin_rate"]
     bodies, g = _bodies(i, n)
     total = _sum(bodies, omega)
     axis, turn, motion = g.axis, g.link.upright, g.centre_motion
@@ -210,7 +220,7 @@ def function(layout: Layout = OUTPUTS) -> ca.Function:
     shock_rate = dot(g.strut, g.head.rate)
     f_spring, energy = spring_force(spring_length, n)
     f_shock = shock_force(g.strut_length, shock_rate, n)
-    everything = {
+    out = OUTPUTS.join(**{
         "centre": g.centre, "axis": axis, "centre_velocity": motion.rate, "upright_velocity": turn.rate,
         "centre_unit": motion.unit, "upright_unit": turn.unit, "mass": total["mass"], "moment": total["moment"],
         "inertia": total["inertia"], "momentum": total["h"], "d": total["d"], "bias": total["b"],
@@ -225,6 +235,5 @@ def function(layout: Layout = OUTPUTS) -> ca.Function:
         "steer_momentum": total["hs"], "steer_theta": total["st"], "steer_bias": total["sb"],
         "centre_steer": motion.steer, "upright_steer": turn.steer, "kinetic": total["kin"],
         "linear_momentum": total["lin"],
-    }  # fmt: skip
-    out = layout.join(**{name: everything[name] for name in layout.sizes})
-    return ca.Function("corner" if layout is OUTPUTS else "corner_dynamics", [x, num], [ca.cse(out)])
+    })  # fmt: skip
+    return ca.Function("corner", [state, inner, omega, num], [ca.cse(out)])

@@ -56,7 +56,8 @@ _BINARY: dict[int, Callable[[SX, SX, SX, SX, SX], SX]] = {
     ca.OP_IF_ELSE_ZERO: lambda a, _b, _v, _da, db: chosen(a, db),
     ca.OP_ATAN2: lambda a, b, _v, da, db: _angle(a, b, da, db),
 }
-_TRUTHS = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_AND, ca.OP_OR, ca.OP_NOT}
+#: Operations whose value is a truth.
+TRUTHS = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_AND, ca.OP_OR, ca.OP_NOT}
 
 
 def tangents(function: ca.Function, inputs: Sequence[SX], seeds: Sequence[SX]) -> tuple[list[SX], list[SX]]:
@@ -66,8 +67,8 @@ def tangents(function: ca.Function, inputs: Sequence[SX], seeds: Sequence[SX]) -
     """
     values: dict[int, SX] = {}
     rates: dict[int, SX] = {}
-    outputs = [SX(function.size1_out(k), 1) for k in range(function.n_out())]
-    moved = [SX(function.size1_out(k), 1) for k in range(function.n_out())]
+    outputs = [SX.zeros(function.size1_out(k)) for k in range(function.n_out())]
+    moved = [SX.zeros(function.size1_out(k)) for k in range(function.n_out())]
     for k in range(function.n_instructions()):
         op = function.instruction_id(k)
         source, target = function.instruction_input(k), function.instruction_output(k)
@@ -81,7 +82,7 @@ def tangents(function: ca.Function, inputs: Sequence[SX], seeds: Sequence[SX]) -
         else:
             of, by = [values[s] for s in source], [rates[s] for s in source]
             value = SX.binary(op, *of) if len(of) == 2 else SX.unary(op, *of)
-            if op in _TRUTHS or all(r.is_zero() for r in by):
+            if op in TRUTHS or all(r.is_zero() for r in by):
                 rate = SX(0)
             elif op in _BINARY:
                 rate = _BINARY[op](of[0], of[1], value, by[0], by[1])
@@ -96,7 +97,7 @@ def tangents(function: ca.Function, inputs: Sequence[SX], seeds: Sequence[SX]) -
 def forward(function: ca.Function, *, constant: Sequence[int] = ()) -> ca.Function:
     """NAME_forward(inputs, seeds) -> (outputs, their tangents); inputs in ``constant`` have no seed."""
     inputs = [SX.sym(f"v{k}", function.size1_in(k)) for k in range(function.n_in())]
-    seeds = [SX(s.shape[0], 1) if k in constant else SX.sym(f"s{k}", s.shape[0]) for k, s in enumerate(inputs)]
+    seeds = [SX.zeros(s.shape[0]) if k in constant else SX.sym(f"s{k}", s.shape[0]) for k, s in enumerate(inputs)]
     outputs, moved = tangents(function, inputs, seeds)
     active = [s for k, s in enumerate(seeds) if k not in constant]
     together = ca.cse(ca.vertcat(*outputs, *moved))

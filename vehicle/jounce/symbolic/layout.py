@@ -22,7 +22,7 @@ class Layout:
         """The parts of a vector by name."""
         return {k: vector[self.first[k] : self.first[k] + n] for k, n in self.sizes.items()}
 
-    def join(self, **parts: ca.SX) -> ca.SX:
+    def join(self, **parts: ca.SX | float) -> ca.SX:
         """The vector of all parts; every name once, with its size."""
         if parts.keys() != self.sizes.keys():
             raise ValueError(f"parts differ from the layout: {parts.keys() ^ self.sizes.keys()}")

@@ -12,15 +12,34 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from jounce.symbolic.algebra import SX, circle_sphere, cross, dot, turned, unit
+from jounce.symbolic.algebra import SX, circle_sphere, cross, dot, unit
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An arm on a hinge of the chassis, turned out of its design position."""
+
+    origin: SX
+    axis: SX
+    """Unit vector."""
+    cos: SX
+    sin: SX
+
+    def at(self, point: SX) -> tuple[SX, SX, SX]:
+        """(place, vector to it from the axis, velocity at 1 rad/s) of a point given in the design position."""
+        rest = point - self.origin
+        along, side = self.axis * dot(self.axis, rest), cross(self.axis, rest)
+        across = rest - along
+        radial, swing = across * self.cos + side * self.sin, side * self.cos - across * self.sin
+        return self.origin + along + radial, radial, swing
 
 
 @dataclass(frozen=True)
 class Pose:
     """Positions of one corner for one theta and one inner tierod end, in chassis axes [m]."""
 
-    upper_cs: SX
-    """cos and sin of the upper arm's angle."""
+    lower: Arm
+    upper: Arm
     D: SX
     F: SX
     K: SX
@@ -43,25 +62,46 @@ class Motion:
     bias: SX
     """The part of the acceleration that is not `unit` times the theta acceleration."""
 
+    def __add__(self, other: Motion) -> Motion:
+        """Motion of one carried by the other."""
+        return Motion(self.unit + other.unit, self.steer + other.steer, self.rate + other.rate, self.bias + other.bias)
+
+    def __sub__(self, other: Motion) -> Motion:
+        """Motion as seen from the other."""
+        return Motion(self.unit - other.unit, self.steer - other.steer, self.rate - other.rate, self.bias - other.bias)
+
+    def __mul__(self, factor: SX | float) -> Motion:
+        """Motion of a vector that is `factor` times as long."""
+        return Motion(self.unit * factor, self.steer * factor, self.rate * factor, self.bias * factor)
+
+
+def driven(unit: SX, bias: SX, rate: SX) -> Motion:
+    """Motion that theta alone drives, at its rate."""
+    return Motion(unit, SX(unit.shape[0], 1), unit * rate, bias)
+
+
+def swung(turn: Motion, radial: SX, swing: SX) -> Motion:
+    """Motion of a point of an arm (`Arm.at`) whose angle has that motion."""
+    return Motion(swing * turn.unit, SX(3, 1), swing * turn.rate, swing * turn.bias - radial * (turn.rate * turn.rate))
+
 
 def pose(theta: SX, end: SX, n: dict[str, SX]) -> Pose:
     """Closed-form forward kinematics of the corner; theta = 0 is the design position, jounce positive.
 
     ``end`` is the inner tierod end L [m, chassis axes]. Source: Jain 2016, sections 5.1-5.3, in space.
     """
-    d = n["A"] + turned(n["D0"] - n["A"], ca.cos(theta), ca.sin(theta), n["a1"])
+    lower = Arm(n["A"], n["a1"], ca.cos(theta), ca.sin(theta))
+    d, _, _ = lower.at(n["D0"])
     # F on a circle about the upper-arm axis, at the distance |DF| from D
-    arm = n["F0"] - n["G"]
-    along = n["a2"] * dot(n["a2"], arm)
-    across = arm - along
-    side = cross(n["a2"], arm)
-    w = n["G"] + along - d
+    centre, across, side = Arm(n["G"], n["a2"], SX(1), SX(0)).at(n["F0"])
+    w = centre - across - d
     cu, su, margin_upper = circle_sphere(
         2 * dot(across, w), 2 * dot(side, w), n["df2"] - dot(w, w) - dot(across, across), n["branch_upper"]
     )
-    f = n["G"] + along + across * cu + side * su
+    upper = Arm(n["G"], n["a2"], cu, su)
+    f, _, _ = upper.at(n["F0"])
     # K on a circle about the kingpin axis D-F, at the distance |KL| from L
-    king = unit(f - d)
+    king = (f - d) / ca.sqrt(n["df2"])
     e1 = unit(n["a1"] - king * dot(king, n["a1"]))
     e2 = cross(king, e1)
     kb = n["kb"]
@@ -71,7 +111,7 @@ def pose(theta: SX, end: SX, n: dict[str, SX]) -> Pose:
         2 * dot(out, w), 2 * dot(turn, w), n["kl"] - dot(w, w) - kb[0] ** 2 - kb[1] ** 2, n["branch_tierod"]
     )
     triad = ca.horzcat(e1 * ck + e2 * sk, e2 * ck - e1 * sk, king)
-    return Pose(ca.vertcat(cu, su), d, f, d + triad @ kb, triad, ca.vertcat(margin_upper, margin_tierod))
+    return Pose(lower, upper, d, f, d + triad @ kb, triad, ca.vertcat(margin_upper, margin_tierod))
 
 
 @dataclass(frozen=True)
@@ -80,9 +120,11 @@ class Linkage:
 
     pose: Pose
     lower: Motion
-    """Turn of the lower arm (angular velocity and so on)."""
+    """Angle of the lower arm about its hinge."""
     upper: Motion
+    """Angle of the upper arm about its hinge."""
     upright: Motion
+    """Turn of the upright (angular velocity and so on)."""
     ball: Motion
     """Lower ball joint D."""
 
@@ -94,58 +136,38 @@ def move(i: dict[str, SX], n: dict[str, SX]) -> Linkage:
     spatial form of Jain 2016, Eqs. 23-32).
     """
     p = pose(i["theta"], i["end"], n)
-    rate, still = i["theta_rate"], SX(3, 1)
-    lower = Motion(n["a1"], still, n["a1"] * rate, still)
-    ball = carried(lower, p.D - n["A"])
+    rate = i["theta_rate"]
+    lower = driven(SX(1), SX(0), rate)
+    ball = swung(lower, *p.lower.at(n["D0"])[1:])
     # upper arm: F on its circle moves along DF as D does
-    link, swing = p.F - p.D, cross(n["a2"], p.F - n["G"])
+    link, (_, radial, swing) = p.F - p.D, p.upper.at(n["F0"])
     reach = dot(link, swing)
     unit_rate = dot(link, ball.unit) / reach
-    turn_rate = unit_rate * rate
-    top_rate = swing * turn_rate
-    inward = cross(n["a2"], swing) * turn_rate**2
-    gap = top_rate - ball.rate
+    gap_unit = swing * unit_rate - ball.unit
+    gap = gap_unit * rate
+    inward = -radial * (unit_rate * rate) ** 2
     turn_bias = (dot(link, ball.bias - inward) - dot(gap, gap)) / reach
-    upper = Motion(n["a2"] * unit_rate, still, n["a2"] * turn_rate, n["a2"] * turn_bias)
+    upper = driven(unit_rate, turn_bias, rate)
     # upright: D and F give its turn across the kingpin axis, the tierod gives that about it
     king, length = p.triad[:, 2], ca.sqrt(n["df2"])
-    r, rod = p.K - p.D, p.K - i["end"]
+    r, rod = p.triad @ n["kb"], p.K - i["end"]
     reach = dot(rod, cross(king, r))
-
-    def turn(gap: SX, joint: SX) -> SX:
-        """Turn for the motions of F and of L, both as seen from D."""
-        across = cross(king, gap) / length
-        return across + king * (dot(rod, joint - cross(across, r)) / reach)
-
-    unit_turn = turn(swing * unit_rate - ball.unit, -ball.unit)
-    w = turn(gap, i["end_velocity"] - ball.rate)
+    across = cross(king, gap_unit) / length
+    unit_turn = across - king * (dot(rod, ball.unit + cross(across, r)) / reach)
+    w = unit_turn * rate + king * (dot(rod, i["end_velocity"]) / reach)
     fast = cross(w, r)
     rod_rate = ball.rate + fast - i["end_velocity"]
     across = (cross(king, swing * turn_bias + inward - ball.bias) + gap * dot(w, king)) / length
     joint = i["end_acceleration"] - ball.bias - cross(w, fast) - cross(across, r)
     bias = across + king * ((dot(rod, joint) - dot(rod_rate, rod_rate)) / reach)
-    upright = Motion(unit_turn, turn(still, i["end_unit"]), w, bias)
+    upright = Motion(unit_turn, king * (dot(rod, i["end_unit"]) / reach), w, bias)
     return Linkage(p, lower, upper, upright, ball)
 
 
-def carried(turn: Motion, arm: SX, base: Motion | None = None) -> Motion:
-    """Motion of a point at `arm` [m] from a base point, on a body with that turn; without a base from a hinge."""
+def turning(turn: Motion, arm: SX) -> Motion:
+    """Motion of a vector on a body with that turn."""
     v = cross(turn.rate, arm)
-    own = Motion(cross(turn.unit, arm), cross(turn.steer, arm), v, cross(turn.bias, arm) + cross(turn.rate, v))
-    if base is None:
-        return own
-    return Motion(base.unit + own.unit, base.steer + own.steer, base.rate + own.rate, base.bias + own.bias)
-
-
-def difference(a: Motion, b: Motion) -> Motion:
-    """Motion of a point as seen from another."""
-    return Motion(a.unit - b.unit, a.steer - b.steer, a.rate - b.rate, a.bias - b.bias)
-
-
-def middle(a: Motion, b: Motion) -> Motion:
-    """Motion half-way between two points."""
-    return Motion(*(0.5 * (x + y) for x, y in ((a.unit, b.unit), (a.steer, b.steer), (a.rate, b.rate),
-                                               (a.bias, b.bias))))  # fmt: skip
+    return Motion(cross(turn.unit, arm), cross(turn.steer, arm), v, cross(turn.bias, arm) + cross(turn.rate, v))
 
 
 def rod_turn(axis: SX, length: SX, end: Motion) -> Motion:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import casadi as ca
 
 from jounce.symbolic.algebra import SX, cross, rotation
-from jounce.symbolic.vehicle import quaternion_rate
 from jounce.symbolic.wheel import CHASSIS
+
+
+def quaternion_rate(q: SX, omega: SX) -> SX:
+    """Rate of the quaternion w x y z for the angular velocity in chassis axes [rad/s]."""
+    v = q[1:4]
+    return 0.5 * ca.vertcat(-ca.dot(v, omega), q[0] * omega + cross(v, omega))
 
 
 def function() -> ca.Function:

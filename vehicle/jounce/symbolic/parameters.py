@@ -139,20 +139,23 @@ def _arm_y(point: object, arm: str, x: SX) -> SX:
     return cross(unit(cross(b - u, f - u)), x)
 
 
-def derive_function(vehicle: Vehicle) -> ca.Function:
-    """derive(vehicle entries in file order) -> (corner numbers, axial inertias, wheel numbers, linkage, chassis).
+def derive_function(vehicle: Vehicle, corner: ca.Function, wheels: ca.Function) -> ca.Function:
+    """derive(vehicle entries in file order) -> numbers of corners, spin axes, wheels, inner ends, four-bar, chassis.
 
-    The first three are interleaved by corner, FL FR RL RR, as the lane functions read them.
+    The first four are interleaved by corner, FL FR RL RR, as the lane functions read them. ``corner`` and ``wheels``
+    prepare NUMBERS of corner and wheel for these (`jounce.emit.prepare`).
     """
     symbols = SX.sym("p", len(vehicle.entries))
     p = {name: symbols[k] for k, name in enumerate(vehicle.entries)}
     corners = [corner_numbers(p, axle, side) for axle, side in CORNERS]
     first = NUMBERS.first
     axial = [ca.vertcat(n[first["wheel_along"]], n[first["shaft"]]) for n in corners]
-    wheels = [ca.vertcat(*(p[name] for name in wheel.NUMBERS.sizes))] * 4
-    parts = [_interleaved(v) for v in (corners, axial, wheels)]
-    return ca.Function("derive", [symbols], [*(ca.cse(v) for v in parts), steering.derived(p), chassis_inertia(p)])
+    wheel_numbers = wheels(ca.vertcat(*(p[name] for name in wheel.NUMBERS.sizes)))
+    inner = [steering.inner_numbers(p, axle, side) for axle, side in CORNERS]
+    parts = [_interleaved(v) for v in ([corner(n) for n in corners], axial, [wheel_numbers] * 4, inner)]
+    once = [steering.linkage_numbers(p), chassis_inertia(p)]
+    return ca.Function("derive", [symbols], [*(ca.cse(v) for v in parts), *once])
 
 
 def _interleaved(lanes: list[SX]) -> SX:
-    return ca.reshape(ca.horzcat(*lanes).T, -1, 1)
+    return ca.densify(ca.reshape(ca.horzcat(*lanes).T, -1, 1))

@@ -14,7 +14,7 @@ from jounce.symbolic.articulated import GATHERED, LOADS
 from jounce.symbolic.layout import Layout
 
 #: Own coordinates of one corner.
-OWN = Layout(theta=1, theta_rate=1, spin=1, spin_rate=1)
+OWN = Layout(spin=1, theta=1, theta_rate=1, spin_rate=1)
 #: Signals `wheel_XX.*`.
 WHEEL = Layout(
     pos=3, rot=4, lin_vel=3, ang_vel=3, omega=1, angle=1, steer=1, inclination=1, arm_angle=1, travel=1, travel_rate=1,
@@ -29,6 +29,8 @@ CHASSIS = Layout(**{
     "ref_frame.pitch": 1, "ref_frame.roll": 1, "com.pos": 3, "com.lin_vel": 3, "com.lin_acc": 3,
     "imu.specific_force": 3, "imu.ang_vel": 3, "speed": 1, "sideslip": 1,
 })  # fmt: skip
+#: Those of them that are angles; the report gives their opposite sides (y of atan2), and apart their adjacent ones.
+ANGLES = Layout(**{"ref_frame.yaw": 1, "ref_frame.pitch": 1, "ref_frame.roll": 1, "sideslip": 1})
 #: Numbers of the chassis report: inertia (mass, first moment, inertia about the origin), points, gravity.
 NUMBERS = Layout(own=10, com=3, imu=3, gravity=1)
 #: Speed [m/s] below which no sideslip is reported.
@@ -94,7 +96,10 @@ def wheel_function() -> ca.Function:
 
 
 def chassis_function() -> ca.Function:
-    """chassis_report(chassis, acceleration 6 less gravity, NUMBERS) -> CHASSIS signals, (kinetic, height) of it."""
+    """chassis_report(chassis, acceleration 6 less gravity, NUMBERS) -> CHASSIS, (kinetic, height) of it, ANGLES.
+
+    `angle_function` makes the angles of CHASSIS and ANGLES.
+    """
     state, acceleration, numbers = SX.sym("x", wheel.CHASSIS.size), SX.sym("a", 6), SX.sym("n", NUMBERS.size)
     x, n = wheel.CHASSIS.split(state), NUMBERS.split(numbers)
     q, omega, linear = x["quaternion"], x["angular"], x["linear"]
@@ -108,17 +113,26 @@ def chassis_function() -> ca.Function:
     moving = ca.sqrt(velocity[0] ** 2 + velocity[1] ** 2) > STANDING
     report = CHASSIS.join(**{
         "ref_frame.pos": x["position"], "ref_frame.rot": q, "ref_frame.lin_vel": r @ linear, "ref_frame.ang_vel": omega,
-        "ref_frame.yaw": ca.atan2(r[1, 0], r[0, 0]),
-        "ref_frame.pitch": ca.asin(ca.fmax(ca.fmin(-r[2, 0], 1.0), -1.0)),
-        "ref_frame.roll": ca.atan2(r[2, 1], r[2, 2]),
+        "ref_frame.yaw": r[1, 0], "ref_frame.pitch": -r[2, 0], "ref_frame.roll": r[2, 1],
         "com.pos": x["position"] + r @ n["com"], "com.lin_vel": velocity,
         "com.lin_acc": at(n["com"]) - r.T @ ca.vertcat(0, 0, n["gravity"]),
         "imu.specific_force": at(n["imu"]), "imu.ang_vel": omega,
-        "speed": velocity[0], "sideslip": ca.if_else(moving, ca.atan2(velocity[1], velocity[0]), 0.0),
+        "speed": velocity[0], "sideslip": ca.if_else(moving, velocity[1], 0.0),
+    })  # fmt: skip
+    adjacent = ANGLES.join(**{
+        "ref_frame.yaw": r[0, 0], "ref_frame.pitch": ca.sqrt(r[2, 1] ** 2 + r[2, 2] ** 2), "ref_frame.roll": r[2, 2],
+        "sideslip": ca.if_else(moving, velocity[0], 1.0),
     })  # fmt: skip
     mass, moment, inertia = n["own"][0], n["own"][1:4], n["own"][4:10]
     kinetic = 0.5 * (mass * dot(linear, linear) + dot(omega, matrix(inertia) @ omega)) + dot(
         linear, cross(omega, moment)
     )
     height = mass * x["position"][2] + dot(r[2, :].T, moment)
-    return ca.Function("chassis_report", [state, acceleration, numbers], [ca.cse(report), ca.vertcat(kinetic, height)])
+    out = [ca.cse(report), ca.vertcat(kinetic, height), ca.cse(adjacent)]
+    return ca.Function("chassis_report", [state, acceleration, numbers], out)
+
+
+def angle_function() -> ca.Function:
+    """angle(opposite, adjacent) -> angle [rad]."""
+    y, x = SX.sym("y"), SX.sym("x")
+    return ca.Function("angle", [y, x], [ca.atan2(y, x)])

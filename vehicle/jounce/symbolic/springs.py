@@ -44,9 +44,11 @@ def spring_force(length: SX, n: dict[str, SX]) -> tuple[SX, SX]:
         return x * x * (n["k1"] / 2 + n["k3"] * (x * x + step * step) / 4)
 
     energy = area(low) + 0.5 * (cubic(low) + table) * (d - low)
-    bump, bump_energy = _ramp(n["min_length"] - length, n["stop_depth"], n["stop_force"])
-    rebound, rebound_energy = _ramp(length - n["max_length"], n["stop_depth"], n["stop_force"])
-    return n["preload"] - table + bump - rebound, energy - n["preload"] * d + bump_energy + rebound_energy
+    # bump or rebound stop, never both: max_length lies above min_length
+    short, long = n["min_length"] - length, length - n["max_length"]
+    stop, stop_energy = _ramp(ca.fmax(short, long), n["stop_depth"], n["stop_force"])
+    stop = ca.if_else(short > long, stop, -stop)
+    return n["preload"] - table + stop, energy - n["preload"] * d + stop_energy
 
 
 def shock_force(length: SX, rate: SX, n: dict[str, SX]) -> SX:

@@ -178,23 +178,29 @@ def _curves(q: SX, scale: SX, par: Mapping[str, SX]) -> _Curves:
 
 
 def _secant(s: SX, df0: SX, fm: SX, sm: SX, fs: SX, ss: SX) -> SX:
-    """Force over slip F(s) / s of the steady-state curve (Rill, ch. 3: hyperbola, two parabolas or a cubic)."""
-    df0 = ca.fmax(df0, 2.0 * fm / sm)
-    sn = s / sm
-    rise = df0 / (1.0 + (sn + df0 * sm / fm - 2.0) * sn)
+    """Force over slip F(s) / s of the steady-state curve (Rill, ch. 3: hyperbola, two parabolas or a cubic).
+
+    Written with few divisions, which cost most: df0 appears as df0 sm, the parabola's curvature c = fm^2 / (sm^2 df0
+    sm) and its length (fm - fs) / (c width) by one inverse, and the branch's numerator and denominator are chosen
+    before they are divided.
+    """
+    start = ca.fmax(df0 * sm, 2.0 * fm)
+    fall = fm - fs
     width = ca.fmax(ss - sm, GAP * sm)
-    curvature = (fm / sm) ** 2 / (df0 * sm)
-    knee = (fm - fs) / (curvature * width)
+    q, square = sm * sm * start, fm * fm
+    inverse = 1.0 / (q * square * width)
+    per_width = q * square * inverse
+    curvature = square * square * width * inverse
+    knee = fall * q * q * inverse
     rest = ca.fmax(width - knee, GAP * sm)
     over = ca.fmax(s - sm, 0.0)
     left = ca.fmax(width - over, 0.0)
-    first = fm - curvature * over * over
-    second = fs + curvature * knee / rest * left * left
-    x = ca.fmin(over / width, 1.0)
-    cubic = fm - (fm - fs) * x * x * (3.0 - 2.0 * x)
-    parabolas = ca.if_else(over <= knee, first, second)
-    slide = ca.if_else(knee <= width, parabolas, cubic)
-    return ca.if_else(s < sm, rise, slide / ca.fmax(s, sm))
+    x = ca.fmin(over * per_width, 1.0)
+    cubic = fm - fall * x * x * (3.0 - 2.0 * x)
+    first, second = (fm - curvature * over * over) * rest, fs * rest + fall * per_width * left * left
+    slide = ca.if_else(knee <= width, ca.if_else(over <= knee, first, second), cubic * rest)
+    rise = (start * fm * sm, fm * sm * sm + ((s - 2.0 * sm) * fm + start * sm) * s)
+    return ca.if_else(s < sm, rise[0], slide) / ca.if_else(s < sm, rise[1], rest * ca.fmax(s, sm))
 
 
 def _steady(sx: SX, sy: SX, c: _Curves) -> SX:
@@ -220,24 +226,28 @@ def _offset(sy: SX, c: _Curves) -> SX:
     """Dynamic tire offset over the contact length: falls to zero at sq0, negative up to sqe, zero beyond."""
     slip = ca.fabs(sy)
     end = ca.fmax(c.sqe, c.sq0 * (1.0 + GAP))
-    weight = c.sq0 / end
-    x = ca.fmin(slip / c.sq0, 1.0)
+    span = end - c.sq0
+    inverse = 1.0 / (c.sq0 * end * span)  # one division for three
+    per_zero = end * span * inverse
+    weight = c.sq0 * c.sq0 * span * inverse
+    x = ca.fmin(slip * per_zero, 1.0)
     line, bend = 1.0 - x, 1.0 - (3.0 - 2.0 * x) * x * x
-    tail = ca.fmax(ca.fmin((end - slip) / (end - c.sq0), 1.0), 0.0)
-    beyond = (1.0 - weight) * ca.fmax(slip - c.sq0, 0.0) / c.sq0 * tail * tail
+    tail = ca.fmax(ca.fmin((end - slip) * (c.sq0 * end * inverse), 1.0), 0.0)
+    beyond = (1.0 - weight) * ca.fmax(slip - c.sq0, 0.0) * per_zero * tail * tail
     return c.nL0 * ((1.0 - weight) * line + weight * bend - beyond)
 
 
 def _hold(state: SX, sliding: SX, rolling: SX, mu: SX, c: _Curves, par: Mapping[str, SX]) -> tuple[SX, SX]:
     """(bristle rate (2) [m/s], traction per load (2), within the friction circle)."""
     stiffness = par["dahl_sigma0"] / par["pn"]
-    sliding_rate = stiffness * ca.sqrt(dot(sliding, sliding)) / mu
+    inverse = 1.0 / (mu * c.dfx0 * c.dfy0)  # one division for three
+    sliding_rate = stiffness * ca.sqrt(dot(sliding, sliding)) * (c.dfx0 * c.dfy0 * inverse)
     rates, tractions = [], []
-    for i, slope in enumerate((c.dfx0, c.dfy0)):
+    for i, other in enumerate((c.dfy0, c.dfx0)):
         rate, traction = bristle(
             deflection=state[i],
             sliding=sliding[i],
-            relaxation=sliding_rate + par["dahl_sigma0"] / slope * rolling,
+            relaxation=sliding_rate + par["dahl_sigma0"] * rolling * (mu * other * inverse),
             stiffness=stiffness,
             damping=par["dahl_sigma1"] / par["pn"],
             rate_limit=RATE_LIMIT,

@@ -28,13 +28,13 @@ NUMBERS = Layout(
 )
 #: What the equations of motion need: loads for `articulated.eliminate`, rates of the bristle and the wind-up.
 DYNAMICS = Layout(loads=8, rates=3)
-#: The same, then what only the output signals and the start need.
+#: First those, then what only the output signals and the start need.
 RESULTS = Layout(**DYNAMICS.sizes, force=3, moment=3, slip=1, slip_angle=1, deflection=1, query=3, centre=3, velocity=3,
                  heading=3, left=3)  # fmt: skip
 
 
-def function(layout: Layout = RESULTS) -> ca.Function:
-    """wheel(HUB, CHASSIS, STATES, GIVEN, NUMBERS) -> results of the layout (RESULTS or DYNAMICS)."""
+def function() -> ca.Function:
+    """wheel(HUB, CHASSIS, STATES, GIVEN, NUMBERS) -> RESULTS."""
     parts = (HUB, CHASSIS, STATES, GIVEN, NUMBERS)
     flat = [SX.sym(f"v{k}", part.size) for k, part in enumerate(parts)]
     hub, chassis, state, given, number = (part.split(v) for part, v in zip(parts, flat, strict=True))
@@ -60,12 +60,11 @@ def function(layout: Layout = RESULTS) -> ca.Function:
         {name: number[name] for name in brake.PARAMETERS},
     )  # fmt: skip
     loads = articulated.LOADS.join(force=r.T @ force, moment=r.T @ moment, drive=given["drive"], brake=torque)
-    everything = dict(
+    out = RESULTS.join(
         loads=loads, rates=ca.vertcat(ca.if_else(outside, SX(2, 1), contact.rate), wind_up),
         force=ca.if_else(outside, frame.T @ given["force"], contact.contact_force),
         moment=ca.if_else(outside, frame.T @ given["moment"], contact.contact_moment), slip=contact.slip,
         slip_angle=contact.slip_angle, deflection=ca.if_else(outside, 0.0, contact.deflection), query=query,
         centre=centre, velocity=velocity, heading=contact.heading, left=contact.left,
     )  # fmt: skip
-    out = layout.join(**{name: everything[name] for name in layout.sizes})
-    return ca.Function("wheel" if layout is RESULTS else "wheel_dynamics", flat, [ca.cse(out)])
+    return ca.Function("wheel", flat, [ca.cse(out)])
