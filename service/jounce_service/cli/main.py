@@ -24,6 +24,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "describe": ("jounce_service.cli.describe", "print a model's signal table"),
     "replay": ("jounce_service.cli.replay", "run a recorded session again and compare it bit by bit"),
     "export-recording": ("jounce_service.cli.export_recording", "write a recording as CSV, Parquet or MDF4"),
+    "sweep": ("jounce_service.cli.sweep", "run a grid of parameters or random draws on many cores or machines"),
     "linearize": ("jounce_service.cli.linearize", "write A, B, C and D of a model at an operating point"),
     "demo": ("jounce_service.cli.demo", "drive the vehicle through an example and plot it"),
 }

@@ -10,7 +10,8 @@ import argparse
 import csv
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -23,7 +24,7 @@ from jounce_service import errors
 from jounce_service.cli.given import scalar
 from jounce_service.cli.main import UsageError
 from jounce_service.hosted import FmuModel
-from jounce_service.models import HostedInstance, Vector
+from jounce_service.models import HostedInstance, HostedModel, Vector
 from jounce_service.values import check_scalar, scalar_of
 
 #: Times this close to a tick [fraction of a tick] are meant to be on it: decimal times are not exact.
@@ -55,29 +56,32 @@ def run(arguments: argparse.Namespace) -> int:
     table = model.table
     parameters = dict(scalar(table, text, "parameter") for text in arguments.set)
     rows = read_inputs(arguments.inputs, table) if arguments.inputs else InputRows((), (), ())
-    u = np.array([s.start for s in table.inputs])
-    first = {}
-    if rows.times and rows.times[0] <= 0.0:
-        first = {s.name: v for s, v in zip(rows.scalars, rows.values[0], strict=True)}
-    instance = model.create("simulate", parameters, first)
-    try:
-        n_ticks = _ticks(arguments.duration, instance.tick, "--duration")
-        every = 1
-        if arguments.output_interval is not None:
-            every = _ticks(arguments.output_interval, instance.tick, "--output-interval")
-        if every < 1:
-            raise UsageError(
-                f"--output-interval {arguments.output_interval!r} s: allowed is at least one tick, {instance.tick!r} s"
-            )
+    with started(model, parameters, rows) as (instance, u):
+        n_ticks = ticks(arguments.duration, instance.tick, "--duration")
+        every = interval(arguments.output_interval, instance.tick, "--output-interval")
         trajectory = simulate(instance, u, rows, n_ticks=n_ticks, every=every)
         if arguments.output is None:
             write(sys.stdout, table, trajectory)
         else:
             with arguments.output.open("w", newline="", encoding="utf-8") as file:
                 write(file, table, trajectory)
+    return 0
+
+
+@contextmanager
+def started(
+    model: HostedModel, parameters: Mapping[str, float], rows: InputRows
+) -> Iterator[tuple[HostedInstance, Vector]]:
+    """An instance at tick 0 and its start inputs, which the first row gives where it is not later."""
+    u = np.array([s.start for s in model.table.inputs])
+    first = {}
+    if rows.times and rows.times[0] <= 0.0:
+        first = {s.name: v for s, v in zip(rows.scalars, rows.values[0], strict=True)}
+    instance = model.create("simulate", parameters, first)
+    try:
+        yield instance, u
     finally:
         instance.free()
-    return 0
 
 
 def read_inputs(path: Path, table: SignalTable) -> InputRows:
@@ -165,10 +169,19 @@ def _value(where: str, scalar: Scalar, text: str) -> float:
         raise UsageError(f"{where} column {scalar.name}: {text!r}: allowed is {error.allowed}") from error
 
 
-def _ticks(seconds: float, tick: float, what: str) -> int:
+def ticks(seconds: float, tick: float, what: str) -> int:
+    """The time in ticks; raises UsageError where it is not a whole number of them."""
     if not 0.0 <= seconds < math.inf:
         raise UsageError(f"{what} {seconds!r} s: allowed are finite times from 0 s")
-    ticks = round(seconds / tick)
-    if abs(ticks - seconds / tick) > _ON_TICK * max(ticks, 1):
+    count = round(seconds / tick)
+    if abs(count - seconds / tick) > _ON_TICK * max(count, 1):
         raise UsageError(f"{what} {seconds!r} s: allowed are whole multiples of the tick, {tick!r} s")
-    return ticks
+    return count
+
+
+def interval(seconds: float | None, tick: float, what: str) -> int:
+    """The same for the time between rows: at least a tick, and one where none is given."""
+    every = 1 if seconds is None else ticks(seconds, tick, what)
+    if every < 1:
+        raise UsageError(f"{what} {seconds!r} s: allowed is at least one tick, {tick!r} s")
+    return every

@@ -1,0 +1,1 @@
+"""Parameter sweeps and Monte Carlo on Ray. Needs the extra ``sweep``."""
