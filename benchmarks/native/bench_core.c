@@ -26,11 +26,11 @@ static int outputs(void *self) {
     return s->model->outputs(s->x, s->u, s->p_now, s->d, s->ticks, b->y, &b->fault);
 }
 
-static int step(void *self) { return jn_advance(((subject *)self)->s, 1); }
+static int step(void *self) { return jn_advance(((subject *)self)->s, 1, 0) < 0; }
 
 static int step_outputs(void *self) {
     subject *b = (subject *)self;
-    if (jn_advance(b->s, 1) || jn_refresh(b->s)) return 1;
+    if (jn_advance(b->s, 1, 0) < 0 || jn_refresh(b->s)) return 1;
     memcpy(b->y, b->s->y, (size_t)b->s->model->n_y * sizeof *b->y);
     return 0;
 }

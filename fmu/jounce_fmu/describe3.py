@@ -93,7 +93,7 @@ def model_description3(
         fixedInternalStepSize=repr(default_tick(table)),
         maxOutputDerivativeOrder="0",
         providesIntermediateUpdate="false",
-        mightReturnEarlyFromDoStep="false",
+        mightReturnEarlyFromDoStep="true",
         canReturnEarlyAfterIntermediateUpdate="false",
         hasEventMode="true",
     )

@@ -170,6 +170,25 @@ def test_a_step_reports_its_end_and_no_event(new: New) -> None:
     assert raw.full_step(1.0, 0.04) == (OK, False, False, False, 1.04)
 
 
+def test_a_step_that_breaks_down_ends_early_where_the_importer_allows_it_else_takes_no_tick(new: New) -> None:
+    whole, part, single = new(), new(early=True), new(early=True)
+    for raw in (whole, part, single):
+        assert raw.set("force", 1e6) == OK  # beyond 1000 m after 0.06 s
+        raw.ready()
+    assert whole.full_step(0.0, 1.0) == (ERROR, False, False, False, 0.0)
+    ticks = 0
+    while single.step(0.001 * ticks, 0.001) == OK:
+        ticks += 1
+    assert 50 < ticks < 80
+    status, event, terminate, early, last = part.full_step(0.0, 1.0)
+    assert (status, event, terminate, early) == (OK, False, False, True)
+    assert last == pytest.approx(0.001 * ticks)
+    assert part.get("position") == single.get("position")
+    assert part.full_step(last, 0.01) == (ERROR, False, False, False, last)
+    assert "beyond 1000 m" in part.log[-1]
+    assert part.get("tick_count", 1, "Int64") == [ticks]
+
+
 @pytest.mark.parametrize("h", [0.0, -0.001, NAN, INF, -INF, 0.0005, 0.04 * (1 + 1e-5), 1e300, 5e-324])
 def test_a_step_of_no_whole_ticks_is_refused_and_time_stands_still(new: New, h: float) -> None:
     raw = new()

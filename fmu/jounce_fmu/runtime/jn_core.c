@@ -356,7 +356,7 @@ int jn_settle(jn_instance *s) {
     return 0;
 }
 
-int jn_advance(jn_instance *s, long long n) {
+long long jn_advance(jn_instance *s, long long n, int part) {
     const jn_model *m = s->model;
     const size_t bytes_p = (size_t)m->n_p * sizeof *s->p, bytes_d = (size_t)m->n_d * sizeof *s->d;
     const size_t bytes_x = (size_t)m->n_x * sizeof *s->x;
@@ -367,8 +367,10 @@ int jn_advance(jn_instance *s, long long n) {
     if (jn_settle(s)) return -1;
     memcpy(s->x_old, s->x, bytes_x);
     for (i = 0; i < n; i++) {
+        if (part) memcpy(s->x_old, s->x, bytes_x);
         if (!one_tick(s, &f)) continue;
         memcpy(s->x, s->x_old, bytes_x);
+        if (part && i) break;
         if (tuned) {
             memcpy(s->p_now, s->p_old, bytes_p);
             memcpy(s->d, s->d_old, bytes_d);
@@ -383,7 +385,7 @@ int jn_advance(jn_instance *s, long long n) {
             return jn_fail(s, "%s (tick %D; the state is that of tick %D)", text, s->ticks + i, s->ticks);
         }
     }
-    s->ticks += n;
+    s->ticks += i;
     s->outputs_dirty = 1;
-    return 0;
+    return i;
 }

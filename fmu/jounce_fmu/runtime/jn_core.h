@@ -60,7 +60,9 @@ double jn_time(const jn_instance *s);
 /* How many ticks h is; -1 and an error when it is not a whole number of them or the clock disagrees. */
 long long jn_whole_ticks(jn_instance *s, double t, double h);
 int jn_settle(jn_instance *s); /* changed tunable parameters in effect */
-int jn_advance(jn_instance *s, long long n);
+/* n ticks; how many were taken, or -1. All or none, but with `part`: then those before the one that breaks down, if any
+ * (a next call meets it at once, and says why). */
+long long jn_advance(jn_instance *s, long long n, int part);
 
 size_t jn_snapshot_size(const jn_instance *s);
 void jn_snapshot_write(const jn_instance *s, unsigned char *blob);

@@ -6,8 +6,9 @@
  *
  * The model has no discrete states, so an event is only a moment at which inputs may jump: with eventModeUsed the
  * importer may set them in event mode, without it in step mode, and the bits are the same. There are no
- * structural parameters: configuration mode can be entered and left, and nothing can be set in it. doStep never
- * returns early, and calls no intermediate update.
+ * structural parameters: configuration mode can be entered and left, and nothing can be set in it. doStep
+ * calls no intermediate update. Where the importer allows it, a step that breaks down on its way returns early, at the
+ * last whole tick: the next one then fails at once, with the reason.
  */
 #include "jn_fmi3.h"
 
@@ -160,14 +161,16 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
                                          const fmi3ValueReference intermediate[], size_t n_intermediate,
                                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
                                          fmi3IntermediateUpdateCallback update) {
+    jn_instance *s;
     (void)resources; /* the model has no resource files, so any path will do */
     (void)visible;
-    (void)early_return;
     (void)intermediate;
     (void)update;
     if (n_intermediate)
         return jn_fmi3_no_instance(log, environment, "intermediate variables: none can be had; allowed is 0");
-    return jn_fmi3_make(name, token, logging, environment, log, events ? CO_SIMULATION_WITH_EVENTS : CO_SIMULATION);
+    s = jn_fmi3_make(name, token, logging, environment, log, events ? CO_SIMULATION_WITH_EVENTS : CO_SIMULATION);
+    if (s) jn_fmi3_face(s)->early_return = early_return;
+    return s;
 }
 
 void fmi3FreeInstance(fmi3Instance c) {
@@ -266,14 +269,14 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
                       fmi3Boolean *event_needed, fmi3Boolean *terminate, fmi3Boolean *early_return,
                       fmi3Float64 *last_time) {
     jn_instance *s = jn_fmi3_enter(c, DO_STEP, "fmi3DoStep");
-    long long n;
-    int bad;
+    long long n, done;
     (void)no_set_state;
     if (!s) return fmi3Error;
     if (!event_needed || !terminate || !early_return || !last_time) return jn_fmi3_null(s, "fmi3DoStep");
     n = jn_whole_ticks(s, t, h);
-    bad = n < 0 || jn_advance(s, n);
-    *event_needed = *terminate = *early_return = fmi3False; /* an unfinished step is an error, never a short one */
+    done = n < 0 ? -1 : jn_advance(s, n, jn_fmi3_face(s)->early_return);
+    *event_needed = *terminate = fmi3False;
+    *early_return = done >= 0 && done < n;
     *last_time = jn_time(s);
-    return bad ? jn_fmi3_refuse(s, "fmi3DoStep") : fmi3OK;
+    return done < 0 ? jn_fmi3_refuse(s, "fmi3DoStep") : fmi3OK;
 }
