@@ -51,7 +51,7 @@ def build(path: Path, identifier: str = "hostile") -> Path:
     """Compiles and packs it; the description says ``identifier``, the library is always ``hostile``."""
     source = Path(__file__).parent / "models" / "hostile.c"
     library = path.with_suffix(".so")
-    flags = ["-O1", "-std=c99", "-shared", "-fPIC", f"-I{fmi_headers()}"]
+    flags = ["-O1", "-ffp-contract=off", "-std=c99", "-shared", "-fPIC", f"-I{fmi_headers()}"]
     subprocess.run([*compiler(), *flags, "-o", str(library), str(source)], check=True)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("modelDescription.xml", DESCRIPTION.replace("IDENTIFIER", identifier))

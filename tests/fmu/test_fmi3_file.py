@@ -251,12 +251,11 @@ def test_the_same_inputs_give_the_same_bytes(
     assert again.read_bytes() == fmus[scalars].read_bytes()
 
 
+@pytest.mark.slow
 def test_windows_and_arm_libraries_get_their_fmi_3_folders(
     oscillator_sources: Sources, native: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("ziglang")
-    if "JOUNCE_SLOW" not in os.environ:
-        pytest.skip("minutes of cross-compiling; set JOUNCE_SLOW to run it")
     path = export_fmu(tmp_path / "w.fmu", oscillator.TABLE, oscillator_sources, library_folder=native,
                       platforms=("win64", "aarch64-linux"), fmi=3)
     with zipfile.ZipFile(path) as archive:

@@ -54,7 +54,7 @@ DESCRIPTION = """<?xml version="1.0" encoding="UTF-8"?>
 def types(tmp_path_factory: pytest.TempPathFactory) -> Factory:
     folder = tmp_path_factory.mktemp("types3")
     source, library = Path(__file__).parent / "models" / "types3.c", folder / "types3.so"
-    flags = ["-O1", "-std=c99", "-shared", "-fPIC", f"-I{fmi_headers()}"]
+    flags = ["-O1", "-ffp-contract=off", "-std=c99", "-shared", "-fPIC", f"-I{fmi_headers()}"]
     subprocess.run([*compiler(), *flags, "-o", str(library), str(source)], check=True)
     with zipfile.ZipFile(folder / "types3.fmu", "w") as archive:
         archive.writestr("modelDescription.xml", DESCRIPTION)

@@ -8,6 +8,8 @@
 
 #include "fmi2Functions.h"
 
+static char *volatile kept; /* or a compiler may leave the memory out */
+
 enum { GOOD, SEGFAULT, LOOP, MEMORY, EXIT, REFUSE, PRINT, SLOW };
 
 typedef struct {
@@ -71,6 +73,7 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
             char *more = malloc(16 << 20);
             if (!more) abort();
             memset(more, 1, 16 << 20);
+            kept = more;
         }
     case EXIT: exit(7);
     case REFUSE:
