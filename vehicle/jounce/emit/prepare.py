@@ -47,8 +47,10 @@ def prepare(function: ca.Function, place: int) -> tuple[ca.Function, ca.Function
         return v.known
 
     def divided(a: _Value, b: _Value) -> SX:
-        if not b.fixed or b.expression.is_constant():
+        if not b.fixed:
             return seen(a) / seen(b)
+        if b.expression.is_constant():
+            return seen(a) * (1 / b.expression)
         if b.inverse is None:
             b.inverse = keep(1 / b.expression)
         return seen(a) * b.inverse

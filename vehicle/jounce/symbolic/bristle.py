@@ -43,7 +43,7 @@ def bristle(
     least = stiffness / rate_limit
     extra = damping - least
     slowed, thinned = 1.0 + relaxation / rate_limit, 1.0 + extra * relaxation / (2.0 * stiffness)
-    inverse = 1.0 / (slowed * thinned)  # one division for two
-    rate = (sliding - relaxation * deflection) * (thinned * inverse)
-    damping_now = least + extra * (slowed * inverse)
+    both = slowed * thinned  # the emitted code divides by it once
+    rate = (sliding - relaxation * deflection) * thinned / both
+    damping_now = least + extra * slowed / both
     return rate, stiffness * deflection + damping_now * rate
