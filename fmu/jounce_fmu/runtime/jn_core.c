@@ -131,7 +131,7 @@ jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
     if (!s) return NULL;
     places[0] = &s->u; places[1] = &s->p; places[2] = &s->p_now; places[3] = &s->d; places[4] = &s->x;
     places[5] = &s->y; places[6] = &s->d_old; places[7] = &s->x_old; places[8] = &s->p_old;
-    places[9] = &s->x_stage; places[10] = &s->dx; places[11] = &s->sum;
+    places[9] = &s->x_stage; places[10] = &s->dx; places[11] = &s->dx2;
     places[12] = &s->d_x; places[13] = &s->d_u; places[14] = &s->d_rate; places[15] = &s->d_y;
     places[16] = &s->matrix; places[17] = &pivot;
     s->face = (char *)s + rounded(sizeof probe);
@@ -299,8 +299,8 @@ long long jn_whole_ticks(jn_instance *s, double t, double h) {
     return (long long)n;
 }
 
-/* to = x + factor * k; to may be x. By blocks, which become vector instructions. */
-static void combine(int n, const double *x, double factor, const double *k, double *to) {
+/* to = x + factor * k, by blocks, which become vector instructions. */
+static void ahead(int n, const double *x, double factor, const double *k, double *to) {
     int i, j;
     for (i = 0; i < n; i += BLOCK) {
         double block[BLOCK];
@@ -314,18 +314,22 @@ static int rk4_tick(jn_instance *s, jn_fault *f) {
     const jn_model *m = s->model;
     const double h = s->tick;
     const int n = m->n_x;
-    double *x = s->x, *xs = s->x_stage, *k = s->dx, *sum = s->sum;
-    if (m->rhs(0.0, x, s->u, s->p_now, s->d, sum, f)) return -1;
-    combine(n, x, 0.5 * h, sum, xs);
-    if (m->rhs(0.5 * h, xs, s->u, s->p_now, s->d, k, f)) return -1;
-    combine(n, x, 0.5 * h, k, xs);
-    combine(n, sum, 2.0, k, sum);
-    if (m->rhs(0.5 * h, xs, s->u, s->p_now, s->d, k, f)) return -1;
-    combine(n, x, h, k, xs);
-    combine(n, sum, 2.0, k, sum);
-    if (m->rhs(h, xs, s->u, s->p_now, s->d, k, f)) return -1;
-    combine(n, sum, 1.0, k, sum);
-    combine(n, x, h / 6.0, sum, x);
+    double *x = s->x, *at = s->x_stage;
+    double *k1 = s->dx, *k2 = s->dx2, *k3 = s->d_x, *k4 = s->d_rate; /* no tangents are under way within a tick */
+    int i, j;
+    if (m->rhs(0.0, x, s->u, s->p_now, s->d, k1, f)) return -1;
+    ahead(n, x, 0.5 * h, k1, at);
+    if (m->rhs(0.5 * h, at, s->u, s->p_now, s->d, k2, f)) return -1;
+    ahead(n, x, 0.5 * h, k2, at);
+    if (m->rhs(0.5 * h, at, s->u, s->p_now, s->d, k3, f)) return -1;
+    ahead(n, x, h, k3, at);
+    if (m->rhs(h, at, s->u, s->p_now, s->d, k4, f)) return -1;
+    for (i = 0; i < n; i += BLOCK) {
+        double mean[BLOCK];
+        for (j = 0; j < BLOCK; j++) mean[j] = (k1[i + j] + k4[i + j]) + 2.0 * (k2[i + j] + k3[i + j]);
+        for (j = 0; j < BLOCK; j++) mean[j] = x[i + j] + h / 6.0 * mean[j];
+        memcpy(x + i, mean, sizeof mean);
+    }
     return 0;
 }
 

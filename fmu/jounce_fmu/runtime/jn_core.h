@@ -35,7 +35,7 @@ typedef struct jn_instance {
     int outputs_dirty;
     int hint; /* last row found: lookups mostly run in table order */
     double *u, *p, *p_now, *d, *x, *y;                 /* p as set, p_now in effect */
-    double *d_old, *x_old, *p_old, *x_stage, *dx, *sum; /* work */
+    double *d_old, *x_old, *p_old, *x_stage, *dx, *dx2; /* work */
     double *d_x, *d_u, *d_rate, *d_y; /* tangents of x, u, dx, y */
     double *matrix; /* of the implicit step, by columns, for models with a Jacobian */
     int *pivot;

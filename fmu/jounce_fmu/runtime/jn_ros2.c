@@ -63,7 +63,7 @@ int jn_ros2_tick(jn_instance *s, jn_fault *f) {
     const jn_model *m = s->model;
     const int n = m->n_x - m->n_memory;
     const double h = s->tick;
-    double *x = s->x, *stage = s->x_stage, *k1 = s->sum, *k2 = s->dx, *by_time = s->d_rate;
+    double *x = s->x, *stage = s->x_stage, *k1 = s->dx2, *k2 = s->dx, *by_time = s->d_rate;
     int i;
     if (m->jacobian(x, s->u, s->p_now, s->d, s->matrix, by_time, f)) return -1;
     for (i = 0; i < n * n; i++) s->matrix[i] *= -gamma_ * h;
