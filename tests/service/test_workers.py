@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,18 @@ def pid(server: Any, session: Any) -> int:
 def runs(process: int) -> bool:
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
+
+
+def children(process: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        # Threads end while this looks at them.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
@@ -333,8 +343,7 @@ def test_a_looping_worker_ends_with_its_server_which_it_does_not_hold_up(
         with grpc.insecure_channel(f"unix:{path}") as channel:
             stub = rpc.SessionServiceStub(channel)
             session = stub.CreateSession(pb.CreateSessionRequest(model="hostile"))
-            children = Path(f"/proc/{server.pid}/task")
-            workers = [int(p) for t in children.iterdir() for p in (t / "children").read_text().split()]
+            workers = children(server.pid)
             assert len(workers) == 1 and runs(workers[0])
             call = stub.Advance.future(pb.AdvanceRequest(session_id=session.session_id, token=session.token, n_ticks=1,
                                                          input_names=["act"], inputs=[float(hostile.LOOP)]))
