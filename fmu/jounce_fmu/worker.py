@@ -47,6 +47,7 @@ def main(descriptor: int, memory: int) -> None:
         _limit(memory)
     connection = socket.socket(fileno=descriptor)
     threading.Thread(target=_end_with, args=(descriptor,), daemon=True).start()
+    _step_down()
     worker = _Worker()
     while (head := _exactly(connection, FRAME.size)) is not None:
         length, code = FRAME.unpack(head)
@@ -106,6 +107,13 @@ def _limit(memory: int) -> None:
 
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (memory if most == resource.RLIM_INFINITY else min(memory, most), most))
+
+
+def _step_down() -> None:
+    """One below a server at real-time priority, which must be able to end a library that loops on the same core."""
+    if hasattr(os, "sched_getscheduler") and os.sched_getscheduler(0) == os.SCHED_FIFO:
+        lower = max(1, os.sched_getparam(0).sched_priority - 1)
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(lower))
 
 
 def _end_with(descriptor: int) -> None:

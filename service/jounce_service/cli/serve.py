@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from jounce_service import realtime
 from jounce_service.cli.main import UsageError
 from jounce_service.config import ServerConfig
 from jounce_service.hosted import registry
@@ -43,6 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         config = load(given, os.environ, arguments.config)
         start_logging(config.log_format)
+        realtime.check(config)
+        if config.realtime:
+            realtime.enter(config)
         asyncio.run(_serve(config, arguments.ready_file))
     except ConfigError as error:
         raise UsageError(str(error)) from error
@@ -59,6 +63,7 @@ async def _serve(config: ServerConfig, ready_file: Path | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     await server.start()
+    realtime.settle()
     listening = [*server.addresses, *(f"fast:{a}" for a in server.fast.addresses)]
     if ready_file is not None:
         # Whole or not at all: who waits for the file must not read half of it.

@@ -1,0 +1,123 @@
+"""Real-time priority, locked memory and pinned cores: what was asked for, what was granted, and what was refused."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes as ct
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jounce_client import Client, JounceError
+from jounce_service import realtime
+from jounce_service.cli import main
+from jounce_service.config import ServerConfig
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="SCHED_FIFO, mlockall and /proc are Linux's")
+#: <linux/prctl.h> and <linux/capability.h>.
+PR_CAPBSET_DROP, CAP_IPC_LOCK, CAP_SYS_NICE = 24, 14, 23
+
+
+def may_have_priority() -> bool:
+    """Whether this machine grants it, tried in a process that ends at once."""
+    code = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def without_rights() -> None:
+    """A program that is started from here has neither right, even for root."""
+    for capability in (CAP_IPC_LOCK, CAP_SYS_NICE):
+        ct.CDLL(None).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def served(folder: Path, *flags: str, before: Callable[[], None] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A server's process id, and its log line on what was granted."""
+    ready, log = folder / "ready", folder / "log"
+    command = [sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={folder}/s",
+               f"--ready-file={ready}", "--log-format=json", "--drain=0", *flags]
+    with log.open("w") as errors, subprocess.Popen(
+            command, stderr=errors, stdout=subprocess.DEVNULL, preexec_fn=before,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}) as process:
+        try:
+            end = time.monotonic() + 120
+            while not ready.exists():
+                assert process.poll() is None and time.monotonic() < end, log.read_text()
+                time.sleep(0.05)
+            lines = [json.loads(line) for line in log.read_text().splitlines()]
+            yield process.pid, next(line for line in lines if line["message"] == "real time")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+
+
+def threads(pid: int) -> list[int]:
+    return [int(p.name) for p in Path(f"/proc/{pid}/task").iterdir()]
+
+
+def locked_kb(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/status").read_text().partition("VmLck:")[2].split()[0])
+
+
+@pytest.mark.skipif(not may_have_priority(), reason="no real-time priority for this user (CAP_SYS_NICE, RLIMIT_RTPRIO)")
+def test_every_thread_gets_priority_and_core_and_a_looping_worker_on_that_core_is_killed(
+        tmp_path: Path, bad: Path) -> None:
+    core = max(os.sched_getaffinity(0))
+    flags = ["--realtime", "--realtime-priority=7", f"--realtime-cores={core}", f"--fmu={bad}", "--worker-seconds=0.5"]
+    with served(tmp_path, *flags) as (pid, told), Client.connect(f"unix:{tmp_path}/s") as client:
+        assert (told["priority"], told["cores"]) == ("7", str(core))
+        for thread in threads(pid):
+            assert os.sched_getscheduler(thread) == os.SCHED_FIFO
+            assert os.sched_getparam(thread).sched_priority == 7
+            assert os.sched_getaffinity(thread) == {core}
+        assert (told["memory"] == "locked") == (locked_kb(pid) > 10_000)
+        session = client.create_session("hostile")
+        children = Path(f"/proc/{pid}/task").glob("*/children")
+        (worker,) = [int(child) for file in children for child in file.read_text().split()]
+        assert os.sched_getparam(worker).sched_priority == 6, "the server comes before its worker"
+        with pytest.raises(JounceError, match="WORKER_LOST"):
+            client.advance(session, 1, {"act": 2.0})
+
+
+def test_a_server_without_the_rights_says_so_pins_nothing_and_serves(tmp_path: Path) -> None:
+    core = min(os.sched_getaffinity(0))
+    flags = ["--realtime", f"--realtime-cores={core}"]
+    with served(tmp_path, *flags, before=without_rights) as (pid, told), Client.connect(f"unix:{tmp_path}/s") as client:
+        assert told["level"] == "WARNING"
+        assert told["priority"].startswith("refused: Operation not permitted") and "CAP_SYS_NICE" in told["priority"]
+        assert told["cores"] == "not pinned without priority"
+        assert {os.sched_getscheduler(t) for t in threads(pid)} == {os.SCHED_OTHER}
+        assert all(os.sched_getaffinity(t) == os.sched_getaffinity(0) for t in threads(pid))
+        assert (told["memory"] == "locked") == (locked_kb(pid) > 0)
+        assert "hmmwv" in client.models()
+
+
+@pytest.mark.parametrize(("flags", "words"), [
+    (["--realtime-cores=0"], "realtime_cores without realtime"),
+    (["--realtime", "--realtime-cores=9999"], "realtime_cores = '9999': allowed are cores of"),
+    (["--realtime", "--realtime-cores=0,x"], "realtime_cores = '0,x': allowed are cores of"),
+    (["--realtime", "--realtime-cores=1-0"], "realtime_cores = '1-0': allowed are cores of"),
+    (["--realtime", "--realtime-priority=99"], "realtime_priority = 99: allowed are 2 to 98"),
+    (["--realtime", "--realtime-priority=1"], "realtime_priority = 1: allowed are 2 to 98"),
+])
+def test_settings_that_make_no_sense_end_the_start_with_one_line(
+        flags: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", *flags]) == 2
+    told = capsys.readouterr().err
+    assert words in told and told.count("\n") == 1
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
+def test_cores_are_numbers_and_ranges_of_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 3, 5})
+    assert realtime.check(ServerConfig(realtime=True, realtime_cores="0, 2-3")) == {0, 2, 3}
+    assert realtime.check(ServerConfig(realtime=True)) == frozenset()
