@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from integrator_model import TABLE, Integrator, IntegratorModel
-from virtual import run
+from virtual import Connection, Lobby, run
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import ServerConfig
@@ -28,7 +28,6 @@ from jounce_service.hosted import WorkerHost
 from jounce_service.participant import Late, Participant
 from jounce_service.session import Session
 from jounce_service.setup import Setup
-from jounce_service.stream import Stream
 
 END = 16
 INPUTS = {"a": ("velocity.x", 0), "b": ("velocity.y", 1), "c": ("force", 2)}
@@ -80,40 +79,6 @@ class Truth(Barrier):
     def remove(self, member: Participant) -> None:
         self.removals.setdefault(member.name, self.tick)
         super().remove(member)
-
-
-class Connection:
-    """A stream without a network: what the server has of it, and how it breaks."""
-
-    def __init__(self, lobby: Any) -> None:
-        self.requests: asyncio.Queue[pb.LockstepRequest] = asyncio.Queue()
-        self.replies: asyncio.Queue[pb.LockstepReply] = asyncio.Queue()
-        self._task = asyncio.get_running_loop().create_task(Stream(lobby, self).run())
-
-    async def read(self) -> pb.LockstepRequest:
-        return await self.requests.get()
-
-    async def write(self, reply: pb.LockstepReply) -> None:
-        await self.replies.put(reply)
-
-    def cut(self, notice: float) -> None:
-        """Breaks it; the server notices after ``notice`` [s]."""
-        asyncio.get_running_loop().call_later(notice, self._task.cancel)
-
-    async def ask(self, **kind: Any) -> pb.LockstepReply:
-        await self.requests.put(pb.LockstepRequest(**kind))
-        return await self.replies.get()
-
-
-@dataclass
-class Lobby:
-    session: Session
-
-    def joinable(self, session_id: str, token: str) -> Session:
-        return self.session
-
-    def touch(self, session: Session) -> None:
-        pass
 
 
 class Refused(Exception):

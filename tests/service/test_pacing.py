@@ -1,18 +1,24 @@
-"""Pacing: the bookkeeping with a clock made by the test, and a real session against the real clock."""
+"""Pacing: the bookkeeping with a clock made by the test, a session on virtual time, and one against the real clock."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
 import grpc
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from integrator_model import TABLE, IntegratorModel
+from virtual import Connection, Lobby, run
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service import errors
+from jounce_service import ServerConfig, errors
 from jounce_service.pacing import OverrunPolicy, Pacer, Pacing
+from jounce_service.session import Session
+from jounce_service.setup import Setup
 
 REALTIME = pb.PACING_MODE_REALTIME
 
@@ -83,6 +89,37 @@ def test_nothing_is_ever_released_early_and_the_delays_add_up(works: list[float]
     assert all(gap == pytest.approx(max(work, 0.001), abs=1e-9) for gap, work in zip(gaps, works, strict=True))
 
 
+async def sleeper(policy: OverrunPolicy, spin: float) -> tuple[list[float], list[pb.State], Session]:
+    """Arrivals [s] of 40 states at 1 kHz; the participant works for 0.2 ms each time, and once it sleeps 5 ms more."""
+    loop, model = asyncio.get_running_loop(), IntegratorModel()
+    setup = Setup(model, "integrator", {}, np.array([s.start for s in TABLE.inputs]), pacing=Pacing(1.0, policy))
+    session = Session("s", setup, setup.instance("s"), ServerConfig(spin=spin))
+    wire = Connection(Lobby(session))
+    await wire.ask(join=pb.Join(session_id="s", name="a", outputs=["*"]))
+    arrivals, states = [], []
+    for k in range(40):
+        await asyncio.sleep(0.0052 if k == 20 else 0.0002)
+        states.append((await wire.ask(step=pb.Step(epoch=1, tick=k, request=k + 1))).state)
+        arrivals.append(loop.time())
+    return arrivals, states, session
+
+
+@pytest.mark.parametrize("policy", [OverrunPolicy.COUNT, OverrunPolicy.SLIP])
+def test_at_1_khz_a_sleep_of_5_ms_is_one_overrun_and_under_slip_no_burst_follows(policy: OverrunPolicy) -> None:
+    # Virtual time stands still while a session spins.
+    arrivals, states, session = run(sleeper(policy, spin=0.0))
+    assert [s.tick for s in states] == list(range(1, 41)), "no tick is lost"
+    assert [s.overruns for s in states] == [0] * 20 + [1] * 20
+    # Time begins with the first move. Tick 21 comes 4.2 ms late; to catch up, the next ones take the work alone.
+    on_time, late = [k * 1.0 for k in range(1, 21)], [25.2, 25.4, 25.6, 25.8, 26.0, 26.2, *range(27, 41)]
+    if policy is OverrunPolicy.SLIP:
+        late = [25.2 + k for k in range(20)]
+    assert [1e3 * (a - arrivals[0]) + 1.0 for a in arrivals] == pytest.approx([*on_time, *late], abs=1e-3)
+    status = session.engine.pacer.status() if session.engine.pacer else pb.PacingStatus()
+    assert status.late_releases == (1 if policy is OverrunPolicy.SLIP else 6)
+    assert (status.overruns, status.worst_overrun) == (1, pytest.approx(0.0042, abs=1e-6))
+
+
 def test_a_real_session_keeps_the_time_of_the_wall(server: Any) -> None:
     session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=2.0))
     a = server.member(session, "a", period=20)
@@ -99,18 +136,19 @@ def test_a_real_session_keeps_the_time_of_the_wall(server: Any) -> None:
 
 @pytest.mark.parametrize(("policy", "burst"), [(pb.OVERRUN_POLICY_COUNT, True), (pb.OVERRUN_POLICY_SLIP, False)])
 def test_a_participant_that_sleeps_once_is_counted_once(server: Any, policy: Any, burst: bool) -> None:
-    session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.02, overrun=policy))
+    session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.01, overrun=policy))
     a = server.member(session, "a")
     a.step()
     before = a.step().state.overruns
-    # 50 ms per tick: three slots are slept away.
-    time.sleep(0.17)
+    # 100 ms per tick: three slots are slept away.
+    time.sleep(0.35)
     start = time.monotonic()
-    states = [a.step().state for _ in range(6)]
+    states = [a.step().state for _ in range(4)]
     took = time.monotonic() - start
-    assert [s.overruns - before for s in states] == [1] * 6
-    assert (took < 0.22) == burst
-    assert 0.11 < server.status(session).pacing.worst_overrun < 0.2
+    assert [s.overruns - before for s in states] == [1] * 4
+    # To catch up takes 50 ms, three slots take 300.
+    assert (took < 0.18) == burst
+    assert 0.2 < server.status(session).pacing.worst_overrun < 0.35
 
 
 def test_a_session_whose_policy_is_fail_fails_with_the_reason(server: Any) -> None:
@@ -165,7 +203,8 @@ def test_the_rate_does_not_depend_on_the_number_of_participants(server: Any, mem
         for s in streams:
             s.read()
         start = start or time.monotonic()
-    assert 0.19 < time.monotonic() - start < 0.4
+    # 200 ms, and what a busy machine adds; eight times the rate or an eighth of it would show.
+    assert 0.19 < time.monotonic() - start < 1.2
 
 
 @pytest.mark.parametrize(("pacing", "field"), [
