@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -96,12 +97,12 @@ def read(setup: Setup, data: bytes) -> pb.Snapshot:
     """A snapshot for a session of that setup, all of it checked; raises SnapshotCorrupt or SnapshotForeign."""
     snapshot = unpack(data, setup.name, setup.model.build)
     n = len(setup.model.table.inputs)
-    numbers = [*snapshot.inputs, *snapshot.start_inputs, *(v for r in snapshot.ramps for v in (r.value, r.slope))]
     ticks = [snapshot.tick, *(h.delivered_tick for h in snapshot.holds), *(r.tick for r in snapshot.ramps)]
     names = {s.name for s in setup.model.table.parameters}
     sound = (
         len(snapshot.inputs) == len(snapshot.start_inputs) == n
-        and bool(np.isfinite(numbers).all())
+        and bool(np.isfinite([*snapshot.inputs, *snapshot.start_inputs]).all())
+        and all(math.isfinite(v) for r in snapshot.ramps for v in (r.value, r.slope))
         and all(0 <= t <= snapshot.tick for t in ticks)
         and all(r.input < n for r in snapshot.ramps)
         and set(snapshot.parameters) <= names

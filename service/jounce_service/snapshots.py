@@ -16,6 +16,11 @@ _FORMAT: Final = 1
 #: Magic, format, length of the message, SHA-256 of all that and the message.
 _HEADER: Final = struct.Struct("<4sIQ")
 _HASH: Final = 32
+#: Most fields of the message [1]. Parameters, ramps and holds are one each, and far fewer; parsed, each takes up to 30
+#: times its bytes, and whoever sends a bomb can compute its hash.
+MOST_FIELDS: Final = 1 << 16
+#: Bytes [1] of the wire types that have a fixed length.
+_FIXED: Final = {1: 8, 5: 4}
 
 
 def pack(snapshot: pb.Snapshot) -> bytes:
@@ -41,6 +46,7 @@ def unpack(data: bytes, model: str, build: str) -> pb.Snapshot:
     digest = hashlib.sha256(data[: _HEADER.size] + data[start:]).digest()
     if digest != data[_HEADER.size : start]:
         raise _corrupt("the hash is wrong", digest.hex(), data[_HEADER.size : start].hex())
+    _check_fields(data, start)
     try:
         snapshot = pb.Snapshot.FromString(data[start:])
     except DecodeError as error:
@@ -54,6 +60,36 @@ def unpack(data: bytes, model: str, build: str) -> pb.Snapshot:
             "the snapshot is of another build", field="build", given=snapshot.build, allowed=build
         )
     return snapshot
+
+
+def _check_fields(data: bytes, at: int) -> None:
+    """Raises SnapshotCorrupt where the message from ``at`` on has too many fields.
+
+    Source: Protocol Buffers, Encoding: a tag (field number, and wire type in the last three bits), then its payload.
+    """
+    for _ in range(MOST_FIELDS):
+        if at >= len(data):
+            return
+        tag, at = _varint(data, at)
+        kind = tag & 7
+        if kind in _FIXED:
+            at += _FIXED[kind]
+        elif kind in (0, 2):
+            number, at = _varint(data, at)
+            at += number if kind == 2 else 0
+        else:
+            raise _corrupt("the content cannot be read", f"wire type {kind}", "a Snapshot message")
+    raise _corrupt("the content has too many parts", f"more than {MOST_FIELDS}", f"up to {MOST_FIELDS}")
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number that begins at ``at``, and where it ends."""
+    value = 0
+    for i, byte in enumerate(data[at : at + 10]):
+        value |= (byte & 0x7F) << 7 * i
+        if byte < 0x80:
+            return value, at + i + 1
+    raise _corrupt("the content cannot be read", data[at : at + 10].hex(), "a Snapshot message")
 
 
 def check_upload(data: bytes, size: int, sha256: bytes) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import resource
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -154,6 +156,38 @@ def test_a_state_that_the_model_refuses_leaves_the_session_as_it_was(saved: Any,
 def test_bytes_that_are_no_snapshot_are_corrupt(data: bytes) -> None:
     with pytest.raises(errors.SnapshotCorrupt):
         unpack(data, "m", "b")
+
+
+def sealed(message: bytes) -> bytes:
+    """A snapshot's bytes with the length and hash that go with the message."""
+    head = pack(pb.Snapshot())[:8] + struct.pack("<Q", len(message))
+    return head + hashlib.sha256(head + message).digest() + message
+
+
+@pytest.mark.parametrize("message", [
+    # Each pair of bytes is a Ramp, a Hold, a parameter: 28 times as much once parsed.
+    pytest.param(b"\x4a\0" * 4_000_000, id="ramps"), pytest.param(b"\x52\0" * 4_000_000, id="holds"),
+    pytest.param(b"\x2a\0" * 4_000_000, id="parameters"),
+    pytest.param(b"\x7b\x7c" + b"\x4a\0" * 4_000_000, id="behind a group"),
+    pytest.param(b"\x42" + b"\xff" * 8_000_000, id="a length without end"),
+])
+def test_a_snapshot_that_would_grow_in_memory_is_refused_before_it_is_parsed(message: bytes) -> None:
+    data, before = sealed(message), peak()
+    with pytest.raises(errors.SnapshotCorrupt, match="too many parts|cannot be read"):
+        unpack(data, "integrator", "integrator 1")
+    # A copy for the hash is all.
+    assert peak() - before < 2.0 * len(data) / 1e6
+
+
+def peak() -> float:
+    """Greatest resident memory so far [MB]."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def test_as_many_parts_as_the_largest_models_have_are_no_bomb() -> None:
+    snapshot = pb.Snapshot(model="m", build="b", parameters={f"p{i}": 1.0 for i in range(30_000)},
+                           ramps=[pb.Ramp(input=i) for i in range(30_000)], state=bytes(1_000_000))
+    assert unpack(pack(snapshot), "m", "b") == snapshot
 
 
 def test_an_upload_longer_or_shorter_than_announced_or_past_the_cap_is_refused(serve: Any, info: Any) -> None:
