@@ -1,6 +1,6 @@
-"""Two peers that compute nothing: protobuf messages with a length before them on a unix socket, and gRPC alone.
+"""Two peers that compute nothing: protobuf messages with a length before them on a plain socket, and gRPC alone.
 
-Both answer each LockstepRequest with a LockstepReply of the asked number of outputs. Run by round_trip.py.
+Both answer each LockstepRequest with a LockstepReply of the asked number of outputs.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import asyncio
 import socket
 import struct
 import sys
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -17,6 +18,18 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 
 LENGTH = struct.Struct("<I")
+
+
+def connect(address: str) -> socket.socket:
+    """A blocking socket to ``unix:/path`` or ``host:port``."""
+    if address.startswith("unix:"):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(address.removeprefix("unix:"))
+        return connection
+    host, _, port = address.rpartition(":")
+    connection = socket.create_connection((host, int(port)))
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
 
 
 def receive(connection: socket.socket) -> bytes:
@@ -39,13 +52,30 @@ def reply(request: pb.LockstepRequest, outputs: list[float]) -> pb.LockstepReply
                                            outputs=outputs, request=step.request))
 
 
+def listen(path: str) -> socket.socket:
+    """On a unix socket; or on TCP, where the port is written to the file named after ``tcp:``."""
+    if not path.startswith("tcp:"):
+        listener = socket.socket(socket.AF_UNIX)
+        # Whoever sees the path may connect.
+        listener.bind(f"{path}.part")
+        listener.listen(1)
+        Path(f"{path}.part").replace(path)
+        return listener
+    listener = socket.create_server(("127.0.0.1", 0))
+    ready = Path(path.removeprefix("tcp:"))
+    part = ready.with_suffix(".part")
+    part.write_text(f"127.0.0.1:{listener.getsockname()[1]}")
+    part.replace(ready)
+    return listener
+
+
 def serve_socket(path: str, outputs: list[float]) -> None:
     """Serves one connection."""
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(path)
-        listener.listen(1)
+    with listen(path) as listener:
         connection, _ = listener.accept()
         with connection:
+            if connection.family != socket.AF_UNIX:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while data := receive(connection):
                 send(connection, reply(pb.LockstepRequest.FromString(data), outputs).SerializeToString())
 
@@ -73,7 +103,7 @@ async def serve_grpc(path: str, outputs: list[float]) -> None:
 
 
 def main() -> None:
-    """``echo.py socket|grpc PATH OUTPUTS``."""
+    """``echo.py socket|grpc PATH OUTPUTS``; for ``socket`` also ``tcp:FILE``."""
     kind, path, outputs = sys.argv[1], sys.argv[2], [0.1 * i for i in range(int(sys.argv[3]))]
     if kind == "socket":
         serve_socket(path, outputs)

@@ -1,4 +1,5 @@
-/* fast_loop ADDRESS SESSION TOKEN INPUT...: reads a count, steps so often, prints the time of each step [ns]. */
+/* fast_loop ADDRESS SESSION TOKEN NAME INPUT...: reads a count, steps so often, prints when each step began and ended
+ * [ns, CLOCK_MONOTONIC]. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdio.h>
@@ -20,22 +21,22 @@ int main(int argc, char **argv) {
     jounce *bench;
     double *inputs;
     int n, k;
-    if (argc < 5) return 2;
-    terms.session_id = argv[2], terms.token = argv[3], terms.name = "bench";
-    terms.owns = (const char *const *)(argv + 4), terms.n_owns = (size_t)(argc - 4);
+    if (argc < 6) return 2;
+    terms.session_id = argv[2], terms.token = argv[3], terms.name = argv[4];
+    terms.owns = (const char *const *)(argv + 5), terms.n_owns = (size_t)(argc - 5);
     terms.wants = wants, terms.n_wants = 1;
     bench = jounce_join(argv[1], &terms, &error);
     if (!bench) return fprintf(stderr, "%s %s: %s\n", error.reason, error.field, error.message), 1;
     inputs = calloc(jounce_n_inputs(bench), sizeof *inputs);
     while (inputs && scanf("%d", &n) == 1) {
-        double *times = malloc((size_t)n * sizeof *times);
+        double *times = malloc(2 * (size_t)n * sizeof *times);
         for (k = 0; times && k < n; k++) {
-            double start = now();
+            times[2 * k] = now();
             if (jounce_step(bench, inputs, jounce_n_inputs(bench)) != JOUNCE_OK)
                 return fprintf(stderr, "%s: %s\n", jounce_why(bench)->reason, jounce_why(bench)->message), 1;
-            times[k] = now() - start;
+            times[2 * k + 1] = now();
         }
-        for (k = 0; times && k < n; k++) printf("%.0f\n", times[k]);
+        for (k = 0; times && k < n; k++) printf("%.0f %.0f\n", times[2 * k], times[2 * k + 1]);
         fflush(stdout);
         free(times);
     }

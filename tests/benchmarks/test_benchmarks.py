@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,31 @@ def test_do_step_measures_the_core_and_three_masters(build: Path) -> None:
     output = run("do_step.py", "--rounds=1", "--blocks=1", "--calls=20", f"--build={build}")
     for master in ("core, C", "fmi2, C", "fmi2, jounce_fmu.host", "fmi2, fmpy"):
         assert all(f > 0.0 for f in figures(output, f"{master}: step ")[:3])
+
+
+def test_the_round_trip_measures_every_client_and_its_peers(build: Path) -> None:
+    output = run("round_trip.py", "--rounds=1", "--trips=5", f"--build={build}")
+    rows = ["raw socket echo", "gRPC aio stream echo", "Lockstep, fast lane, Python ", "Lockstep, sync client",
+            "Lockstep, fast lane, Python, worker", "Lockstep, aio client ", "Advance, sync client"]
+    for row in [*rows, *(["Lockstep, fast lane, C"] if shutil.which("cc") else [])]:
+        assert all(f > 0.0 for f in figures(output, row)[:3])
+    assert "28 inputs" in output and "187 outputs" in output
+
+
+def test_scaling_tells_round_trips_and_ticks_of_every_case(build: Path) -> None:
+    output = run("scaling.py", "--rounds=1", "--ticks=5", "--most=2", "--networks=tcp", "--only=Python, tcp",
+                 f"--build={build}")
+    trips, slow, ticks = (part.splitlines() for part in re.split(r"\n\n(?:Round trip|Ticks).*:\n\n", output)[1:])
+    assert trips[0] == slow[0] == ticks[0] == "| sessions x participants | 1 x 1 | 1 x 2 | 2 x 1 |"
+    assert [line.split(" | ")[0] for line in trips[2:]] == [
+        f"| fast lane, Python, tcp{hosting}" for hosting in ("", ", worker")]
+    for p50, p99, rate in zip(trips[2:], slow[2:], ticks[2:], strict=False):
+        # Of 5 ticks on end, 3 took the median or more; half a unit is rounding.
+        medians, longest, rates = (
+            [float(x.split()[0]) for x in line.strip("| ").split(" | ")[1:]] for line in (p50, p99, rate))
+        for sessions, middle, worst, per_second in zip((1, 1, 2), medians, longest, rates, strict=True):
+            assert 0.0 < middle <= worst
+            assert per_second <= sessions * 5e6 / (3.0 * (middle - 0.5)) + 0.5
 
 
 def test_the_tree_has_the_vehicles_mass_and_degrees_of_freedom() -> None:

@@ -1,0 +1,106 @@
+"""Participants in processes of their own that time their own steps, in C, C++ and Python."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from timing import Samples
+
+from jounce_client import Session
+
+HERE = Path(__file__).parent
+
+
+def in_python(kind: str) -> list[str]:
+    """The Python client: ``sync``, ``aio``, or ``fast=`` and the gRPC address for the sync client on the fast lane."""
+    return [sys.executable, str(HERE / "python_loop.py"), kind]
+
+
+def compiled(name: str, folder: Path, *more: Path) -> list[str] | None:
+    """A program of `native/`, compiled with more sources; None without a compiler."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        print(f"{name} left out: no cc")
+        return None
+    sources = [HERE / "native" / f"{name}.c", *more]
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run([compiler, "-std=c99", "-O2", *map(str, sources), "-o", str(folder / name)], check=True)
+    return [str(folder / name)]
+
+
+def fast_in_c(folder: Path) -> list[str] | None:
+    """The C client on the fast lane."""
+    return compiled("fast_loop", folder, HERE.parent / "clients" / "c" / "jounce_client.c")
+
+
+def grpc_in_cpp(folder: Path) -> list[str]:
+    """The C++ client on gRPC, which takes a minute to build (packages: docs/cpp.md)."""
+    for command in (["-S", str(HERE.parent / "clients" / "cpp"), "-B", str(folder / "cpp"),
+                     "-DCMAKE_BUILD_TYPE=Release"], ["--build", str(folder / "cpp"), "--target", "grpc_loop"]):
+        subprocess.run(["cmake", *command], check=True, stdout=subprocess.DEVNULL)
+    return [str(folder / "cpp" / "grpc_loop")]
+
+
+class Loop:
+    """A program that steps so often as it is told and then prints when each step began and ended [ns]."""
+
+    def __init__(self, command: Sequence[str], priority: int = 0) -> None:
+        """``priority`` of SCHED_FIFO, which this process must be allowed to give; 0 = none."""
+
+        def prioritize() -> None:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=prioritize if priority else None)
+
+    def start(self, n: int) -> None:
+        """Begins ``n`` steps."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{n}\n")
+        self.process.stdin.flush()
+        self._n = n
+
+    def times(self) -> NDArray[np.float64]:
+        """Begin and end [ns, CLOCK_MONOTONIC] of each of the steps, once all are done."""
+        assert self.process.stdout is not None
+        lines = [self.process.stdout.readline() for _ in range(self._n)]
+        if not lines[-1]:
+            raise RuntimeError(f"{' '.join(map(str, self.process.args[:3]))} ended early")  # type: ignore[index]
+        return np.array([line.split() for line in lines], dtype=np.float64)
+
+    def run(self, n: int) -> NDArray[np.float64]:
+        """The same for a program that waits for no other."""
+        self.start(n)
+        return self.times()
+
+    def trips(self, n: int) -> Samples:
+        """How long each of ``n`` steps took."""
+        return Samples(np.diff(self.run(n))[:, 0].tolist())
+
+    def end(self) -> None:
+        """Ends the program."""
+        self.process.terminate()
+        self.process.wait(30)
+
+
+@contextlib.contextmanager
+def looping(command: Sequence[str], priority: int = 0) -> Iterator[Loop]:
+    """A program that ends with the context."""
+    loop = Loop(command, priority)
+    try:
+        yield loop
+    finally:
+        loop.end()
+
+
+def participant(program: Sequence[str], address: str, session: Session, name: str, owned: Sequence[str]) -> list[str]:
+    """The command of a participant that gets all outputs and sets ``owned`` to zero."""
+    return [*program, address, session.id, session.join_token, name, *owned]
