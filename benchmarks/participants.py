@@ -7,16 +7,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from serving import HERE, Serving
 from timing import Samples
 
 from jounce_client import Session
-
-HERE = Path(__file__).parent
 
 
 def in_python(kind: str) -> list[str]:
@@ -101,6 +101,42 @@ def looping(command: Sequence[str], priority: int = 0) -> Iterator[Loop]:
         loop.end()
 
 
-def participant(program: Sequence[str], address: str, session: Session, name: str, owned: Sequence[str]) -> list[str]:
+@dataclass(frozen=True)
+class Way:
+    """How participants reach their session: lane, language and network in words, and the program to a server."""
+
+    fast: bool
+    language: str
+    network: str
+    program: Callable[[Serving], list[str]]
+
+    @property
+    def name(self) -> str:
+        """For the tables."""
+        return f"{'fast lane' if self.fast else 'stream'}, {self.language}, {self.network}"
+
+    def address(self, serving: Serving) -> str:
+        """Where they connect."""
+        unix, tcp = (serving.fast_unix, serving.fast_tcp) if self.fast else (serving.unix, serving.tcp)
+        return unix if self.network == "unix" else tcp
+
+
+def ways(build: Path, networks: Sequence[str], cpp: bool, python: Sequence[str] = ("aio",)) -> list[Way]:
+    """All that can be measured here; ``python`` clients take the stream."""
+    in_c = fast_in_c(build)
+    in_cpp = grpc_in_cpp(build) if cpp else None
+    found = []
+    for network in networks:
+        if in_c is not None:
+            found.append(Way(True, "C", network, lambda _: in_c))
+        found.append(Way(True, "Python", network, lambda serving: in_python(f"fast={serving.unix}")))
+        if in_cpp is not None:
+            found.append(Way(False, "C++", network, lambda _: in_cpp))
+        for kind in python:
+            found.append(Way(False, f"Python ({kind})", network, lambda _, kind=kind: in_python(kind)))
+    return found
+
+
+def participant(way: Way, serving: Serving, session: Session, name: str, owned: Sequence[str]) -> list[str]:
     """The command of a participant that gets all outputs and sets ``owned`` to zero."""
-    return [*program, address, session.id, session.join_token, name, *owned]
+    return [*way.program(serving), way.address(serving), session.id, session.join_token, name, *owned]

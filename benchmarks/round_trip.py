@@ -18,7 +18,7 @@ from pathlib import Path
 
 import grpc
 import numpy as np
-from participants import fast_in_c, grpc_in_cpp, looping, participant
+from participants import fast_in_c, grpc_in_cpp, looping
 from serving import HERE, OWNED, moving, process, raw_peer, serve, sizes, used
 from timing import Samples, machine, table, versions
 
@@ -128,7 +128,8 @@ async def measure(folder: Path, build: Path, rounds: int, n: int, cpp: bool) -> 
         bare = stack.enter_context(process(command, folder / "g"))
 
         def loop(program: list[str], address: str) -> Block:
-            command = participant(program, address, moving(client), "bench", OWNED)
+            session = moving(client)
+            command = [*program, address, session.id, session.join_token, "bench", *OWNED]
             return blocking(stack.enter_context(looping(command)).trips)
 
         async with (

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from participants import Loop, fast_in_c, grpc_in_cpp, in_python, looping, participant
+from participants import Loop, Way, looping, participant, ways
 from serving import OWNED, Raw, Serving, moving, raw_peer, serve, sizes
 from timing import Samples, machine, markdown, versions
 
@@ -27,26 +27,6 @@ from jounce_client import Client
 
 #: Sessions, participants of each.
 CASES = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 1), (4, 1), (8, 1))
-
-
-@dataclass(frozen=True)
-class Way:
-    """How participants reach their session: lane, language and network in words, and the program to a server."""
-
-    fast: bool
-    language: str
-    network: str
-    program: Callable[[Serving], list[str]]
-
-    @property
-    def name(self) -> str:
-        """For the tables."""
-        return f"{'fast lane' if self.fast else 'stream'}, {self.language}, {self.network}"
-
-    def address(self, serving: Serving) -> str:
-        """Where they connect."""
-        unix, tcp = (serving.fast_unix, serving.fast_tcp) if self.fast else (serving.unix, serving.tcp)
-        return unix if self.network == "unix" else tcp
 
 
 @dataclass
@@ -61,21 +41,6 @@ class Case:
         """In us, and to the floor."""
         p50 = self.trips.percentile(50)
         return f"{p50 / 1e3:.0f} ({p50 / self.floor.percentile(50):.1f})"
-
-
-def ways(build: Path, networks: Sequence[str], cpp: bool) -> list[Way]:
-    """All that can be measured here."""
-    in_c = fast_in_c(build)
-    in_cpp = grpc_in_cpp(build) if cpp else None
-    found = []
-    for network in networks:
-        if in_c is not None:
-            found.append(Way(True, "C", network, lambda _: in_c))
-        found.append(Way(True, "Python", network, lambda serving: in_python(f"fast={serving.unix}")))
-        if in_cpp is not None:
-            found.append(Way(False, "C++", network, lambda _: in_cpp))
-        found.append(Way(False, "Python (aio)", network, lambda _: in_python("aio")))
-    return found
 
 
 def together(loops: Sequence[Loop], n: int) -> NDArray[np.float64]:
@@ -97,7 +62,7 @@ def measure(serving: Serving, client: Client, way: Way, raw: Raw, case: tuple[in
             stack.callback(client.delete_session, session)
             for i, name in enumerate(names):
                 # All inputs have an owner, whoever it is.
-                command = participant(way.program(serving), way.address(serving), session, name, OWNED[i::participants])
+                command = participant(way, serving, session, name, OWNED[i::participants])
                 loops.append(stack.enter_context(looping(command)))
         together(loops, n)
         for _ in range(rounds):
@@ -130,7 +95,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=6, help="blocks of each case (default %(default)s)")
     parser.add_argument("--ticks", type=int, default=100, help="ticks a block")
     parser.add_argument("--most", type=int, default=8, help="most participants of a case, in all its sessions")
-    parser.add_argument("--only", default="", help="rows whose name has this in it, as \"stream\" or \"C, unix\"")
+    parser.add_argument("--only", default="", help="rows whose name has this in it, as \"stream\" or \"in process\"")
     parser.add_argument("--networks", nargs="+", choices=("unix", "tcp"), default=["unix", "tcp"])
     parser.add_argument("--cpp", action="store_true", help="build and measure the C++ client, too")
     parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled programs")
@@ -141,14 +106,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
         folder = Path(place)
         servers = {
-            "": stack.enter_context(serve(folder, "s")),
-            ", worker": stack.enter_context(serve(folder, "w", "--workers")),
+            "in process": stack.enter_context(serve(folder, "s")),
+            "worker": stack.enter_context(serve(folder, "w", "--workers")),
         }
         clients = {name: stack.enter_context(Client.connect(s.unix)) for name, s in servers.items()}
-        scalars = sizes(clients[""])
+        scalars = sizes(clients["in process"])
         floors = {network: raw_peer(stack, folder, network, scalars)[0] for network in options.networks}
         for way, (hosting, serving) in product(ways(options.build, options.networks, options.cpp), servers.items()):
-            name, raw = f"{way.name}{hosting}", floors[way.network]
+            name, raw = f"{way.name}, {hosting}", floors[way.network]
             if options.only not in name:
                 continue
             sys.stderr.write(f"{name}\n")

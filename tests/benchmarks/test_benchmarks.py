@@ -75,12 +75,12 @@ def test_the_round_trip_measures_every_client_and_its_peers(build: Path) -> None
 
 
 def test_scaling_tells_round_trips_and_ticks_of_every_case(build: Path) -> None:
-    output = run("scaling.py", "--rounds=1", "--ticks=5", "--most=2", "--networks=tcp", "--only=Python, tcp",
-                 f"--build={build}")
+    way = f"fast lane, {'C' if shutil.which('cc') else 'Python'}, tcp"
+    output = run("scaling.py", "--rounds=1", "--ticks=5", "--most=2", "--networks=tcp", "--only", way, f"--build={build}")
     trips, slow, ticks = (part.splitlines() for part in re.split(r"\n\n(?:Round trip|Ticks).*:\n\n", output)[1:])
     assert trips[0] == slow[0] == ticks[0] == "| sessions x participants | 1 x 1 | 1 x 2 | 2 x 1 |"
     assert [line.split(" | ")[0] for line in trips[2:]] == [
-        f"| fast lane, Python, tcp{hosting}" for hosting in ("", ", worker")]
+        f"| {way}, {hosting}" for hosting in ("in process", "worker")]
     for p50, p99, rate in zip(trips[2:], slow[2:], ticks[2:], strict=False):
         # Of 5 ticks on end, 3 took the median or more; half a unit is rounding.
         medians, longest, rates = (
@@ -88,6 +88,21 @@ def test_scaling_tells_round_trips_and_ticks_of_every_case(build: Path) -> None:
         for sessions, middle, worst, per_second in zip((1, 1, 2), medians, longest, rates, strict=True):
             assert 0.0 < middle <= worst
             assert per_second <= sessions * 5e6 / (3.0 * (middle - 0.5)) + 0.5
+
+
+def test_paced_counts_overruns_and_late_slots_of_a_path_and_of_sleeping_alone(build: Path) -> None:
+    output = run("paced.py", "--seconds=0.3", "--only=Python, unix, in process", f"--build={build}")
+    rows = {cells[0].strip("| "): cells[1:] for line in output.splitlines() if len(cells := line.split(" | ")) == 9}
+    wanted = (["sleep to the deadline alone"] if shutil.which("cc") else []) + ["fast lane, Python, unix, in process"]
+    assert list(rows)[2:] == wanted
+    for name in wanted:
+        overruns, releases, slots, *times = (cell.split()[0] for cell in rows[name][:7])
+        middle, *_, greatest = map(float, times)
+        assert sorted(map(float, times)) == [float(t) for t in times]
+        # A slot is late by 1 ms or more: with none, or all of them, the times say so; half a unit is rounding.
+        assert (int(slots) > 0) == (greatest >= 999.5) or 999.5 <= greatest <= 1000.5
+        assert int(slots) < 300 or middle >= 999.5
+    assert 0 <= int(overruns) <= int(releases) <= 300
 
 
 def test_the_tree_has_the_vehicles_mass_and_degrees_of_freedom() -> None:

@@ -1,0 +1,126 @@
+"""Does a session paced at 1 kHz keep its time, and what of it reaches a client, on each path?
+
+One participant a path, in a process of its own, answers each state at once. The floor is what the machine gives to a
+program that only sleeps to absolute deadlines 1 ms apart (`native/sleep_loop.c`), for a while before each path. With
+`--realtime` the server runs as `jounce serve --realtime`, clients and floor at a lower real-time priority. Prints a
+Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from participants import Way, compiled, looping, participant, ways
+from serving import OWNED, Serving, moving, serve
+from timing import machine, markdown, versions
+
+from jounce_client import Client, Pacing
+
+TICK = 1e6  # ns
+#: Priorities of SCHED_FIFO.
+SERVER, CLIENT = 40, 30
+HEAD = ["1 kHz", "overruns", "late releases", "late slots", "p50", "p99", "p99.9", "greatest", "stolen"]
+
+
+class Stolen:
+    """Time [% of all cores] that the host did not give to this machine, where the system tells it."""
+
+    def __init__(self) -> None:
+        """From now on."""
+        self._begin = self._count()
+
+    def share(self) -> str:
+        """Until now."""
+        steal, whole = self._count() - self._begin
+        return f"{100.0 * steal / whole:.1f} %" if whole else "-"
+
+    def _count(self) -> NDArray[np.int64]:
+        place = Path("/proc/stat")
+        fields = place.read_text().splitlines()[0].split()[1:9] if place.is_file() else []
+        return np.array([int(fields[7]), sum(map(int, fields))] if len(fields) == 8 else [0, 0])
+
+
+def lateness(late: NDArray[np.float64]) -> list[str]:
+    """Of times past the grid [ns]: slots that were missed, and percentiles in us."""
+    percentiles = [*np.percentile(late, (50, 99, 99.9)), late.max()]
+    return [share(int(np.sum(late >= TICK)), len(late)), *(f"{x / 1e3:.0f}" for x in percentiles)]
+
+
+def share(events: int, of: int) -> str:
+    """As a number and in percent."""
+    return f"{events} ({100.0 * events / of:.2f} %)"
+
+
+def measure(serving: Serving, client: Client, way: Way, ticks: int, priority: int) -> list[str]:
+    """What the server counted, and how late states arrived after a grid through the earliest of them."""
+    for pacing, n in ((None, 200), (Pacing(), ticks)):
+        # First without a pace: all code that takes part has run once.
+        session = moving(client, "rig", pacing=pacing)
+        with looping(participant(way, serving, session, "rig", OWNED), priority) as loop:
+            stolen = Stolen()
+            late = loop.run(n)[:, 1] - np.arange(n) * TICK
+            lost = stolen.share()
+            kept = client.get_session(session).pacing
+        client.delete_session(session)
+    counted = [share(kept.overruns, ticks), str(kept.late_releases)]
+    return [*counted, *lateness(late - late.min()), lost]
+
+
+def check_priority() -> None:
+    """Ends the program where it may not give real-time priority."""
+    try:
+        subprocess.run(["true"], preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(CLIENT)))
+    except subprocess.SubprocessError:
+        sys.exit("--realtime needs CAP_SYS_NICE or RLIMIT_RTPRIO")
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each path (default %(default)s)")
+    parser.add_argument("--only", default="", help='rows whose name has this in it, as "in process" or "fast lane, C"')
+    parser.add_argument("--realtime", action="store_true", help="real-time priority for server, clients and floor")
+    parser.add_argument("--cpp", action="store_true", help="build and measure the C++ client, too")
+    parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled programs")
+    options = parser.parse_args()
+    ticks, priority, flags = max(1, round(options.seconds * 1e3)), 0, []
+    if options.realtime:
+        check_priority()
+        priority, flags = CLIENT, ["--realtime", f"--realtime-priority={SERVER}"]
+    print(machine(), versions("jounce", "grpcio", "protobuf"), sep="; ")
+    rows, floor = [], []
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+        folder = Path(place)
+        servers = {"in process": stack.enter_context(serve(folder, "s", *flags)),
+                   "worker": stack.enter_context(serve(folder, "w", "--workers", *flags))}
+        for line in servers["in process"].log.read_text().splitlines():
+            if "real time" in line:
+                print(line.partition("real time ")[2])
+        program = compiled("sleep_loop", options.build)
+        bare = None if program is None else stack.enter_context(looping(program, priority))
+        for hosting, way in product(servers, ways(options.build, ["unix"], options.cpp, ("sync", "aio"))):
+            name = f"{way.name}, {hosting}"
+            if options.only in name:
+                sys.stderr.write(f"{name}\n")
+                if bare is not None:
+                    times = bare.run(max(1, ticks // 6))
+                    floor += (times[:, 1] - times[:, 0]).tolist()
+                with Client.connect(servers[hosting].unix) as client:
+                    rows.append([name, *measure(servers[hosting], client, way, ticks, priority)])
+    if floor:
+        rows.insert(0, ["sleep to the deadline alone", "-", "-", *lateness(np.array(floor)), "-"])
+    print(f"\n{options.seconds:g} s each; late slots: by 1 ms or more; times in us\n\n{markdown(HEAD, rows)}\n")
+    print(machine())
+
+
+if __name__ == "__main__":
+    main()
