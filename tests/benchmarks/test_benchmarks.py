@@ -76,7 +76,8 @@ def test_the_round_trip_measures_every_client_and_its_peers(build: Path) -> None
 
 def test_scaling_tells_round_trips_and_ticks_of_every_case(build: Path) -> None:
     way = f"fast lane, {'C' if shutil.which('cc') else 'Python'}, tcp"
-    output = run("scaling.py", "--rounds=1", "--ticks=5", "--most=2", "--networks=tcp", "--only", way, f"--build={build}")
+    output = run("scaling.py", "--rounds=1", "--ticks=5", "--most=2", "--networks=tcp", f"--only={way}",
+                 f"--build={build}")
     trips, slow, ticks = (part.splitlines() for part in re.split(r"\n\n(?:Round trip|Ticks).*:\n\n", output)[1:])
     assert trips[0] == slow[0] == ticks[0] == "| sessions x participants | 1 x 1 | 1 x 2 | 2 x 1 |"
     assert [line.split(" | ")[0] for line in trips[2:]] == [
