@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from participants import Way, compiled, looping, participant, ways
 from serving import OWNED, Serving, moving, serve
-from timing import machine, markdown, versions
+from timing import machine, table, versions
 
 from jounce_client import Client, Pacing
 
@@ -89,13 +89,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of each path (default %(default)s)")
     parser.add_argument("--only", default="", help='rows whose name has this in it, as "in process" or "fast lane, C"')
     parser.add_argument("--realtime", action="store_true", help="real-time priority for server, clients and floor")
+    parser.add_argument("--server", action="append", default=[], metavar="FLAG", help="as --server=--realtime-cores=1")
     parser.add_argument("--cpp", action="store_true", help="build and measure the C++ client, too")
     parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled programs")
     options = parser.parse_args()
-    ticks, priority, flags = max(1, round(options.seconds * 1e3)), 0, []
+    ticks, priority, flags = max(1, round(options.seconds * 1e3)), 0, options.server
     if options.realtime:
         check_priority()
-        priority, flags = CLIENT, ["--realtime", f"--realtime-priority={SERVER}"]
+        priority, flags = CLIENT, ["--realtime", f"--realtime-priority={SERVER}", *flags]
     print(machine(), versions("jounce", "grpcio", "protobuf"), sep="; ")
     rows, floor = [], []
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
@@ -118,7 +119,7 @@ def main() -> None:
                     rows.append([name, *measure(servers[hosting], client, way, ticks, priority)])
     if floor:
         rows.insert(0, ["sleep to the deadline alone", "-", "-", *lateness(np.array(floor)), "-"])
-    print(f"\n{options.seconds:g} s each; late slots: by 1 ms or more; times in us\n\n{markdown(HEAD, rows)}\n")
+    print(f"\n{options.seconds:g} s each; late slots: by 1 ms or more; times in us\n\n{table(HEAD, rows)}\n")
     print(machine())
 
 

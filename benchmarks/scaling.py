@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from participants import Loop, Way, looping, participant, ways
 from serving import OWNED, Raw, Serving, moving, raw_peer, serve, sizes
-from timing import Samples, machine, markdown, versions
+from timing import Samples, machine, table, versions
 
 from jounce_client import Client
 
@@ -83,7 +83,7 @@ def report(found: dict[str, list[Case]], names: list[str]) -> None:
     }
     for title, cell in tables.items():
         rows = [[name, *map(cell, cases)] for name, cases in found.items()]
-        print(f"\n{title}:\n\n{markdown(head, rows)}")
+        print(f"\n{title}:\n\n{table(head, rows)}")
     floors = [case.floor for cases in found.values() for case in cases]
     middle = [floor.percentile(50) / 1e3 for floor in floors]
     print(f"\nraw socket: p50 {np.median(middle):.0f} us, {min(middle):.0f} to {max(middle):.0f} over the cases\n")

@@ -67,16 +67,12 @@ def versions(*packages: str) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns for people: the first to the left, numbers to the right."""
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    """A Markdown table that people can read as it is: the first column to the left, numbers to the right."""
+    widths = [max(3, *(len(row[i]) for row in (head, *rows))) for i in range(len(head))]
 
     def line(row: Sequence[str]) -> str:
         cells = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))]
-        return "  ".join(cells).rstrip()
+        return f"| {' | '.join(cells)} |"
 
-    return "\n".join([line(head), "  ".join("-" * w for w in widths), *map(line, rows)])
-
-
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same as a Markdown table."""
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---", *["---:"] * (len(head) - 1)], *rows))
+    rule = ["-" * widths[0], *("-" * (w - 1) + ":" for w in widths[1:])]
+    return "\n".join(map(line, (head, rule, *rows)))
