@@ -1,4 +1,4 @@
-"""Counters of the sessions, and the endpoint from which Prometheus reads them.
+"""Counters of the sessions, and their sums as Prometheus reads them.
 
 A session only adds to plain numbers of its own; sums are made when somebody asks, on the endpoint's thread.
 """
@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from jounce import __version__
 from jounce_service.pacing import Pacer
-from jounce_service.security import ConfigError
 
 #: Upper bounds of the buckets of a move's duration [s].
 BOUNDS: Final = (5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 1.0, 10.0)
@@ -110,26 +109,3 @@ class Totals:
             if ticks:
                 moved.append(ticks * meter.tick_seconds / elapsed)
         return min(moved, default=0.0)
-
-
-class Endpoint:
-    """The HTTP endpoint, on a thread of its own."""
-
-    def __init__(self, address: str, totals: Totals) -> None:
-        """Listens at host:port; raises OSError, or ConfigError without the extra."""
-        try:
-            from prometheus_client import CollectorRegistry, start_http_server
-        except ModuleNotFoundError as error:
-            raise ConfigError("metrics need the extra: pip install 'jounce[metrics]'") from error
-        host, _, port = address.rpartition(":")
-        registry = CollectorRegistry()
-        # Not described at once: that would be a look, and looks start the real-time factor anew.
-        registry.register(totals)  # type: ignore[arg-type, unused-ignore]
-        self._server, self._thread = start_http_server(int(port), host.strip("[]"), registry)
-        self.address = f"{host}:{self._server.server_port}"
-
-    def close(self) -> None:
-        """Stops listening."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()

@@ -36,26 +36,35 @@ def check_address(address: str, safe: bool) -> None:
         )
 
 
-def server_credentials(config: ServerConfig) -> grpc.ServerCredentials | None:
-    """What the TCP listener shows and asks for; None without TLS. Raises ConfigError naming the file at fault."""
+def tls_context(config: ServerConfig) -> ssl.SSLContext | None:
+    """What a listener shows and asks for; None without TLS. Raises ConfigError naming the file at fault."""
     if not config.tls_certificate:
         if config.tls_key or config.tls_client_ca:
             raise ConfigError("tls_key and tls_client_ca need tls_certificate")
         return None
     if not config.tls_key:
         raise ConfigError("tls_certificate needs tls_key")
-    chain, key = _read(config.tls_certificate), _read(config.tls_key)
+    for path in filter(None, (config.tls_certificate, config.tls_key, config.tls_client_ca)):
+        _read(path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        # gRPC would say no more than that it cannot listen.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(config.tls_certificate, config.tls_key)
-        authorities = None
+        context.load_cert_chain(config.tls_certificate, config.tls_key)
         if config.tls_client_ca:
-            authorities = _read(config.tls_client_ca)
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(config.tls_client_ca)
+            context.load_verify_locations(config.tls_client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
     except ssl.SSLError as error:
         files = ", ".join(filter(None, (config.tls_certificate, config.tls_key, config.tls_client_ca)))
         raise ConfigError(f"{files}: {error}") from error
-    return grpc.ssl_server_credentials([(key, chain)], authorities, require_client_auth=authorities is not None)
+    return context
+
+
+def server_credentials(config: ServerConfig) -> grpc.ServerCredentials | None:
+    """The same for gRPC, which would say no more of a bad file than that it cannot listen."""
+    if tls_context(config) is None:
+        return None
+    authorities = _read(config.tls_client_ca) if config.tls_client_ca else None
+    pair = _read(config.tls_key), _read(config.tls_certificate)
+    return grpc.ssl_server_credentials([pair], authorities, require_client_auth=authorities is not None)
 
 
 def interceptors(config: ServerConfig) -> list[grpc.aio.ServerInterceptor]:

@@ -16,9 +16,9 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service.calls import SessionCalls
 from jounce_service.config import ServerConfig
+from jounce_service.endpoint import Endpoint
 from jounce_service.fast import FastLane
 from jounce_service.manager import SessionManager
-from jounce_service.metrics import Endpoint
 from jounce_service.models import Registry
 from jounce_service.recording.recorder import Recorder
 from jounce_service.security import ConfigError, check_address, interceptors, server_credentials
@@ -94,7 +94,7 @@ class JounceServer:
         try:
             await self.fast.start()
             if self.config.metrics_address:
-                self._metrics = Endpoint(self.config.metrics_address, self.manager.totals)
+                self._metrics = Endpoint(self.config, self.manager.totals)
         except (OSError, ConfigError) as error:
             await asyncio.gather(server.stop(None), self.fast.stop())
             raise ConfigError(f"cannot listen: {error}") from error
@@ -160,4 +160,4 @@ def _check_addresses(config: ServerConfig) -> None:
     if config.fast_address:
         check_address(config.fast_address, config.insecure)
     if config.metrics_address:
-        check_address(config.metrics_address, config.insecure)
+        check_address(config.metrics_address, config.insecure or bool(config.tls_certificate))

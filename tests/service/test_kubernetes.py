@@ -64,7 +64,7 @@ def test_its_settings_are_settings_and_a_drain_ends_before_the_pod_is_killed() -
     assert ENVIRONMENT.keys() <= {variable(f.name) for f in fields(ServerConfig)}
     config = load({}, ENVIRONMENT, None)
     assert config.drain + 5.0 <= POD["spec"]["terminationGracePeriodSeconds"]
-    assert config.tls_certificate and config.token_file
+    assert config.tls_certificate and config.token_file and not config.insecure
 
 
 def test_a_server_with_its_settings_starts_and_answers_its_probes(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_server_with_its_settings_starts_and_answers_its_probes(tmp_path: Path
                 assert program == "jounce"
                 subprocess.run([*jounce, *map(moved, words)], env=environment, check=True, timeout=30)
             assert SERVER["livenessProbe"]["tcpSocket"]["port"] == "grpc"
-            # Insecure is for the metrics: the calls' own port speaks TLS and nothing else.
+            # The port speaks TLS and nothing else.
             address = ready.read_text().split()[0].replace("0.0.0.0", "127.0.0.1")
             for words, code in (["--ca", str(authority.file)], 0), ([], 1):
                 asked = subprocess.run([*jounce, "health", address, *words], env=environment, check=False, timeout=30)
