@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from jounce_client import Client
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.cli.main import main
 from jounce_service.hosted import builtin_registry
+from jounce_service.recording.mcap_file import McapFile
 from jounce_service.recording.reader import Reader, RecordingError, Sample
 from jounce_service.recording.replay import replay
 from jounce_service.server import ConfigError
@@ -262,6 +264,34 @@ def test_a_recording_is_readable_up_to_a_kill_of_the_server(tmp_path: Path) -> N
     assert (report.first, report.complete) == (None, False)
     # What was there a second before the kill is there; a quarter of it is the promise on a quiet machine.
     assert report.ticks >= max(tick for when, tick in acted if when < stop - 1.0) > 0
+
+
+def test_hours_of_a_recording_keep_a_hundred_bytes_in_memory_for_each_quarter_second(tmp_path: Path) -> None:
+    schema = descriptor_pb2.FileDescriptorSet(file=[descriptor_pb2.FileDescriptorProto(name="x")]).SerializeToString()
+    with (tmp_path / "long.mcap").open("xb") as file:
+        writer = McapFile(file, [("/inputs", "X", schema), ("/outputs", "X", schema)])
+
+        def write(seconds: range) -> None:
+            for k in (k for s in seconds for k in range(4 * s, 4 * s + 4)):
+                writer.add(1, k + 5, b"in")
+                writer.add(2, k + 5, b"out")
+                writer.end_chunk()
+
+        write(range(10))
+        tracemalloc.start()
+        write(range(10, 1000))
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        writer.finish()
+    assert kept < 130 * 4 * 990
+    with (tmp_path / "long.mcap").open("rb") as file:
+        reader = make_reader(file)
+        summary = reader.get_summary()
+        assert summary is not None and summary.statistics is not None
+        found = summary.statistics
+        assert (found.message_start_time, found.message_end_time, found.chunk_count) == (5, 4004, 4000)
+        assert len(summary.chunk_indexes) == 4000
+        assert [m.log_time for _, _, m in reader.iter_messages(["/outputs"])] == list(range(5, 4005))
 
 
 def test_a_recording_of_another_build_is_refused(recording: Any, tmp_path: Path) -> None:

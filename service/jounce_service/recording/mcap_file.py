@@ -43,7 +43,10 @@ class McapFile:
         self.pending = len(self._parts[0])
         self._times: dict[int, list[int]] = {}
         self._counts = dict.fromkeys(range(1, len(channels) + 1), 0)
-        self._chunks: list[Any] = []
+        # Chunks so far [1], log times [ns] of the first and last message, and the index as it will be written: a
+        # session may be recorded for days, and as objects the entries of one minute would take 160 kB.
+        self._chunks = self._first = self._last = 0
+        self._index = bytearray()
         file.write(_MAGIC)
         self._write(Header(profile="jounce", library="jounce"))
 
@@ -74,10 +77,12 @@ class McapFile:
             head = _INDEX.pack(_INDEX_OPCODE, _INDEX.size - _PREFIX + size, channel, size)
             place += self._file.write(head + struct.pack(f"<{len(pairs)}Q", *pairs))
             self._counts[channel] += len(pairs) // 2
-        self._chunks.append(ChunkIndex(
+        self._index += _bytes(ChunkIndex(
             chunk_length=length, chunk_start_offset=start, compression="zstd", compressed_size=len(packed),
             message_end_time=last, message_index_length=place - start - length, message_index_offsets=offsets,
             message_start_time=first, uncompressed_size=len(content)))
+        self._first, self._last = first if self._chunks == 0 else self._first, last
+        self._chunks += 1
         self._parts.clear()
         self._times.clear()
         self.pending = 0
@@ -93,16 +98,15 @@ class McapFile:
         start = self._file.tell()
         statistics = Statistics(
             attachment_count=0, channel_count=len(self._channels), channel_message_counts=self._counts,
-            chunk_count=len(self._chunks), message_count=sum(self._counts.values()), metadata_count=0,
-            message_start_time=min((c.message_start_time for c in self._chunks), default=0),
-            message_end_time=max((c.message_end_time for c in self._chunks), default=0),
-            schema_count=len(self._schemas))
-        groups = ((Opcode.SCHEMA, self._schemas), (Opcode.CHANNEL, self._channels), (Opcode.STATISTICS, [statistics]),
-                  (Opcode.CHUNK_INDEX, self._chunks))
+            chunk_count=self._chunks, message_count=sum(self._counts.values()), metadata_count=0,
+            message_start_time=self._first, message_end_time=self._last, schema_count=len(self._schemas))
+        groups = ((Opcode.SCHEMA, _bytes(*self._schemas)), (Opcode.CHANNEL, _bytes(*self._channels)),
+                  (Opcode.STATISTICS, _bytes(statistics)), (Opcode.CHUNK_INDEX, self._index))
         offsets = []
         for opcode, records in groups:
             place = self._file.tell()
-            offsets.append(SummaryOffset(group_opcode=opcode, group_start=place, group_length=self._write(*records)))
+            size = self._file.write(records)
+            offsets.append(SummaryOffset(group_opcode=opcode, group_start=place, group_length=size))
         place = self._file.tell()
         self._write(*offsets, Footer(summary_start=start, summary_offset_start=place, summary_crc=0))
         self._file.write(_MAGIC)
