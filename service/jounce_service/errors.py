@@ -11,6 +11,8 @@ from jounce_proto import jounce_pb2 as pb
 
 #: Trailing metadata key of the serialised ErrorInfo on unary calls.
 METADATA_KEY: Final = "jounce-error-bin"
+#: Longest text of an ErrorInfo [bytes].
+LONGEST: Final = 1000
 
 
 class ServiceError(Exception):
@@ -309,12 +311,18 @@ def error_info(error: ServiceError) -> pb.ErrorInfo:
     code, reason = TABLE[type(error)]
     return pb.ErrorInfo(
         reason=reason,
-        field=error.field,
-        given=error.given,
-        allowed=error.allowed,
-        message=error.message,
+        field=_short(error.field),
+        given=_short(error.given),
+        allowed=_short(error.allowed),
+        message=_short(error.message),
         code=code.value[0],
         missing=error.missing,
         expected_tick=error.tick,
         expected_epoch=error.epoch,
     )
+
+
+def _short(text: str) -> str:
+    """The text, or its beginning: gRPC clients refuse a refusal of more than 16 kB, names of any length in it."""
+    data = text.encode()
+    return text if len(data) <= LONGEST else f"{data[:LONGEST].decode(errors='ignore')}... ({len(data)} bytes)"

@@ -35,6 +35,14 @@ def test_each_error_has_the_status_and_reason_that_programs_rely_on(kind: type[S
         expected_tick=7, expected_epoch=2)
 
 
+def test_a_refusal_of_something_very_long_is_short_enough_to_arrive() -> None:
+    info = error_info(errors.UnknownModel("no model " + "\u20ac" * 9000, field="m" * 9000, given="\u20ac" * 9000))
+    assert info.given == "\u20ac" * 333 + "... (27000 bytes)" and info.message.startswith("no model \u20ac")
+    assert info.ByteSize() < 3200
+    exact = "x" * errors.LONGEST
+    assert error_info(errors.UnknownModel(exact, given=exact)).given == exact
+
+
 def test_every_exception_of_the_tree_is_in_the_table_once() -> None:
     assert set(ServiceError.__subclasses__()) == set(errors.TABLE)
     assert sorted(reason for _, reason in errors.TABLE.values()) == sorted(WANTED)
