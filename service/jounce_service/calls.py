@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import grpc
 
@@ -106,8 +106,8 @@ class SessionCalls(rpc.SessionServiceServicer):
             session = self._controlled(request)
             session.require("DownloadSnapshot")
             data = session.snapshots.find(request.snapshot_id)
-        for start in range(0, len(data), _PIECE):
-            await context.write(pb.DownloadSnapshotResponse(data=data[start : start + _PIECE]))
+            for start in range(0, len(data), _PIECE):
+                await context.write(pb.DownloadSnapshotResponse(data=data[start : start + _PIECE]))
 
     async def UploadSnapshot(self, _: Any, context: _Context) -> pb.UploadSnapshotResponse:
         """Takes a snapshot's bytes, no more than announced, and keeps them if they are sound."""
@@ -128,9 +128,10 @@ class SessionCalls(rpc.SessionServiceServicer):
                 if piece is grpc.aio.EOF:
                     break
                 data += piece.data
-            check_upload(bytes(data), first.size, first.sha256)
-            snapshot = control.read(session.setup, bytes(data))
-            return pb.UploadSnapshotResponse(snapshot_id=session.snapshots.keep(bytes(data)), tick=snapshot.tick)
+            whole = bytes(data)
+            # Hashing tens of megabytes takes as long as a hundred steps of the other sessions.
+            snapshot = await asyncio.to_thread(_uploaded, session, whole, first)
+            return pb.UploadSnapshotResponse(snapshot_id=session.snapshots.keep(whole), tick=snapshot.tick)
 
     async def ForkSession(self, request: pb.ForkSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """A new session from a snapshot."""
@@ -158,6 +159,11 @@ class SessionCalls(rpc.SessionServiceServicer):
         return self._manager.controlled(request.session_id, request.token)
 
 
+def _uploaded(session: Session, data: bytes, first: pb.UploadSnapshotRequest) -> pb.Snapshot:
+    check_upload(data, first.size, first.sha256)
+    return control.read(session.setup, data)
+
+
 def _summary(registry: Registry, name: str) -> pb.ModelSummary:
     try:
         table = registry.get(name).table
@@ -181,10 +187,8 @@ async def _errors_to(context: _Context) -> AsyncIterator[None]:
     try:
         yield
     except errors.ServiceError as error:
-        await _abort(context, error)
-
-
-async def _abort(context: _Context, error: errors.ServiceError) -> NoReturn:
-    info = errors.error_info(error)
-    await context.abort(errors.status(error), info.message, ((errors.METADATA_KEY, info.SerializeToString()),))
-    raise AssertionError("abort raises")
+        info = errors.error_info(error)
+        # Not ``context.abort``: the call would keep its exception, and that the call with all it was sent.
+        context.set_trailing_metadata(((errors.METADATA_KEY, info.SerializeToString()),))
+        context.set_details(info.message)
+        context.set_code(errors.status(error))
