@@ -13,10 +13,10 @@ def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
 
 
-def headers(path: str, stream: int = 1) -> bytes:
+def headers(path: str, stream: int = 1, token: str = "") -> bytes:
     """The HEADERS of a gRPC call: every field a literal that is not indexed."""
     fields = {":method": "POST", ":scheme": "http", ":path": path, ":authority": "x", "te": "trailers",
-              "content-type": "application/grpc"}
+              "content-type": "application/grpc"} | ({"authorization": f"Bearer {token}"} if token else {})
     block = b"".join(b"\0" + bytes([len(k)]) + k.encode() + bytes([len(v)]) + v.encode() for k, v in fields.items())
     return frame(1, 4, stream, block)
 
@@ -27,6 +27,14 @@ def message(length: int, data: bytes = b"", stream: int = 1) -> bytes:
 
 
 def connect(address: str) -> socket.socket:
+    """A connection to ``host:port`` or ``unix:/path``."""
+    if address.startswith("unix:"):
+        connection = socket.socket(socket.AF_UNIX)
+        # Waits for its turn, which a socket with Python's own timeout does not.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 10, 0))
+        connection.connect(address.removeprefix("unix:"))
+        connection.settimeout(10)
+        return connection
     host, _, port = address.rpartition(":")
     return socket.create_connection((host, int(port)), timeout=10)
 

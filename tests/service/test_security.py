@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import resource
-import signal
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import grpc
-import http2
 import pytest
 from certificates import DAY, Authority
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -25,7 +14,6 @@ from rig import Stream
 
 from jounce_client import AsyncClient, Client, JounceError, Tls
 from jounce_proto import jounce_pb2 as pb
-from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service.cli import main
 from jounce_service.security import ConfigError
 
@@ -164,156 +152,3 @@ def test_an_advance_past_its_wall_clock_cap_leaves_everything_as_it_was(serve: A
     # The inputs are as before, too: 2 m/s goes on.
     reply = server.call("Advance", session, n_ticks=1, output_names=["position.x"])
     assert reply.tick == 31 and reply.outputs[0] == pytest.approx(31 * 0.002)
-
-
-# ---------------------------------------------------------------- a server of its own, under attack
-
-
-@dataclass(frozen=True)
-class Target:
-    """A server process."""
-
-    process: subprocess.Popen[bytes]
-    tcp: str
-    unix: str
-
-    def megabytes(self) -> float:
-        pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
-        return pages * resource.getpagesize() / 1e6
-
-    def descriptors(self) -> int:
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
-
-    def is_healthy(self) -> bool:
-        """Over the unix socket: health, and a session that advances."""
-        with Client.connect(self.unix) as client:
-            session = client.create_session("hmmwv")
-            tick = client.advance(session, 5).tick
-            client.delete_session(session)
-        return tick == 5 and main(["health", self.unix]) == 0
-
-
-#: Time in which a peer must speak, and connections at a time.
-PATIENCE, MOST = 1.0, 100
-
-
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    folder = tmp_path_factory.mktemp("target")
-    ready = folder / "ready"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "jounce_service.cli", "serve", "--address=127.0.0.1:0", f"--socket-path={folder}/s",
-         f"--ready-file={ready}", "--drain=0.2", f"--message-timeout={PATIENCE}", f"--max-connections={MOST}"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, stdout=subprocess.DEVNULL)
-    end = time.monotonic() + 120
-    while not ready.exists():
-        assert process.poll() is None and time.monotonic() < end
-        time.sleep(0.05)
-    yield Target(process, *ready.read_text().split())
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 0
-
-
-def eventually(true: Callable[[], bool], seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-def test_a_message_that_says_it_has_a_gigabyte_is_refused_at_its_first_bytes(target: Target) -> None:
-    before = target.megabytes()
-    with http2.connect(target.tcp) as connection:
-        connection.sendall(http2.PREFACE + http2.SETTINGS + http2.headers(SERVICE + "ListModels"))
-        connection.sendall(http2.message(1 << 30, b"\0" * 1000))
-        assert b"larger than max" in http2.read_until(connection, b"larger than max")
-    with grpc.insecure_channel(target.tcp, [("grpc.max_send_message_length", -1)]) as channel:
-        send = channel.unary_unary(SERVICE + "CreateSession")
-        with pytest.raises(grpc.RpcError) as caught:
-            send(b"\x0a" + bytes(64 << 20))
-    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert target.megabytes() - before < 20
-    assert target.is_healthy()
-
-
-def test_a_decompression_bomb_is_not_unpacked(target: Target) -> None:
-    before = target.megabytes()
-    with grpc.insecure_channel(target.tcp, [("grpc.max_send_message_length", -1)]) as channel:
-        # 64 MB of zeros, 64 kB on the wire: well under the cap of a message.
-        bomb = channel.unary_unary(SERVICE + "ListModels")
-        with pytest.raises(grpc.RpcError) as caught:
-            bomb(bytes(64 << 20), compression=grpc.Compression.Gzip)
-        upload = rpc.SessionServiceStub(channel).UploadSnapshot
-        pieces = iter([pb.UploadSnapshotRequest(data=bytes(16 << 20))])
-        with pytest.raises(grpc.RpcError) as second:
-            upload(pieces, compression=grpc.Compression.Gzip)
-    for error in (caught.value, second.value):
-        # Not unpacked and found too large: not unpacked at all.
-        assert error.code() is grpc.StatusCode.UNIMPLEMENTED, error
-    assert target.megabytes() - before < 20
-    assert target.is_healthy()
-
-
-def test_ten_thousand_connections_are_turned_away_at_the_cap_and_let_go_in_time(target: Target) -> None:
-    before = target.descriptors()
-    wanted = min(10_000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 500)
-    with contextlib.ExitStack() as stack:
-        opened = 0
-        for _ in range(wanted):
-            with contextlib.suppress(OSError):
-                stack.enter_context(http2.connect(target.tcp))
-                opened += 1
-        assert opened > 0.9 * wanted
-        assert target.descriptors() <= before + MOST + 5
-        assert target.is_healthy()
-        # Those that do not speak are let go, while they still hold on: a client gets in.
-        with Client.connect(target.tcp, timeout=PATIENCE + 10.0) as client:
-            assert client.models() [0] == "hmmwv"
-    assert eventually(lambda: target.descriptors() <= before + 5)
-
-
-def test_peers_that_say_half_a_word_are_let_go(target: Target) -> None:
-    before = target.descriptors()
-    half: list[socket.socket] = []
-    for words in (b"", http2.PREFACE[:9], http2.PREFACE, b"GET / HTTP/1.1\r\n"):
-        for _ in range(5):
-            half.append(http2.connect(target.tcp))
-            half[-1].sendall(words)
-    assert target.is_healthy()
-    assert eventually(lambda: target.descriptors() <= before + 5)
-    for connection in half:
-        connection.close()
-
-
-def test_streams_that_do_not_join_are_ended(target: Target) -> None:
-    with grpc.insecure_channel(target.tcp) as channel:
-        streams = [Stream(rpc.SessionServiceStub(channel)) for _ in range(50)]
-        for stream in streams[::2]:
-            stream.send()
-        assert target.is_healthy()
-        for stream in streams:
-            with pytest.raises(grpc.RpcError) as caught:
-                while True:
-                    stream.read()
-            assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-    assert target.is_healthy()
-
-
-def test_an_upload_that_trickles_is_ended(target: Target) -> None:
-    with Client.connect(target.unix) as client, grpc.insecure_channel(target.unix) as channel:
-        session = client.create_session("hmmwv")
-
-        def pieces() -> Iterator[pb.UploadSnapshotRequest]:
-            yield pb.UploadSnapshotRequest(session_id=session.id, token=session.token, size=1 << 20)
-            yield pb.UploadSnapshotRequest(data=b"x")
-            time.sleep(PATIENCE * 3)
-
-        begin = time.monotonic()
-        with pytest.raises(grpc.RpcError) as caught:
-            rpc.SessionServiceStub(channel).UploadSnapshot(pieces())
-        assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-        assert time.monotonic() - begin < PATIENCE * 2
-        assert client.advance(session, 1).tick == 1
-        client.delete_session(session)
