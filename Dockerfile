@@ -1,23 +1,30 @@
 # The wheel and its environment. Compiler (ziglang, for want of cc), pip and caches stay in this stage.
 FROM python:3.12-slim-bookworm AS build
 WORKDIR /src
-RUN python -m venv /opt/build && /opt/build/bin/pip install --no-cache-dir hatchling fmpy ziglang
+# The base's pip serves both environments: one of their own takes longer to install than what follows.
+RUN python -m pip install --no-cache-dir --no-compile --target /opt/build hatchling ziglang
 COPY pyproject.toml .
-# Dependencies have a layer of their own, which a change of the sources leaves alone. Of those, cmake and nbformat
-# serve parts of fmpy that are not used, its remoting runs Windows FMUs, and matplotlib draws the picture of
-# `jounce demo`.
-RUN python -m venv /opt/venv \
+# Dependencies have a layer of their own, which a change of the sources leaves alone. Matplotlib draws the picture of
+# `jounce demo`; cmake, nbformat with all that it needs, and the folders serve parts of fmpy and numpy that are not used.
+RUN python -m venv --without-pip /opt/venv \
     && python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-print(*p['dependencies'], *p['optional-dependencies']['metrics'], sep='\n')" > /opt/requirements.txt \
-    && /opt/venv/bin/pip install --no-cache-dir --no-compile --requirement /opt/requirements.txt \
-    && /opt/venv/bin/pip uninstall --yes --quiet cmake contourpy fonttools kiwisolver matplotlib nbformat pillow tzdata \
-    && rm -r /opt/venv/lib/python3*/site-packages/fmpy/remoting \
-    && find /opt/venv -type d \( -name tests -o -name __pycache__ \) -prune -exec rm -r {} + \
-    && find /opt/venv \( -name "*.dll" -o -name "*.dylib" -o -name "*.exe" -o -name "*.pyi" \) -delete
+print(*(d for d in p['dependencies'] + p['optional-dependencies']['metrics'] if not d.startswith('matplotlib')), \
+sep='\n')" > /opt/requirements.txt \
+    && python -m pip --python /opt/venv install --no-cache-dir --no-compile --requirement /opt/requirements.txt \
+    && python -m pip --python /opt/venv uninstall --yes --quiet cmake nbformat fastjsonschema jsonschema \
+        jsonschema-specifications jupyter-core platformdirs referencing rpds-py traitlets \
+    && cd /opt/venv/lib/python3*/site-packages \
+    && rm -rf fmpy/container_fmu fmpy/gui fmpy/remoting numpy/distutils numpy/f2py \
+    && find . -type d -name tests -prune -exec rm -r {} + \
+    && find . \( -name "*.dll" -o -name "*.dylib" -o -name "*.exe" -o -name "*.py[ix]" -o -name "*.px[di]" \) -delete
 COPY . .
-RUN /opt/build/bin/pip wheel --no-cache-dir --no-build-isolation --no-deps --wheel-dir /opt/wheels . \
-    && /opt/venv/bin/pip install --no-cache-dir --no-compile --no-deps /opt/wheels/*.whl \
-    && /opt/venv/bin/pip uninstall --yes --quiet setuptools pip
+# The import keeps the bytecode of what a container loads: the probe would compile it every time.
+RUN PYTHONPATH=/opt/build:$(echo /opt/venv/lib/python3*/site-packages) \
+        python -m pip wheel --no-cache-dir --no-build-isolation --no-deps --wheel-dir /opt/wheels . \
+    && python -m pip --python /opt/venv install --no-cache-dir --no-compile --no-deps /opt/wheels/*.whl \
+    && rm -rf /root/.cache \
+    && /opt/venv/bin/python -c "import jounce_service.cli.health, jounce_service.server, jounce_client.examples.autopilot, \
+jounce_client.examples.terramechanics"
 
 FROM python:3.12-slim-bookworm
 # The socket's folder is a volume, so that the rest of the file system may be read-only.
