@@ -37,8 +37,8 @@ def test_the_demo_runs_three_processes_and_writes_its_files(
     assert "real-time factor" in told and "soil" in told and "asphalt" in told
     assert (out / "demo.png").read_bytes().startswith(b"\x89PNG")
     pilot, soil = load(out / "soil_autopilot.csv"), load(out / "soil_terramechanics.csv")
-    assert len(pilot["time"]) == 50 and len(soil["time"]) == 100
-    assert pilot["time"][-1] == pytest.approx(0.98)
+    assert len(pilot["time"]) == 51 and len(soil["time"]) == 100
+    assert pilot["time"][-1] == pytest.approx(1.0)
     assert soil["sinkage_FL"] == pytest.approx(0.03)
     # The wrench that the soil program sends is the one that the model gets, one tick later.
     assert pilot["wheel_FL.tire_force.z"][-1] == pytest.approx(soil["load_FL"][-1], rel=0.05)

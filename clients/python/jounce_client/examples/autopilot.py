@@ -149,11 +149,13 @@ def main(argv: list[str] | None = None) -> int:
         with client.join(session, "autopilot", owns=OWNS, wants=WANTS, period=period, barrier_timeout=60.0) as member:
             recorder = Recorder(member, [*OWNS, *member.outputs, "lateral_error"])
             state, errors = member.start, []
-            while state.tick < last:
+            while True:
                 seen = sight(state)
                 inputs = pilot.command(seen)
                 errors.append(course.lateral_error(seen.x, seen.y))
                 recorder.row(state.time, [*inputs, *state.values, errors[-1]])
+                if state.tick >= last:  # the last row is the final state, with inputs that nobody gets
+                    break
                 state = recorder.step(inputs)
     recorder.save(given.log, given.summary, ticks=state.tick,
                   lateral_error_rms=math.sqrt(float(np.mean(np.square(errors)))),
