@@ -9,14 +9,12 @@ import contextlib
 import hashlib
 import os
 import resource
-import signal
 import socket
 import struct
 import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from typing import Any
 import grpc
 import http2
 import pytest
+from served import eventually, serve
 
 from jounce_client import Client, JounceError, Session
 from jounce_client.compliance.stream import Stream
@@ -94,26 +93,18 @@ class Target:
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     folder = tmp_path_factory.mktemp("target")
-    ready = folder / "ready"
     (folder / "tokens").write_text(TOKEN + "\n")
     with socket.create_server(("127.0.0.1", 0)) as free:
         metrics = f"127.0.0.1:{free.getsockname()[1]}"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "jounce_service.cli", "serve", "--address=127.0.0.1:0", f"--socket-path={folder}/s",
-         "--fast-address=127.0.0.1:0", f"--fast-socket={folder}/f", f"--metrics-address={metrics}", "--drain=0.2",
-         f"--ready-file={ready}", f"--message-timeout={PATIENCE}", f"--max-connections={MOST}",
-         f"--fast-join-timeout={PATIENCE}", f"--max-fast-connections={MOST_FAST}",
-         f"--token-file={folder / 'tokens'}"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, stdout=subprocess.DEVNULL)
+    server = serve(
+        folder, "--address=127.0.0.1:0", "--fast-address=127.0.0.1:0", f"--metrics-address={metrics}",
+        f"--message-timeout={PATIENCE}", f"--max-connections={MOST}", f"--fast-join-timeout={PATIENCE}",
+        f"--max-fast-connections={MOST_FAST}", f"--token-file={folder / 'tokens'}")
     try:
-        assert eventually(lambda: ready.exists() or process.poll() is not None, 120.0) and process.poll() is None
-        addresses = [a.removeprefix("fast:") for a in ready.read_text().split()]
-        yield Target(process, dict(zip(LISTENERS, [*addresses, metrics], strict=True)))
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        yield Target(server.process, dict(zip(LISTENERS, [*server.grpc, *server.fast, metrics], strict=True)))
+        server.stop()
     finally:
-        process.kill()
-        process.wait()
+        server.kill()
 
 
 @pytest.fixture(autouse=True)
@@ -125,15 +116,6 @@ def unharmed(target: Target) -> Iterator[None]:
     assert target.serves(*LISTENERS)
     assert eventually(lambda: target.descriptors() <= descriptors)
     assert target.megabytes() - megabytes < 30.0
-
-
-def eventually(true: Callable[[], bool], seconds: float = 10.0) -> bool:
-    end = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def ended(connection: socket.socket, seconds: float = 10.0) -> bool:

@@ -7,6 +7,7 @@ import platform
 import re
 import shutil
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -222,6 +223,16 @@ def test_a_library_that_is_none_fails_the_sessions_creation_in_words(
     with pytest.raises(grpc.RpcError) as caught:
         server.stub.CreateSession(pb.CreateSessionRequest(model="text"))
     assert info(caught.value).reason == "MODEL_UNAVAILABLE" and "cannot be loaded" in info(caught.value).message
+
+
+def test_an_fmu_cannot_write_outside_the_folder_that_it_is_unpacked_to(host: Any, bad: Path, tmp_path: Path) -> None:
+    path = repacked(tmp_path / "sly.fmu", bad, lambda t: t)
+    with zipfile.ZipFile(path, "a") as archive:
+        for way in ("..", "../..", "binaries/../../..", str(tmp_path)):
+            archive.writestr(f"{way}/{tmp_path.name}-was-here", "x")
+    assert host(path).stub.CreateSession(pb.CreateSessionRequest(model="sly")).session_id
+    unpacked = Path(tempfile.gettempdir())
+    assert not [p for folder in (unpacked, unpacked.parent, tmp_path) for p in folder.glob("*-was-here")]
 
 
 def test_places_without_fmus_and_names_that_are_taken_end_the_start(bad: Path, tmp_path: Path) -> None:
