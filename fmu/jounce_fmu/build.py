@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from typing import NamedTuple
 PACKAGE = Path(__file__).parent
 RUNTIME = PACKAGE / "runtime"
 NATIVE = PACKAGE / "_native"
+OBJECTS = NATIVE / "objects"
 FMI_HEADERS = (
     "fmi2TypesPlatform.h",
     "fmi2FunctionTypes.h",
@@ -145,8 +147,12 @@ def compiler(target: str = "") -> list[str]:
     return [*command, "-target", target] if target else command
 
 
-def compile_library(sources: Sources, destination: Path, target: str = "") -> None:
-    """Compile all sources into ``destination`` (replaced in one move); BuildError carries the compiler's text."""
+def compile_library(sources: Sources, destination: Path, target: str = "", kept: Path | None = None) -> None:
+    """Compile all sources into ``destination`` (replaced in one move); BuildError carries the compiler's text.
+
+    With the folder ``kept``, objects of earlier libraries are taken from there: those of one model with other numbers
+    differ in one small file, and the others take twenty seconds. (zig keeps them itself.)
+    """
     with tempfile.TemporaryDirectory(dir=destination.parent, prefix=".build-") as folder:
         packed = sources.packed()
         for name, data in packed.items():
@@ -155,11 +161,50 @@ def compile_library(sources: Sources, destination: Path, target: str = "") -> No
         math_library = [] if "windows" in target else ["-lm"]
         strip = ["-s"] if target else []  # zig's debug information names the folder
         library = sources.identifier + library_suffix(target)  # the file carries its name: let it be the final one
-        command = [*compiler(target), *FLAGS, *strip, "-shared", "-o", library, *listed, *math_library]
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if result.returncode:
-            raise BuildError(f"compiling {sources.identifier} failed:\n{shlex.join(command)}\n{result.stderr}")
+        command = [*compiler(target), *FLAGS, *strip]
+
+        def run(*arguments: str) -> None:
+            full = [*command, *arguments]
+            result = subprocess.run(full, cwd=folder, capture_output=True, text=True, check=False)
+            if result.returncode:
+                raise BuildError(f"compiling {sources.identifier} failed:\n{shlex.join(full)}\n{result.stderr}")
+
+        for k, name in enumerate(listed if kept else ()):
+            place = Path(kept or "") / f"{name}-{_key(command, name, packed)}.o"
+            made = Path(folder) / f"{name}.o"
+            if not _copied(place, made):
+                run("-c", "-o", made.name, name)
+                _keep(made, place)
+            listed[k] = made.name
+        run("-shared", "-o", library, *listed, *math_library)
         os.replace(Path(folder) / library, destination)
+
+
+def _key(command: list[str], file: str, packed: dict[str, bytes]) -> str:
+    """What an object depends on, 64 hex digits: command, file, and what that includes, directly or not."""
+    found = [file]
+    for name in found:  # which grows
+        names = re.findall(r'^#\s*include "([^"]+)"', packed[name].decode(), re.MULTILINE)
+        found += (n for n in dict.fromkeys(names) if n in packed and n not in found)
+    return hashlib.sha256("\0".join(command).encode() + b"\0".join(packed[n] for n in found)).hexdigest()
+
+
+def _copied(source: Path, destination: Path) -> bool:
+    with suppress(OSError):
+        shutil.copyfile(source, destination)
+        return True
+    return False
+
+
+def _keep(made: Path, place: Path, most: int = 100) -> None:
+    """Leaves a copy, whole or not at all, and the ``most`` latest of its folder; nothing where that is forbidden."""
+    with suppress(OSError):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part = place.with_name(f".{place.name}.{os.getpid()}")
+        shutil.copyfile(made, part)
+        os.replace(part, place)
+        for old in sorted(place.parent.glob("*.o"), key=os.path.getmtime)[:-most]:
+            old.unlink()
 
 
 def library_suffix(target: str = "") -> str:
@@ -188,7 +233,7 @@ def ensure_library(sources: Sources, folder: Path = NATIVE) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder / f"{sources.identifier}.lock"):
             if not is_current(library, build_hash):
-                compile_library(sources, library)
+                compile_library(sources, library, kept=OBJECTS if has_cc() else None)
     except OSError as error:
         raise BuildError(f"{library} is not that of the present sources and cannot be rebuilt: {error}") from error
     if not is_current(library, build_hash):

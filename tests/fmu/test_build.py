@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import oscillator
 import pytest
 
-from jounce_fmu.build import BuildError, Sources, compile_library, ensure_library
+from jounce_fmu import build
+from jounce_fmu.build import BuildError, Sources, compile_library, ensure_library, has_cc
 from jounce_fmu.host import Factory, FmuError
 from jounce_fmu.table_c import emit_table
 
@@ -41,6 +43,43 @@ def test_a_failed_compile_raises_with_the_compilers_text(tmp_path: Path) -> None
     with pytest.raises(BuildError, match="oscillator.c"):
         ensure_library(sources, tmp_path / "native")
     assert not list((tmp_path / "native").glob("*.so"))
+
+
+@pytest.mark.skipif(not has_cc(), reason="zig keeps objects itself")
+def test_only_what_changed_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, compiler = tmp_path / "log", tmp_path / "compiler"
+    compiler.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {shlex.join(build.compiler())} "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    monkeypatch.setattr(build, "OBJECTS", tmp_path / "objects")
+    sources, model = own_sources(tmp_path / "c")
+    header = tmp_path / "c" / "oscillator_own.h"
+
+    def compiled(folder: str, sources: Sources) -> list[str]:
+        """Which files were compiled for a library in a folder that has none."""
+        log.write_text("")
+        library = ensure_library(sources, tmp_path / folder)
+        function = ctypes.CDLL(str(library)).jn_build_hash
+        function.restype = ctypes.c_char_p
+        assert function() == sources.build_hash().encode()
+        assert "-shared" in log.read_text()
+        return [line.split()[-1] for line in log.read_text().splitlines() if " -c " in line]
+
+    listed = sorted(name for name in sources.packed() if name.endswith(".c"))
+    assert compiled("first", sources) == listed
+    assert compiled("second", sources) == []
+    model.write_text(f'#include "{header.name}"\n' + model.read_text())
+    header.write_text("#define ONE 1\n")
+    sources = replace(sources, files=(*sources.files, header))
+    changed = ["jn_build_hash.c", "oscillator.c"]
+    assert compiled("third", sources) == changed
+    header.write_text("#define ONE 2\n")
+    assert compiled("fourth", sources) == changed
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(build, "OBJECTS", tmp_path / "file" / "objects")  # where nothing can be kept
+    assert compiled("fifth", sources) == listed
+    monkeypatch.setattr(build, "OBJECTS", tmp_path / "objects")
+    assert not list(build.OBJECTS.glob(".*"))  # no half of one
 
 
 def test_zig_makes_the_library_where_there_is_no_cc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
