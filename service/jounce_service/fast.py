@@ -14,18 +14,21 @@ import os
 import socket
 import struct
 from collections import Counter
+from collections.abc import Coroutine
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from types import CoroutineType
+from typing import Any, Final
 
 import grpc
 from google.protobuf.message import DecodeError
 
 from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.config import ServerConfig
 from jounce_service.manager import SessionManager
-from jounce_service.stream import Stream
+from jounce_service.stream import Reply, Request, Stream
 
 _LENGTH: Final = struct.Struct("<I")
 _log = logging.getLogger(__name__)
@@ -122,10 +125,12 @@ class Connection(asyncio.Protocol):
         # What the stream waits for: bytes to come, or bytes to go.
         self._reading: asyncio.Future[None] | None = None
         self._writing: asyncio.Future[None] | None = None
+        # A Step that began when its bytes came, and has to wait.
+        self._begun: Coroutine[Any, Any, Reply] | None = None
 
     # ------------------------------------------------------------ what the stream calls
 
-    async def read(self) -> pb.LockstepRequest | object:
+    async def read(self) -> Request:
         """The next request, or EOF."""
         self._idle = True
         if self._buffer:
@@ -138,15 +143,19 @@ class Connection(asyncio.Protocol):
                 return grpc.aio.EOF
             self._reading = self._loop.create_future()
             await self._reading
+            if self._begun is not None:
+                begun, self._begun, self._idle = self._begun, None, False
+                await self._stream.finish(begun)
+                self._idle = True
         self._idle = False
         if self._ended:
             self._loop.call_soon(self._give_up)
         try:
-            return pb.LockstepRequest.FromString(message)
+            return packed.request(message)
         except DecodeError:
             return self._refuse(Closed.NOT_A_REQUEST, message[:16].hex(" "))
 
-    async def write(self, reply: pb.LockstepReply) -> None:
+    async def write(self, reply: Reply) -> None:
         """Sends a reply; waits while the peer does not take what was sent before."""
         self._send(reply)
         if self._writing is not None:
@@ -173,7 +182,8 @@ class Connection(asyncio.Protocol):
         """Bytes came."""
         self._buffer += data
         if self._reading is not None and not self._reading.done():
-            self._reading.set_result(None)
+            if not self._answered_at_once():
+                self._reading.set_result(None)
         elif len(self._buffer) > self._limit + _LENGTH.size:
             self._refuse(Closed.TOO_MUCH_AHEAD, f"{len(self._buffer)} bytes")
             self.task.cancel()
@@ -201,6 +211,27 @@ class Connection(asyncio.Protocol):
             self._writing = None
 
     # ------------------------------------------------------------ inside
+
+    def _answered_at_once(self) -> bool:
+        """Whether what came was one Step that waits for nobody: it is answered without a turn of the event loop."""
+        size = len(self._buffer) - _LENGTH.size
+        if size < 0 or _LENGTH.unpack_from(self._buffer)[0] != size or size > self._limit:
+            return False
+        if self._writing is not None or not self._stream.clear:
+            return False
+        try:
+            request = packed.request(bytes(self._buffer[_LENGTH.size :]))
+        except DecodeError:
+            return False
+        if request.WhichOneof("kind") != "step":
+            return False
+        self._buffer.clear()
+        begun = self._stream.begin(request)
+        if isinstance(begun, CoroutineType):
+            self._begun = begun
+            return False
+        self._send(begun)
+        return True
 
     def _take(self) -> bytes | None:
         """The next whole message, taken from the buffer."""
@@ -242,8 +273,8 @@ class Connection(asyncio.Protocol):
         self._send(pb.LockstepReply(error=errors.error_info(error)))
         return grpc.aio.EOF
 
-    def _send(self, reply: pb.LockstepReply) -> None:
-        message = reply.SerializeToString()
+    def _send(self, reply: Reply) -> None:
+        message = packed.encode(reply)
         self._transport.write(_LENGTH.pack(len(message)) + message)
 
     def _expire(self) -> None:
@@ -259,6 +290,8 @@ class Connection(asyncio.Protocol):
         """The stream has ended and detached; what it has written still goes out, if the peer takes it."""
         self._lane.connections.discard(self)
         self._timer.cancel()
+        if self._begun is not None:
+            self._begun.close()
         self._transport.close()
         if self._transport.get_write_buffer_size():
             self._loop.call_later(self._lane.config.tell_timeout, self._transport.abort)

@@ -13,6 +13,7 @@ import numpy as np
 
 from jounce.signals import SignalTable
 from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.barrier import Barrier
 from jounce_service.config import ServerConfig
@@ -42,10 +43,10 @@ class Member:
     outputs: Selection
     timeout: float
     outlet: Outlet
-    waiter: asyncio.Future[pb.State] | None = None
+    waiter: asyncio.Future[packed.State] | None = None
     #: Session time at which the wait ends [s].
     deadline: float = math.inf
-    reply: pb.State | None = None
+    reply: packed.State | None = None
     #: Tick of its last State.
     seen: int = 0
 
@@ -54,7 +55,7 @@ class Member:
         """Participant name."""
         return self.participant.name
 
-    def wait(self) -> asyncio.Future[pb.State]:
+    def wait(self) -> asyncio.Future[packed.State]:
         """What its next State, or a refusal, will be given to."""
         self.waiter = asyncio.get_running_loop().create_future()
         return self.waiter

@@ -14,6 +14,7 @@ from grpc_reflection.v1alpha import reflection
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
+from jounce_proto import packed
 from jounce_service.calls import SessionCalls
 from jounce_service.config import ServerConfig
 from jounce_service.endpoint import Endpoint
@@ -75,7 +76,11 @@ class JounceServer:
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", 1_000),
             ],
         )
-        rpc.add_SessionServiceServicer_to_server(SessionCalls(self.manager), server)
+        calls = SessionCalls(self.manager)
+        rpc.add_SessionServiceServicer_to_server(calls, server)
+        # In place of the stubs' own.
+        lockstep = grpc.stream_stream_rpc_method_handler(calls.Lockstep, packed.request, packed.encode)
+        server.add_registered_method_handlers(SERVICE_NAME, {"Lockstep": lockstep})
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
         bound = []

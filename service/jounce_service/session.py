@@ -10,11 +10,15 @@ import asyncio
 import logging
 import math
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
 
 from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.barrier import Barrier, Delivery, Move
 from jounce_service.config import ServerConfig
@@ -104,10 +108,10 @@ class Session:
         """Whether the member still takes part over that stream."""
         return member.outlet is outlet and self.members.get(member.name) is member
 
-    async def step(self, member: Member, request: pb.Step) -> pb.State:
-        """Delivers inputs and waits until the clock reaches the member's next due tick."""
+    def step(self, member: Member, request: packed.Step) -> packed.State | Coroutine[Any, Any, packed.State]:
+        """Delivers inputs; the state at the member's next due tick, or what waits until the clock is there."""
         self.require("Step")
-        values = check(member.inputs, request.inputs)
+        values = check(member.inputs, np.frombuffer(request.inputs, "<f8"))
         delivery = self.barrier.deliver(
             member.participant, epoch=request.epoch, tick=request.tick, request=request.request, values=values
         )
@@ -115,9 +119,9 @@ class Session:
             return member.reply
         waiter = member.wait()
         self.kick()
-        return waiter.result() if waiter.done() else await self._answered(member, waiter)
+        return waiter.result() if waiter.done() else self._answered(member, waiter)
 
-    async def sync(self, member: Member) -> pb.State:
+    async def sync(self, member: Member) -> packed.State:
         """The state at the member's due tick, once the clock is there."""
         async with self.standing():
             self.require("Sync")
@@ -176,9 +180,12 @@ class Session:
                 return
             try:
                 self.engine.advance(self.barrier, move.ticks)
-                self._finish(move, now)
+                reached = self._finish(move, now)
             except errors.FATAL as error:
                 self.fail(error)
+                return
+            if reached and not self.barrier.timed:
+                # It is their turn, and nothing else can move the clock.
                 return
 
     # ------------------------------------------------------------ between ticks
@@ -263,7 +270,7 @@ class Session:
 
     # ------------------------------------------------------------ inside
 
-    async def _answered(self, member: Member, waiter: asyncio.Future[pb.State]) -> pb.State:
+    async def _answered(self, member: Member, waiter: asyncio.Future[packed.State]) -> packed.State:
         if not member.timeout:
             state = await waiter
         else:
@@ -277,7 +284,7 @@ class Session:
             raise self.barrier.wrong_epoch(member.participant, state.epoch)
         return state
 
-    def _expire(self, member: Member, waiter: asyncio.Future[pb.State]) -> None:
+    def _expire(self, member: Member, waiter: asyncio.Future[packed.State]) -> None:
         if waiter.done():
             return
         now = self.engine.clock.now()
@@ -336,12 +343,13 @@ class Session:
     def _now(self) -> float:
         return self.engine.clock.now() if self.barrier.timed else 0.0
 
-    def _finish(self, move: Move, now: float) -> None:
+    def _finish(self, move: Move, now: float) -> bool:
+        """The move is done; whether somebody got an answer."""
         reached = self.barrier.commit(move, now)
         recording = self.engine.recording
         recorded = recording is not None and self.tick >= recording.next_tick
         if not reached and not recorded and self.tick < self.viewers.next_tick:
-            return
+            return False
         y = self.instance.get_outputs()
         for participant in reached:
             self._answer(participant, y)
@@ -349,6 +357,7 @@ class Session:
             recording.outputs(self.tick, y)
         if self.tick >= self.viewers.next_tick:
             self.viewers.show(self.barrier.epoch, self.tick, self.sim_ns, y)
+        return bool(reached)
 
     def _answer(self, participant: Participant, y: Vector) -> None:
         member = self.members[participant.name]
@@ -358,13 +367,13 @@ class Session:
         if member.waiter is not None and not member.waiter.done():
             member.waiter.set_result(state)
 
-    def _state_for(self, member: Member, y: Vector) -> pb.State:
+    def _state_for(self, member: Member, y: Vector) -> packed.State:
         tick = self.barrier.tick
-        state = pb.State(
+        state = packed.State(
             epoch=self.barrier.epoch,
             tick=tick,
             sim_ns=self.sim_ns,
-            outputs=y[member.outputs.columns].tolist(),
+            outputs=y[member.outputs.columns].astype("<f8", copy=False).tobytes(),
             request=member.participant.request,
         )
         if member.participant.missed:

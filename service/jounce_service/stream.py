@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import asynccontextmanager
+from types import CoroutineType
 from typing import Any
 
 import grpc
 
 from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.joining import join
 from jounce_service.manager import SessionManager
 from jounce_service.members import Member
 from jounce_service.session import Session
 
+#: A LockstepRequest or LockstepReply of jounce_pb2, or of packed where it is a Step or a State.
+Request = Any
+Reply = Any
 
 @asynccontextmanager
 async def in_time(end: float | None, what: str) -> AsyncIterator[None]:
@@ -61,12 +66,29 @@ class Stream:
             # Orderly end, reset and cancellation all come here, once.
             self._detach()
 
-    async def serve(self, request: pb.LockstepRequest) -> None:
+    async def serve(self, request: Request) -> None:
         """Answers one request."""
+        await self.finish(self.begin(request))
+
+    def begin(self, request: Request) -> Reply | Coroutine[Any, Any, Reply]:
+        """The reply to a Step that nothing waits for; for any other request what gives the reply."""
+        if request.WhichOneof("kind") != "step":
+            return self._answer(request)
         try:
-            reply = await self._answer(request)
+            session, member = self._joined()
+            state = session.step(member, request.step)
         except errors.ServiceError as error:
-            reply = pb.LockstepReply(error=errors.error_info(error))
+            return _refusal(error)
+        return self._told(state) if isinstance(state, CoroutineType) else packed.LockstepReply(state=state)
+
+    @property
+    def clear(self) -> bool:
+        """Whether a reply may go out at once: no event is before it."""
+        return not self._events and not self._lock.locked()
+
+    async def finish(self, begun: Reply | Coroutine[Any, Any, Reply]) -> None:
+        """Sends the reply, once it is there."""
+        reply = await begun if isinstance(begun, CoroutineType) else begun
         async with self._lock:
             if self._events:
                 await self._write_events()
@@ -82,11 +104,20 @@ class Stream:
         async with self._lock:
             await self._write_events()
 
-    async def _answer(self, request: pb.LockstepRequest) -> pb.LockstepReply:
+    async def _told(self, state: Awaitable[packed.State]) -> Reply:
+        try:
+            return packed.LockstepReply(state=await state)
+        except errors.ServiceError as error:
+            return _refusal(error)
+
+    async def _answer(self, request: pb.LockstepRequest) -> Reply:
+        try:
+            return await self._answered(request)
+        except errors.ServiceError as error:
+            return _refusal(error)
+
+    async def _answered(self, request: pb.LockstepRequest) -> Reply:
         kind = request.WhichOneof("kind")
-        if kind == "step":
-            session, member = self._joined()
-            return pb.LockstepReply(state=await session.step(member, request.step))
         if kind == "join":
             if self._member is not None:
                 raise errors.AlreadyJoined(
@@ -106,7 +137,7 @@ class Stream:
             return pb.LockstepReply(left=left)
         if kind == "sync":
             session, member = self._joined()
-            return pb.LockstepReply(state=await session.sync(member))
+            return packed.LockstepReply(state=await session.sync(member))
         raise errors.BadField("an empty request", field="kind", allowed="join, step, sync or leave")
 
     def _detach(self) -> None:
@@ -130,12 +161,15 @@ class Stream:
         while self._events:
             await self._context.write(pb.LockstepReply(event=self._events.pop(0)))
 
-    def _still_true(self, reply: pb.LockstepReply) -> pb.LockstepReply:
+    def _still_true(self, reply: Reply) -> Reply:
         """A state of an epoch that ended while the reply waited to be written is refused, not given."""
         session, member = self._session, self._member
         if session is None or member is None or not reply.HasField("state"):
             return reply
         if reply.state.epoch == session.barrier.epoch:
             return reply
-        error = session.barrier.wrong_epoch(member.participant, reply.state.epoch)
-        return pb.LockstepReply(error=errors.error_info(error))
+        return _refusal(session.barrier.wrong_epoch(member.participant, reply.state.epoch))
+
+
+def _refusal(error: errors.ServiceError) -> Reply:
+    return pb.LockstepReply(error=errors.error_info(error))

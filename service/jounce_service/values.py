@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from jounce_service import errors
 
 Vector = NDArray[np.float64]
 Columns = NDArray[np.intp]
+_MOST = sys.float_info.max
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -23,6 +25,7 @@ class Selection:
 
     scalars: tuple[Scalar, ...]
     columns: Columns
+    #: Bounds, all finite: what is within them is finite, too.
     minimum: Vector
     maximum: Vector
     #: Whether some of them must be whole numbers.
@@ -59,18 +62,18 @@ def select(scalars: Sequence[Scalar], names: Iterable[str], what: str) -> Select
     return Selection(
         tuple(chosen),
         np.array([s.index for s in chosen], dtype=np.intp),
-        np.array([s.minimum for s in chosen]),
-        np.array([s.maximum for s in chosen]),
+        np.maximum([s.minimum for s in chosen], -_MOST),
+        np.minimum([s.maximum for s in chosen], _MOST),
         any(s.signal.type != "Real" for s in chosen),
     )
 
 
-def check(selection: Selection, values: Sequence[float]) -> Vector:
+def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
     """The values as a vector in the selection's order.
 
     Raises WrongLength, NotFinite, InputOutOfRange or BadField, naming the signal, the value and what is allowed.
     """
-    vector = np.array(values, dtype=np.float64)
+    vector = np.asarray(values, dtype=np.float64)
     if vector.shape != selection.columns.shape:
         raise errors.WrongLength(
             f"{len(selection.scalars)} inputs are due, {vector.size} were given",
@@ -78,7 +81,7 @@ def check(selection: Selection, values: Sequence[float]) -> Vector:
             given=vector.size,
             allowed=str(len(selection.scalars)),
         )
-    good = (vector >= selection.minimum) & (vector <= selection.maximum) & np.isfinite(vector)
+    good = (vector >= selection.minimum) & (vector <= selection.maximum)
     if not good.all():
         place = int(np.argmin(good))
         check_scalar(selection.scalars[place], float(vector[place]))

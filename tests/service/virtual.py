@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
 from jounce_service.session import Session
 from jounce_service.stream import Stream
 
@@ -63,11 +64,11 @@ class Connection:
         self.replies: asyncio.Queue[pb.LockstepReply] = asyncio.Queue()
         self._task = asyncio.get_running_loop().create_task(Stream(lobby, self).run())
 
-    async def read(self) -> pb.LockstepRequest:
-        return await self.requests.get()
+    async def read(self) -> Any:
+        return packed.request((await self.requests.get()).SerializeToString())
 
-    async def write(self, reply: pb.LockstepReply) -> None:
-        await self.replies.put(reply)
+    async def write(self, reply: Any) -> None:
+        await self.replies.put(pb.LockstepReply.FromString(packed.encode(reply)))
 
     def cut(self, notice: float) -> None:
         """Breaks it; the server notices after ``notice`` [s]."""

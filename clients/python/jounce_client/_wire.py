@@ -12,16 +12,29 @@ import numpy.typing as npt
 
 from jounce_client.errors import JounceError, from_info
 from jounce_proto import jounce_pb2 as pb
+from jounce_proto import jounce_pb2_grpc as rpc
+from jounce_proto import packed
 
 Array = npt.NDArray[np.float64]
 ParameterValue = float | bool | str
 #: Inputs of a step: packed in the order of ``Participant.inputs``, or by scalar name (others are held).
 Inputs = npt.ArrayLike | Mapping[str, float]
+#: A LockstepRequest or LockstepReply of jounce_pb2, or of packed where it is a Step or a State.
+Request = Any
+Reply = Any
 
 #: Packed replies exceed gRPC's default of 4 MB for no model we know; a describe reply may.
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", 64 * 2**20)]
 #: Pieces of an uploaded snapshot [bytes].
 _PIECE = 2**20
+
+
+def stub_of(channel: Any) -> Any:
+    """The stub of a channel, sync or async, whose Lockstep takes messages of either kind."""
+    stub = rpc.SessionServiceStub(channel)
+    method = f"/{pb.DESCRIPTOR.services_by_name['SessionService'].full_name}/Lockstep"
+    stub.Lockstep = channel.stream_stream(method, packed.encode, packed.reply)
+    return stub
 
 
 @dataclass(frozen=True)
@@ -165,25 +178,26 @@ class Membership:
         self._sent = self.held
         self.latest = self._at(self.joined.clock_tick, self.joined.sim_ns, self.joined.output_values)
 
-    def step(self, inputs: Inputs) -> pb.LockstepRequest:
+    def step(self, inputs: Inputs) -> Request:
         """The request for the due tick; raises JounceError for names or lengths that do not fit."""
-        values = self.held.copy()
         if isinstance(inputs, Mapping):
+            values = self.held.copy()
             for name, value in inputs.items():
                 if name not in self._places:
                     raise JounceError("UNKNOWN_SIGNAL", name, name, ", ".join(self.inputs),
                                       message="not an input that this participant owns")
                 values[self._places[name]] = value
         else:
-            values = np.asarray(inputs, dtype=np.float64)
+            values = np.array(inputs, dtype=np.float64)
             if values.shape != self.held.shape:
                 raise JounceError("WRONG_LENGTH", "inputs", str(values.shape), str(self.held.shape),
                                   message="inputs must be packed in the order of Participant.inputs")
         self._sent = values
-        step = pb.Step(epoch=self.epoch, tick=self.due, request=self.request + 1, inputs=values.tolist())
-        return pb.LockstepRequest(step=step)
+        data = values.astype("<f8", copy=False).tobytes()
+        step = packed.Step(epoch=self.epoch, tick=self.due, request=self.request + 1, inputs=data)
+        return packed.LockstepRequest(step=step)
 
-    def is_event(self, reply: pb.LockstepReply) -> bool:
+    def is_event(self, reply: Reply) -> bool:
         """Whether that was no reply but an event, which is noted; the reply follows."""
         if not reply.HasField("event"):
             return False
@@ -197,7 +211,7 @@ class Membership:
             self.latest = state
         return True
 
-    def state(self, reply: pb.LockstepReply) -> State:
+    def state(self, reply: Reply) -> State:
         """The state in a reply; raises JounceError for a refusal, after which the same step may be retried."""
         kind = reply.WhichOneof("kind")
         if kind == "error":
@@ -208,15 +222,16 @@ class Membership:
         if state.request > self.request:
             self.held = self._sent
         self.epoch, self.due, self.request = state.epoch, state.tick, state.request
-        self.latest = State(state.tick, state.sim_ns, np.array(state.outputs, dtype=np.float64), self.outputs,
-                            self.index, state.overruns, state.missed, tuple(state.held))
+        outputs = np.frombuffer(state.outputs, "<f8").astype(np.float64)
+        self.latest = State(state.tick, state.sim_ns, outputs, self.outputs, self.index, state.overruns, state.missed,
+                            tuple(state.held))
         return self.latest
 
     def _at(self, tick: int, sim_ns: int, values: Iterable[float]) -> State:
         return State(tick, sim_ns, np.array(values, dtype=np.float64), self.outputs, self.index)
 
 
-def joined(reply: pb.LockstepReply) -> Membership:
+def joined(reply: Reply) -> Membership:
     """The membership from the reply to a Join; raises JounceError for a refusal."""
     kind = reply.WhichOneof("kind")
     if kind == "error":

@@ -14,7 +14,6 @@ from jounce_client._wire import Frame, Inputs, Late, Pacing, ParameterValue, Ses
 from jounce_client.access import Bearer, Tls
 from jounce_client.errors import JounceError, from_rpc
 from jounce_proto import jounce_pb2 as pb
-from jounce_proto import jounce_pb2_grpc as rpc
 
 _Reply = TypeVar("_Reply")
 
@@ -26,7 +25,7 @@ class AsyncClient:
         """Takes over ``channel``; ``connect`` is the usual way in."""
         self._channel = channel
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
-        stub: Any = rpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+        stub: Any = _wire.stub_of(channel)  # type: ignore[no-untyped-call, unused-ignore]
         self._stub: Any = Bearer(stub, token) if token else stub
 
     @classmethod
@@ -195,7 +194,7 @@ class AsyncParticipant(_wire.Member):
         await self._ask(pb.LockstepRequest(leave=pb.Leave()))
         await self._stream.done_writing()
 
-    async def _ask(self, request: pb.LockstepRequest) -> pb.LockstepReply:
+    async def _ask(self, request: _wire.Request) -> _wire.Reply:
         try:
             await self._stream.write(request)
             reply = await _read(self._stream)
@@ -216,11 +215,11 @@ class AsyncParticipant(_wire.Member):
             self._stream.cancel()
 
 
-async def _read(stream: Any) -> pb.LockstepReply:
+async def _read(stream: Any) -> _wire.Reply:
     reply = await stream.read()
     if reply is grpc.aio.EOF:
         raise JounceError("STREAM_ENDED", message="the server has ended the stream")
-    answer: pb.LockstepReply = reply
+    answer: _wire.Reply = reply
     return answer
 
 

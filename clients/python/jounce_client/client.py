@@ -40,7 +40,7 @@ class Client:
         """Takes over ``channel``; ``connect`` is the usual way in."""
         self._channel = channel
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
-        stub = rpc.SessionServiceStub(channel)
+        stub = _wire.stub_of(channel)
         self._stub: Any = Bearer(stub, token) if token else stub
 
     @classmethod
@@ -189,10 +189,10 @@ class Client:
 class Line(Protocol):
     """What carries a participant's stream."""
 
-    def send(self, request: pb.LockstepRequest) -> None:
+    def send(self, request: _wire.Request) -> None:
         """Sends a request."""
 
-    def read(self) -> pb.LockstepReply:
+    def read(self) -> _wire.Reply:
         """The next reply or event; raises JounceError where there is none."""
 
     def end(self) -> None:
@@ -203,15 +203,15 @@ class _Stream:
     """The stream of gRPC."""
 
     def __init__(self, stub: Any) -> None:
-        self._requests: SimpleQueue[pb.LockstepRequest | None] = SimpleQueue()
-        self._replies: Iterator[pb.LockstepReply] = stub.Lockstep(iter(self._requests.get, None))
+        self._requests: SimpleQueue[_wire.Request | None] = SimpleQueue()
+        self._replies: Iterator[_wire.Reply] = stub.Lockstep(iter(self._requests.get, None))
 
-    def send(self, request: pb.LockstepRequest) -> None:
+    def send(self, request: _wire.Request) -> None:
         self._requests.put(request)
 
-    def read(self) -> pb.LockstepReply:
+    def read(self) -> _wire.Reply:
         try:
-            reply: pb.LockstepReply = _call(next, self._replies)
+            reply: _wire.Reply = _call(next, self._replies)
         except StopIteration:
             raise JounceError("STREAM_ENDED", message="the server has ended the stream") from None
         return reply
@@ -223,7 +223,7 @@ class _Stream:
 class Participant(_wire.Member):
     """One participant in lockstep; made by ``Client.join``."""
 
-    def __init__(self, line: Line, join: pb.LockstepRequest) -> None:
+    def __init__(self, line: Line, join: _wire.Request) -> None:
         """Joins over the line, and takes it over."""
         self._line = line
         try:
@@ -253,7 +253,7 @@ class Participant(_wire.Member):
         self._ask(pb.LockstepRequest(leave=pb.Leave()))
         self._line.end()
 
-    def _ask(self, request: pb.LockstepRequest) -> pb.LockstepReply:
+    def _ask(self, request: _wire.Request) -> _wire.Reply:
         self._line.send(request)
         reply = self._line.read()
         while self._member.is_event(reply):

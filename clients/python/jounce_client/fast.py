@@ -8,8 +8,9 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
+from jounce_client import _wire
 from jounce_client.errors import JounceError
-from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
 
 _LENGTH: Final = struct.Struct("<I")
 #: Longest reply that is believed [bytes].
@@ -41,9 +42,9 @@ class FastLine:
         self._socket.settimeout(None)
         self._buffer = b""
 
-    def send(self, request: pb.LockstepRequest) -> None:
+    def send(self, request: _wire.Request) -> None:
         """Sends one request."""
-        message = request.SerializeToString()
+        message = packed.encode(request)
         try:
             self._socket.sendall(_LENGTH.pack(len(message)) + message)
         except OSError as error:
@@ -51,14 +52,14 @@ class FastLine:
             if not self._buffer and not self._receive():
                 raise JounceError("UNAVAILABLE", message=str(error)) from None
 
-    def read(self) -> pb.LockstepReply:
+    def read(self) -> _wire.Reply:
         """The next reply, an event perhaps."""
         while (end := self._whole()) is None:
             if not self._receive():
                 raise JounceError("STREAM_ENDED", message="the server has ended the stream")
         message, self._buffer = self._buffer[_LENGTH.size:end], self._buffer[end:]
         try:
-            return pb.LockstepReply.FromString(message)
+            return packed.reply(message)
         except DecodeError as error:
             raise JounceError("UNEXPECTED_REPLY", message=f"not a reply: {error}") from None
 

@@ -14,9 +14,11 @@ import pytest
 pytest.register_assert_rewrite("jounce_client.compliance.rig", "jounce_client.compliance.stream")
 
 from jounce_client import Client, JounceError, Tls  # noqa: E402
+from jounce_client.access import Bearer  # noqa: E402
 from jounce_client.compliance.model import Model  # noqa: E402
 from jounce_client.compliance.rig import Server  # noqa: E402
 from jounce_proto import jounce_pb2 as pb  # noqa: E402
+from jounce_proto import jounce_pb2_grpc as rpc  # noqa: E402
 
 #: Option -> variable of the environment that stands in for it, and what it is.
 OPTIONS: Final = {
@@ -55,7 +57,9 @@ def stub(pytestconfig: pytest.Config) -> Iterator[Any]:
     except (JounceError, OSError) as error:
         _end(f"no server to test at {address}: {error}")
     with client:
-        yield client._stub
+        # The generated stub, not the client's own way with packed doubles.
+        plain: Any = rpc.SessionServiceStub(client._channel)
+        yield Bearer(plain, bearer) if bearer else plain
 
 
 @pytest.fixture(scope="session")
