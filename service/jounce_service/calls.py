@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import grpc
 
@@ -19,7 +19,7 @@ from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
 from jounce_service.session import Session
 from jounce_service.snapshots import check_upload
-from jounce_service.stream import Stream, in_time
+from jounce_service.stream import Reply, Stream, in_time
 
 _Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
 _Reply = TypeVar("_Reply")
@@ -152,8 +152,8 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def Lockstep(self, _: Any, context: _Context) -> None:
         """One participant's stream."""
         join_by = asyncio.get_running_loop().time() + self._manager.config.message_timeout
-        async with _errors_to(context):
-            await Stream(self._manager, context).run(join_by)
+        async with _errors_to(context), _Ahead(context) as ahead:
+            await Stream(self._manager, ahead).run(join_by)
 
     def _controlled(self, request: Any) -> Session:
         return self._manager.controlled(request.session_id, request.token)
@@ -162,6 +162,36 @@ class SessionCalls(rpc.SessionServiceServicer):
 def _uploaded(session: Session, data: bytes, first: pb.UploadSnapshotRequest) -> pb.Snapshot:
     check_upload(data, first.size, first.sha256)
     return control.read(session.setup, data)
+
+
+class _Ahead:
+    """A stream's context whose ``write`` does not wait until the message has gone, only for the one before.
+
+    gRPC says so a turn of its threads after the peer may have answered: the next ``read`` has begun by then.
+    """
+
+    def __init__(self, context: _Context) -> None:
+        self._context = context
+        self._writing: asyncio.Task[None] | None = None
+        self.read = context.read
+
+    async def write(self, reply: Reply) -> None:
+        if self._writing is not None:
+            await self._writing
+        self._writing = asyncio.get_running_loop().create_task(self._context.write(reply))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """What was written still goes out, unless nobody is there to take it."""
+        if self._writing is None:
+            return
+        if kind is asyncio.CancelledError:
+            self._writing.cancel()
+            await asyncio.gather(self._writing, return_exceptions=True)
+        else:
+            await self._writing
 
 
 def _summary(registry: Registry, name: str) -> pb.ModelSummary:
