@@ -181,6 +181,8 @@ class FmuInstance:
             status = b.getter(self._component, *b.arguments)
             if status > 1:
                 raise FmuError(self._text(b.names[0], status))
+            if b.whole:
+                return b.buffer.copy()
             self._values[b.places] = b.buffer
         return self._values.copy()
 
