@@ -28,6 +28,7 @@ from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.config import ServerConfig
 from jounce_service.manager import SessionManager
+from jounce_service.security import tls_context
 from jounce_service.stream import Reply, Request, Stream
 
 _LENGTH: Final = struct.Struct("<I")
@@ -68,8 +69,12 @@ class FastLane:
         try:
             if config.fast_address:
                 host, _, port = config.fast_address.rpartition(":")
+                tls = tls_context(config)
                 # An empty host is every interface, as on gRPC.
-                listener = await loop.create_server(lambda: Connection(self), host.strip("[]") or None, int(port))
+                listener = await loop.create_server(
+                    lambda: Connection(self), host.strip("[]") or None, int(port),
+                    ssl=tls, ssl_handshake_timeout=config.message_timeout if tls else None,
+                )  # fmt: skip
                 self._listeners.append(listener)
                 bound.append(f"{host}:{listener.sockets[0].getsockname()[1]}")
             if config.fast_socket:
@@ -191,7 +196,8 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """The peer sends no more: what it had sent is answered, but a Step does not wait for the others any more."""
         self._end()
-        return True
+        # TLS knows no half-close.
+        return self._transport.get_extra_info("sslcontext") is None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The peer has gone."""

@@ -163,6 +163,6 @@ def _check_addresses(config: ServerConfig) -> None:
     if config.address:
         check_address(config.address, config.insecure or bool(config.tls_certificate))
     if config.fast_address:
-        check_address(config.fast_address, config.insecure)
+        check_address(config.fast_address, config.insecure or bool(config.tls_certificate))
     if config.metrics_address:
         check_address(config.metrics_address, config.insecure or bool(config.tls_certificate))

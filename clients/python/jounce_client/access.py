@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,13 @@ class Tls:
         """What a channel is opened with; raises OSError for a file that cannot be read."""
         ca, key, chain = (Path(p).read_bytes() if p else None for p in (self.ca, self.key, self.certificate))
         return grpc.ssl_channel_credentials(ca, key, chain)
+
+    def context(self) -> ssl.SSLContext:
+        """The same for a plain socket; without ``ca`` the system's authorities are trusted."""
+        context = ssl.create_default_context(cafile=self.ca)
+        if self.certificate:
+            context.load_cert_chain(self.certificate, self.key)
+        return context
 
     def options(self) -> list[tuple[str, str]]:
         """Channel options that go with it."""

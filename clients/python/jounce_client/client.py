@@ -16,7 +16,6 @@ from jounce_client.access import Bearer, Tls
 from jounce_client.errors import JounceError, from_rpc
 from jounce_client.fast import FastLine
 from jounce_proto import jounce_pb2 as pb
-from jounce_proto import jounce_pb2_grpc as rpc
 
 _Reply = TypeVar("_Reply")
 
@@ -36,8 +35,9 @@ class Client:
     All calls raise JounceError.
     """
 
-    def __init__(self, channel: grpc.Channel, token: str = "") -> None:
+    def __init__(self, channel: grpc.Channel, token: str = "", tls: Tls | None = None) -> None:
         """Takes over ``channel``; ``connect`` is the usual way in."""
+        self._tls = tls
         self._channel = channel
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
         stub = _wire.stub_of(channel)
@@ -53,7 +53,7 @@ class Client:
             channel = grpc.insecure_channel(address, options=_wire.CHANNEL_OPTIONS)
         else:
             channel = grpc.secure_channel(address, tls.credentials(), [*_wire.CHANNEL_OPTIONS, *tls.options()])
-        client = cls(channel, token)
+        client = cls(channel, token, tls)
         try:
             _call(client._stub.ListModels, pb.ListModelsRequest(), timeout=timeout, wait_for_ready=True)
         except JounceError:
@@ -121,7 +121,7 @@ class Client:
         """
         join = _wire.join_request(session, name, late, rejoin, barrier_timeout, inputs=owns, outputs=wants,
                                   period_ticks=period, phase_ticks=phase, first_order_inputs=first_order)
-        return Participant(FastLine(transport) if transport else _Stream(self._stub), join)
+        return Participant(FastLine(transport, tls=self._tls) if transport else _Stream(self._stub), join)
 
     def pause(self, session: Session) -> int:
         """Hold the clock; the tick [1] at which it stands. Every participant gets an event, steps wait."""

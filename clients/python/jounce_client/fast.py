@@ -9,6 +9,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from jounce_client import _wire
+from jounce_client.access import Tls
 from jounce_client.errors import JounceError
 from jounce_proto import packed
 
@@ -20,8 +21,11 @@ _MOST: Final = 64 * 2**20
 class FastLine:
     """One connection: messages with their length before them. Raises JounceError, UNAVAILABLE for a lost connection."""
 
-    def __init__(self, address: str, timeout: float = 10.0) -> None:
-        """Connects to ``unix:/path`` or ``host:port``, as the server's ready file has it (``fast:`` may stay)."""
+    def __init__(self, address: str, timeout: float = 10.0, tls: Tls | None = None) -> None:
+        """Connects to ``unix:/path`` or ``host:port``, as the server's ready file has it (``fast:`` may stay).
+
+        ``tls`` is for ``host:port``; a unix socket is plain.
+        """
         address = address.removeprefix("fast:")
         try:
             if address.startswith("unix:"):
@@ -33,6 +37,9 @@ class FastLine:
                 if not port.isdigit():
                     raise JounceError("BAD_FIELD", "transport", address, "unix:/path or host:port")
                 self._socket = socket.create_connection((host.strip("[]"), int(port)), timeout)
+                if tls is not None:
+                    name = tls.server_name or host.strip("[]")
+                    self._socket = tls.context().wrap_socket(self._socket, server_hostname=name)
                 # A step must not wait for the acknowledgement of the last one.
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
