@@ -114,11 +114,11 @@ def blocking(trips: Callable[[int], Samples]) -> Block:
     return block
 
 
-async def measure(folder: Path, build: Path, rounds: int, n: int, cpp: bool) -> None:
+async def measure(folder: Path, build: Path, flags: list[str], rounds: int, n: int, cpp: bool) -> None:
     """Starts the processes, interleaves the blocks, prints."""
     with contextlib.ExitStack() as stack:
-        server = stack.enter_context(serve(folder, "s"))
-        away = stack.enter_context(serve(folder, "w", "--workers"))
+        server = stack.enter_context(serve(folder, "s", *flags))
+        away = stack.enter_context(serve(folder, "w", "--workers", *flags))
         client = stack.enter_context(Client.connect(server.unix))
         away_client = stack.enter_context(Client.connect(away.unix))
         scalars = sizes(client)
@@ -198,12 +198,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=20, help="interleaved rounds (default %(default)s)")
     parser.add_argument("--trips", type=int, default=500, help="round trips a block")
+    parser.add_argument("--server", action="append", default=[], metavar="FLAG", help="as --server=--realtime")
     parser.add_argument("--cpp", action="store_true", help="build and time the C++ client, too")
     parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled programs")
     options = parser.parse_args()
     print(machine(), versions("jounce", "grpcio", "protobuf"), sep="; ")
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measure(Path(folder), options.build, options.rounds, options.trips, options.cpp))
+        asyncio.run(measure(Path(folder), options.build, options.server, options.rounds, options.trips, options.cpp))
 
 
 if __name__ == "__main__":

@@ -97,6 +97,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=8, help="most participants of a case, in all its sessions")
     parser.add_argument("--only", default="", help="rows whose name has this in it, as \"stream\" or \"in process\"")
     parser.add_argument("--networks", nargs="+", choices=("unix", "tcp"), default=["unix", "tcp"])
+    parser.add_argument("--server", action="append", default=[], metavar="FLAG", help="as --server=--realtime")
     parser.add_argument("--cpp", action="store_true", help="build and measure the C++ client, too")
     parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled programs")
     options = parser.parse_args()
@@ -106,8 +107,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
         folder = Path(place)
         servers = {
-            "in process": stack.enter_context(serve(folder, "s")),
-            "worker": stack.enter_context(serve(folder, "w", "--workers")),
+            "in process": stack.enter_context(serve(folder, "s", *options.server)),
+            "worker": stack.enter_context(serve(folder, "w", "--workers", *options.server)),
         }
         clients = {name: stack.enter_context(Client.connect(s.unix)) for name, s in servers.items()}
         scalars = sizes(clients["in process"])
