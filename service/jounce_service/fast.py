@@ -12,9 +12,10 @@ import contextlib
 import logging
 import os
 import socket
+import ssl
 import struct
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from enum import StrEnum
 from pathlib import Path
 from types import CoroutineType
@@ -27,6 +28,7 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.config import ServerConfig
+from jounce_service.handshake import Gate, Handshakes
 from jounce_service.manager import SessionManager
 from jounce_service.security import tls_context
 from jounce_service.stream import Reply, Request, Stream
@@ -72,9 +74,8 @@ class FastLane:
                 tls = tls_context(config)
                 # An empty host is every interface, as on gRPC.
                 listener = await loop.create_server(
-                    lambda: Connection(self), host.strip("[]") or None, int(port),
-                    ssl=tls, ssl_handshake_timeout=config.message_timeout if tls else None,
-                )  # fmt: skip
+                    self._plain if tls is None else self._encrypted(tls), host.strip("[]") or None, int(port)
+                )
                 self._listeners.append(listener)
                 bound.append(f"{host}:{listener.sockets[0].getsockname()[1]}")
             if config.fast_socket:
@@ -89,6 +90,16 @@ class FastLane:
             self._close_listeners()
             raise
         self.addresses = tuple(bound)
+
+    def _plain(self) -> asyncio.Protocol:
+        return Connection(self)
+
+    def _encrypted(self, context: ssl.SSLContext) -> Callable[[], asyncio.Protocol]:
+        def room() -> bool:
+            return len(self.connections) + len(handshakes.under_way) < self.config.max_fast_connections
+
+        handshakes = Handshakes(context, self.config.message_timeout, room, self._plain)
+        return lambda: Gate(handshakes)
 
     async def stop(self) -> None:
         """No new connection; those that are open get ``config.drain`` seconds."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +82,24 @@ def test_who_speaks_plainly_or_not_at_all_is_let_go_and_others_are_served(serve:
         assert silent.recv(1) == b""
     with connected(server, Tls(pki[0].file)) as client:
         assert steps(client, client.create_session("integrator"), server.fast.addresses[0], "a")
+
+
+def test_connections_that_shake_hands_are_counted_too(serve: Any, pki: Any) -> None:
+    server = serve(message_timeout=2.0, max_fast_connections=10, **settings(pki[0].issue("server"))).server
+    host, _, port = server.fast.addresses[0].rpartition(":")
+    with contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_connection((host, int(port)), 5.0)) for _ in range(60)]
+        # Those past the cap are let go at once, the others when their time is up: then there is room again.
+        begin = time.monotonic()
+        assert [said_nothing(connection) - begin < 1.0 for connection in silent[10:]] == [True] * 50
+        assert [said_nothing(connection) - begin > 1.0 for connection in silent[:10]] == [True] * 10
+        with connected(server, Tls(pki[0].file)) as client:
+            assert steps(client, client.create_session("integrator"), server.fast.addresses[0], "a")
+    assert not server.fast.connections
+
+
+def said_nothing(connection: socket.socket) -> float:
+    """When the server ended it, without a word."""
+    with contextlib.suppress(ConnectionResetError):
+        assert connection.recv(1) == b""
+    return time.monotonic()
