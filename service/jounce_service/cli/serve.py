@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -19,6 +20,8 @@ from jounce_service.logs import start_logging
 from jounce_service.security import ConfigError
 from jounce_service.server import JounceServer
 from jounce_service.settings import FILE, flag, load
+
+_log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         config = load(given, os.environ, arguments.config)
         start_logging(config.log_format)
+        _allow_descriptors(config)
         realtime.check(config)
         if config.realtime:
             realtime.enter(config)
@@ -51,6 +55,19 @@ def run(arguments: argparse.Namespace) -> int:
     except ConfigError as error:
         raise UsageError(str(error)) from error
     return 0
+
+
+def _allow_descriptors(config: ServerConfig) -> None:
+    """Raises the process's limit to what its caps allow: else strangers fill it, and keep everybody out everywhere."""
+    import resource  # not everywhere, as the other commands are
+
+    wanted = 2 * config.max_connections + config.max_fast_connections + 4 * config.max_sessions + 256
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        _log.warning("%d open files are allowed, and the caps on connections and sessions add up to %d", hard, wanted)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 async def _serve(config: ServerConfig, ready_file: Path | None) -> None:
