@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jounce_service.demo import Settings, demonstrate
+from jounce_client.examples.course import DoubleLaneChange
+from jounce_service.demo import Settings, demonstrate, front_axle
 
 
 def test_the_vehicle_passes_the_double_lane_change_on_soil_and_on_asphalt(tmp_path: Path) -> None:
-    soil, asphalt = demonstrate(Settings(out=tmp_path, duration=15.0), lambda _: None)
+    soil, asphalt = demonstrate(Settings(out=tmp_path, duration=13.0), lambda _: None)
     for result in (soil, asphalt):
+        assert front_axle(result.pilot)[0][-1] > DoubleLaneChange().lanes[-1].end
         assert result.facts["samples past the cones [1]"] == 0.0
         assert result.facts["lateral error, max [m]"] < 0.6
         assert result.pilot["speed"][-1] == pytest.approx(12.0, abs=0.5)

@@ -48,7 +48,7 @@ def test_a_failed_compile_raises_with_the_compilers_text(tmp_path: Path) -> None
 @pytest.mark.skipif(not has_cc(), reason="zig keeps objects itself")
 def test_only_what_changed_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, compiler = tmp_path / "log", tmp_path / "compiler"
-    compiler.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {shlex.join(build.compiler())} "$@"\n')
+    compiler.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {shlex.join(build.compiler())} "$@" -O0\n')
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
     monkeypatch.setattr(build, "OBJECTS", tmp_path / "objects")
