@@ -183,7 +183,7 @@ def test_a_pause_in_a_long_paced_move_comes_between_two_strides(server: Any) -> 
     time.sleep(0.1)
     start = time.monotonic()
     tick = server.call("PauseSession", session).tick
-    assert time.monotonic() - start < 2.0
+    assert time.monotonic() - start < 10.0
     assert 0 < tick < 100_000
     time.sleep(0.1)
     assert server.status(session).tick == tick

@@ -80,8 +80,8 @@ def test_the_metrics_count_what_the_sessions_did_and_never_fall(serve: Any) -> N
     assert found["jounce_sessions"] == 2
     assert found["jounce_step_duration_seconds_count"] == 4
     assert found['jounce_step_duration_seconds_bucket{le="0.02"}'] == 0
-    assert found['jounce_step_duration_seconds_bucket{le="0.1"}'] == 4
-    assert 0.08 <= found["jounce_step_duration_seconds_sum"] < 0.4
+    assert found['jounce_step_duration_seconds_bucket{le="1.0"}'] == 4
+    assert 0.08 <= found["jounce_step_duration_seconds_sum"] < 4.0
     assert found["jounce_overruns_total"] == server.status(paced).pacing.overruns == 1
     assert found['jounce_build_info{version="0.1.0"}'] == 1
     assert 0.0 < found["jounce_realtime_factor"] < 10.0

