@@ -51,6 +51,7 @@ def image() -> str:
         pytest.skip("installing the container tools needs root")
     # Layers: the stand-in keeps its name from build to build, and so do the layers on it.
     settings = {"BASE_NAME": BASE, "RUN_ARGS": "--version", "BUILDAH_FORMAT": "docker", "BUILDAH_LAYERS": "true"}
+    before = identity() if shutil.which("podman") else ""
     # Unlike subprocess, timeout ends what the script has started, too.
     built = subprocess.run(["timeout", "--kill-after=10", str(BUILD_SECONDS), "bash", script, str(ROOT), TAG],
                            capture_output=True, text=True, check=False, env=os.environ | settings)
@@ -63,7 +64,14 @@ def image() -> str:
         pytest.skip(f"no container runs on this machine: {said}")
     assert built.returncode == 0, said
     assert "container ran" in built.stdout
+    if before not in ("", identity()):
+        podman("rmi", before)  # a hundred megabytes for every state of the sources
     return TAG
+
+
+def identity() -> str:
+    """Of the image that has the tag, if there is one."""
+    return podman("image", "inspect", "--format={{.Id}}", TAG).stdout.strip()
 
 
 class Compose:
