@@ -106,8 +106,10 @@ def test_the_benchmarks_program_times_each_step_of_a_session_that_it_may_only_jo
                               input="3\n4\n", capture_output=True, text=True, timeout=60)
         assert client.get_session(session).tick == 7
     assert (done.returncode, done.stderr) == (0, "")
-    assert len(done.stdout.splitlines()) == 7
-    assert all(float(line) > 1e3 for line in done.stdout.splitlines())
+    times = [float(word) for line in done.stdout.splitlines() for word in line.split()]
+    assert len(times) == 2 * 7
+    assert times == sorted(times)  # each step ends after its begin, and before the next one
+    assert all(end - begin > 1e3 for begin, end in zip(times[::2], times[1::2], strict=True))
 
 
 class TestSecured:
