@@ -137,7 +137,7 @@ def compose(image: str) -> Iterator[Compose]:
 def server(compose: Compose) -> Iterator[str]:
     """The container of the server, once its health probe passes."""
     with compose.up("server") as name:
-        end = time.monotonic() + 60.0
+        end = time.monotonic() + 180.0
         while podman("healthcheck", "run", name).returncode != 0:
             assert time.monotonic() < end, podman("logs", name).stderr
             time.sleep(0.2)
