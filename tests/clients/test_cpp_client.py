@@ -102,8 +102,8 @@ def test_a_refusal_is_printed_with_what_was_given_and_what_is_allowed(built: Pat
 def test_the_benchmarks_program_times_each_step_of_a_session_that_it_may_only_join(built: Path, address: str) -> None:
     with Client.connect(address) as client:
         session = client.create_session("integrator")
-        done = subprocess.run([str(built / "grpc_loop"), address, session.id, session.join_token, "velocity", "force"],
-                              input="3\n4\n", capture_output=True, text=True, timeout=60)
+        command = [built / "grpc_loop", address, session.id, session.join_token, "bench", "velocity", "force"]
+        done = subprocess.run(list(map(str, command)), input="3\n4\n", capture_output=True, text=True, timeout=60)
         assert client.get_session(session).tick == 7
     assert (done.returncode, done.stderr) == (0, "")
     times = [float(word) for line in done.stdout.splitlines() for word in line.split()]
