@@ -40,7 +40,9 @@ ALLOWED_MODELS = {
 
 
 def environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    # With bytecode pytest rewrites the suite once, not in each of the two dozen runs.
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+                         "PYTHONDONTWRITEBYTECODE": ""}
 
 
 @pytest.fixture(scope="module")
