@@ -70,7 +70,8 @@ class Fmu2Instance(FmuInstance):
 
     def _do_step(self, time: float, length: float) -> int:
         # The last argument: the state before this point may be wanted again.
-        return int(self._step_function(self._component, ct.c_double(time), ct.c_double(length), ct.c_int(0)))
+        status: int = self._step_function(self._component, ct.c_double(time), ct.c_double(length), 0)
+        return status
 
     @staticmethod
     def arguments(references: NDArray[np.uint32], values: NDArray[Any]) -> tuple[Any, ...]:

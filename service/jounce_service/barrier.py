@@ -252,9 +252,9 @@ class Barrier:
             return None
         first, due = self._first()
         late = [p for p in due if p.phase is not Phase.DELIVERED]
-        if self.tick < first and any(p.phase is Phase.AWAITING for p in late):
-            return _move(first - self.tick, most)
         if late:
+            if self.tick < first and any(p.phase is Phase.AWAITING for p in late):
+                return _move(first - self.tick, most)
             if not all(p.is_late(now) for p in late):
                 return None
             for p in late:
@@ -283,7 +283,7 @@ class Barrier:
                 if p.phase is Phase.AWAITING:
                     p.phase, p.answered = Phase.IDLE, True
                     reached.append(p)
-        return sorted(reached, key=lambda p: p.name)
+        return sorted(reached, key=lambda p: p.name) if len(reached) > 1 else reached
 
     def deadline(self, now: float) -> float:
         """The next time [s] at which ``take`` may give something else because time has passed; or infinity."""

@@ -16,10 +16,11 @@ from jounce_service import control, errors
 from jounce_service.advance import advance
 from jounce_service.describe import described, status
 from jounce_service.manager import SessionManager
+from jounce_service.members import Reply
 from jounce_service.models import Registry
 from jounce_service.session import Session
 from jounce_service.snapshots import check_upload
-from jounce_service.stream import Reply, Stream, in_time
+from jounce_service.stream import Stream, in_time
 
 _Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
 _Reply = TypeVar("_Reply")

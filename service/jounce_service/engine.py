@@ -69,11 +69,14 @@ class Engine:
         self.meter.add(ticks, time.perf_counter() - begin)
 
     def _advance(self, barrier: Barrier, ticks: int, limit: float) -> None:
-        if not barrier.ramps.moving and limit < math.inf and ticks > _STRIDE:
+        if barrier.ramps.moving:
+            for n in self._pieces(barrier, ticks):
+                self.instance.step(n)
+        elif limit < math.inf and ticks > _STRIDE:
             self._within(barrier, ticks, limit)
-            return
-        for n in self._pieces(barrier, ticks):
-            self.instance.step(n)
+        else:
+            self._set(barrier, barrier.tick)
+            self.instance.step(ticks)
 
     def _pieces(self, barrier: Barrier, ticks: int) -> Iterator[int]:
         """Moves [ticks] with one input vector each, which the instance and the recording have when it comes."""

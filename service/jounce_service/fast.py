@@ -30,8 +30,9 @@ from jounce_service import errors
 from jounce_service.config import ServerConfig
 from jounce_service.handshake import Gate, Handshakes
 from jounce_service.manager import SessionManager
+from jounce_service.members import Reply
 from jounce_service.security import tls_context
-from jounce_service.stream import Reply, Request, Stream
+from jounce_service.stream import Request, Stream
 
 _LENGTH: Final = struct.Struct("<I")
 _log = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from jounce_service import errors
 from jounce_service.barrier import Barrier, Delivery, Move
 from jounce_service.config import ServerConfig
 from jounce_service.engine import Engine
-from jounce_service.members import Member, Outlet
+from jounce_service.members import Member, Outlet, Reply
 from jounce_service.models import HostedInstance
 from jounce_service.participant import Late, Participant, Vector
 from jounce_service.setup import Setup
@@ -108,7 +108,7 @@ class Session:
         """Whether the member still takes part over that stream."""
         return member.outlet is outlet and self.members.get(member.name) is member
 
-    def step(self, member: Member, request: packed.Step) -> packed.State | Coroutine[Any, Any, packed.State]:
+    def step(self, member: Member, request: packed.Step) -> Reply | Coroutine[Any, Any, Reply]:
         """Delivers inputs; the state at the member's next due tick, or what waits until the clock is there."""
         self.require("Step")
         values = check(member.inputs, np.frombuffer(request.inputs, "<f8"))
@@ -121,12 +121,12 @@ class Session:
         self.kick()
         return waiter.result() if waiter.done() else self._answered(member, waiter)
 
-    async def sync(self, member: Member) -> packed.State:
+    async def sync(self, member: Member) -> Reply:
         """The state at the member's due tick, once the clock is there."""
         async with self.standing():
             self.require("Sync")
             if self.barrier.sync(member.participant):
-                return self._state_for(member, self.instance.get_outputs())
+                return self._reply_to(member, self.instance.get_outputs())
             # Before the clock goes on: it may come to the due tick at once.
             waiter = member.wait()
         return await self._answered(member, waiter)
@@ -270,21 +270,21 @@ class Session:
 
     # ------------------------------------------------------------ inside
 
-    async def _answered(self, member: Member, waiter: asyncio.Future[packed.State]) -> packed.State:
+    async def _answered(self, member: Member, waiter: asyncio.Future[Reply]) -> Reply:
         if not member.timeout:
-            state = await waiter
+            reply = await waiter
         else:
             member.deadline = self.engine.clock.now() + member.timeout
             timer = asyncio.get_running_loop().call_later(member.timeout, self._expire, member, waiter)
             try:
-                state = await waiter
+                reply = await waiter
             finally:
                 timer.cancel()
-        if state.epoch != self.barrier.epoch:
-            raise self.barrier.wrong_epoch(member.participant, state.epoch)
-        return state
+        if reply.state.epoch != self.barrier.epoch:
+            raise self.barrier.wrong_epoch(member.participant, reply.state.epoch)
+        return reply
 
-    def _expire(self, member: Member, waiter: asyncio.Future[packed.State]) -> None:
+    def _expire(self, member: Member, waiter: asyncio.Future[Reply]) -> None:
         if waiter.done():
             return
         now = self.engine.clock.now()
@@ -361,21 +361,19 @@ class Session:
 
     def _answer(self, participant: Participant, y: Vector) -> None:
         member = self.members[participant.name]
-        state = self._state_for(member, y)
-        if member.reply is None or member.reply.request != participant.request:
-            member.reply = state
+        reply = self._reply_to(member, y)
+        if member.reply is None or member.reply.state.request != participant.request:
+            member.reply = reply
         if member.waiter is not None and not member.waiter.done():
-            member.waiter.set_result(state)
+            member.waiter.set_result(reply)
 
-    def _state_for(self, member: Member, y: Vector) -> packed.State:
+    def _reply_to(self, member: Member, y: Vector) -> Reply:
         tick = self.barrier.tick
-        state = packed.State(
-            epoch=self.barrier.epoch,
-            tick=tick,
-            sim_ns=self.sim_ns,
-            outputs=y[member.outputs.columns].astype("<f8", copy=False).tobytes(),
-            request=member.participant.request,
-        )
+        reply = packed.LockstepReply()
+        state = reply.state
+        state.epoch, state.tick, state.sim_ns = self.barrier.epoch, tick, self.sim_ns
+        state.outputs = y[member.outputs.columns].astype("<f8", copy=False).tobytes()
+        state.request = member.participant.request
         if member.participant.missed:
             state.missed = member.participant.missed
         if self.engine.pacer is not None:
@@ -383,4 +381,4 @@ class Session:
         if self.barrier.replaced:
             state.held.extend(sorted(n for n, t in self.barrier.replaced.items() if t >= member.seen))
         member.seen = tick
-        return state
+        return reply

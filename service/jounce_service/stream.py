@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from types import CoroutineType
 from typing import Any
@@ -11,16 +11,14 @@ from typing import Any
 import grpc
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.joining import join
 from jounce_service.manager import SessionManager
-from jounce_service.members import Member
+from jounce_service.members import Member, Reply
 from jounce_service.session import Session
 
-#: A LockstepRequest or LockstepReply of jounce_pb2, or of packed where it is a Step or a State.
+#: A LockstepRequest of jounce_pb2, or of packed where it is a Step.
 Request = Any
-Reply = Any
 
 @asynccontextmanager
 async def in_time(end: float | None, what: str) -> AsyncIterator[None]:
@@ -76,10 +74,10 @@ class Stream:
             return self._answer(request)
         try:
             session, member = self._joined()
-            state = session.step(member, request.step)
+            reply = session.step(member, request.step)
         except errors.ServiceError as error:
             return _refusal(error)
-        return self._told(state) if isinstance(state, CoroutineType) else packed.LockstepReply(state=state)
+        return self._told(reply) if isinstance(reply, CoroutineType) else reply
 
     @property
     def clear(self) -> bool:
@@ -104,9 +102,9 @@ class Stream:
         async with self._lock:
             await self._write_events()
 
-    async def _told(self, state: Awaitable[packed.State]) -> Reply:
+    async def _told(self, reply: Coroutine[Any, Any, Reply]) -> Reply:
         try:
-            return packed.LockstepReply(state=await state)
+            return await reply
         except errors.ServiceError as error:
             return _refusal(error)
 
@@ -137,7 +135,7 @@ class Stream:
             return pb.LockstepReply(left=left)
         if kind == "sync":
             session, member = self._joined()
-            return packed.LockstepReply(state=await session.sync(member))
+            return await session.sync(member)
         raise errors.BadField("an empty request", field="kind", allowed="join, step, sync or leave")
 
     def _detach(self) -> None:

@@ -193,9 +193,11 @@ class Membership:
                 raise JounceError("WRONG_LENGTH", "inputs", str(values.shape), str(self.held.shape),
                                   message="inputs must be packed in the order of Participant.inputs")
         self._sent = values
-        data = values.astype("<f8", copy=False).tobytes()
-        step = packed.Step(epoch=self.epoch, tick=self.due, request=self.request + 1, inputs=data)
-        return packed.LockstepRequest(step=step)
+        request = packed.LockstepRequest()
+        step = request.step
+        step.epoch, step.tick, step.request = self.epoch, self.due, self.request + 1
+        step.inputs = values.astype("<f8", copy=False).tobytes()
+        return request
 
     def is_event(self, reply: Reply) -> bool:
         """Whether that was no reply but an event, which is noted; the reply follows."""
