@@ -35,6 +35,8 @@ from jounce_service.security import tls_context
 from jounce_service.stream import Request, Stream
 
 _LENGTH: Final = struct.Struct("<I")
+#: Connections that may wait to be accepted [1]: a burst must not make others wait for its repeats.
+_BACKLOG: Final = 1024
 _log = logging.getLogger(__name__)
 #: A peer whose machine has gone is noticed within these, as on gRPC: option -> value [s], [s], [1].
 _KEEPALIVE: Final = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 1}
@@ -75,8 +77,9 @@ class FastLane:
                 tls = tls_context(config)
                 # An empty host is every interface, as on gRPC.
                 listener = await loop.create_server(
-                    self._plain if tls is None else self._encrypted(tls), host.strip("[]") or None, int(port)
-                )
+                    self._plain if tls is None else self._encrypted(tls), host.strip("[]") or None, int(port),
+                    backlog=_BACKLOG,
+                )  # fmt: skip
                 self._listeners.append(listener)
                 bound.append(f"{host}:{listener.sockets[0].getsockname()[1]}")
             if config.fast_socket:
@@ -84,7 +87,7 @@ class FastLane:
                 # asyncio takes the place of any socket that is there.
                 if _answers(path):
                     raise FileExistsError(f"another server listens at {path}")
-                self._listeners.append(await loop.create_unix_server(lambda: Connection(self), path))
+                self._listeners.append(await loop.create_unix_server(self._plain, path, backlog=_BACKLOG))
                 self._socket = path, path.stat().st_ino
                 bound.append(f"unix:{path}")
         except OSError:
