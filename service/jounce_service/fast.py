@@ -200,10 +200,11 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came."""
+        if self._begun_at_once(data):
+            return
         self._buffer += data
         if self._reading is not None and not self._reading.done():
-            if not self._answered_at_once():
-                self._reading.set_result(None)
+            self._reading.set_result(None)
         elif len(self._buffer) > self._limit + _LENGTH.size:
             self._refuse(Closed.TOO_MUCH_AHEAD, f"{len(self._buffer)} bytes")
             self.task.cancel()
@@ -233,25 +234,30 @@ class Connection(asyncio.Protocol):
 
     # ------------------------------------------------------------ inside
 
-    def _answered_at_once(self) -> bool:
-        """Whether what came was one Step that waits for nobody: it is answered without a turn of the event loop."""
-        size = len(self._buffer) - _LENGTH.size
-        if size < 0 or _LENGTH.unpack_from(self._buffer)[0] != size or size > self._limit:
+    def _begun_at_once(self, data: bytes) -> bool:
+        """Whether that is one Step and no more, to a stream that waits: it begins without a turn of the event loop.
+
+        If it waits for nobody, it has been answered, too.
+        """
+        size = len(data) - _LENGTH.size
+        if size < 0 or _LENGTH.unpack_from(data)[0] != size or size > self._limit:
+            return False
+        if self._buffer or self._reading is None or self._reading.done():
             return False
         if self._writing is not None or not self._stream.clear:
             return False
         try:
-            request = packed.request(bytes(self._buffer[_LENGTH.size :]))
+            request = packed.request(data[_LENGTH.size :])
         except DecodeError:
             return False
-        if request.WhichOneof("kind") != "step":
+        if not isinstance(request, packed.LockstepRequest):
             return False
-        self._buffer.clear()
         begun = self._stream.begin(request)
         if isinstance(begun, CoroutineType):
             self._begun = begun
-            return False
-        self._send(begun)
+            self._reading.set_result(None)
+        else:
+            self._send(begun)
         return True
 
     def _take(self) -> bytes | None:

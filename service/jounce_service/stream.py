@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 
 from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.joining import join
 from jounce_service.manager import SessionManager
@@ -70,7 +71,7 @@ class Stream:
 
     def begin(self, request: Request) -> Reply | Coroutine[Any, Any, Reply]:
         """The reply to a Step that nothing waits for; for any other request what gives the reply."""
-        if request.WhichOneof("kind") != "step":
+        if not isinstance(request, packed.LockstepRequest):
             return self._answer(request)
         try:
             session, member = self._joined()

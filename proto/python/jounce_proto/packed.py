@@ -36,12 +36,18 @@ LockstepRequest, LockstepReply, Step, State = _classes("LockstepRequest", "Locks
 
 def request(data: bytes) -> Any:
     """A LockstepRequest of this module where it is a Step, of jounce_pb2 where not; raises DecodeError."""
-    return _read(data, "step", LockstepRequest, pb.LockstepRequest)
+    message = LockstepRequest.FromString(data)
+    if not message.HasField("step"):
+        return pb.LockstepRequest.FromString(data)
+    return message if _is_plain(message, message.step.inputs, data) else _spelt_anew(pb.LockstepRequest, message, data)
 
 
 def reply(data: bytes) -> Any:
     """A LockstepReply of this module where it is a State, of jounce_pb2 where not; raises DecodeError."""
-    return _read(data, "state", LockstepReply, pb.LockstepReply)
+    message = LockstepReply.FromString(data)
+    if not message.HasField("state"):
+        return pb.LockstepReply.FromString(data)
+    return message if _is_plain(message, message.state.outputs, data) else _spelt_anew(pb.LockstepReply, message, data)
 
 
 def encode(message: Message) -> bytes:
@@ -49,11 +55,10 @@ def encode(message: Message) -> bytes:
     return message.SerializeToString()
 
 
-def _read(data: bytes, kind: str, packed: Any, usual: Any) -> Any:
-    message = packed.FromString(data)
-    if message.WhichOneof("kind") != kind:
-        return usual.FromString(data)
+def _is_plain(message: Any, doubles: bytes, data: bytes) -> bool:
     message.DiscardUnknownFields()
-    if message.ByteSize() == len(data) and len(getattr(getattr(message, kind), _PACKED[kind.capitalize()])) % 8 == 0:
-        return message
-    return packed.FromString(usual.FromString(data).SerializeToString())
+    return message.ByteSize() == len(data) and len(doubles) % 8 == 0
+
+
+def _spelt_anew(usual: Any, packed: Any, data: bytes) -> Any:
+    return type(packed).FromString(usual.FromString(data).SerializeToString())
