@@ -17,6 +17,7 @@ from jounce_service.cli.main import UsageError
 from jounce_service.config import ServerConfig
 from jounce_service.hosted import registry
 from jounce_service.logs import start_logging
+from jounce_service.loop import make_loop
 from jounce_service.security import ConfigError
 from jounce_service.server import JounceServer
 from jounce_service.settings import FILE, flag, load
@@ -51,7 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         realtime.check(config)
         if config.realtime:
             realtime.enter(config)
-        asyncio.run(_serve(config, arguments.ready_file))
+        with asyncio.Runner(loop_factory=lambda: make_loop(config.busy_poll)) as runner:
+            runner.run(_serve(config, arguments.ready_file))
     except ConfigError as error:
         raise UsageError(str(error)) from error
     return 0
