@@ -5,6 +5,12 @@ from __future__ import annotations
 import asyncio
 import selectors
 import time
+from typing import Final
+
+from jounce_service.security import ConfigError
+
+#: Longest time [s] of polling: who stays away for longer is not in a hurry.
+_MOST: Final = 0.1
 
 
 class BusySelector(selectors.DefaultSelector):
@@ -27,5 +33,7 @@ class BusySelector(selectors.DefaultSelector):
 
 
 def make_loop(busy_poll: float) -> asyncio.AbstractEventLoop:
-    """A loop that polls for ``busy_poll`` [s] before it sleeps; 0 = the usual one."""
+    """A loop that polls for ``busy_poll`` [s] before it sleeps; 0 = the usual one. Raises ConfigError."""
+    if not 0.0 <= busy_poll <= _MOST:
+        raise ConfigError(f"busy_poll = {busy_poll!r}: allowed are 0 to {_MOST:g} s")
     return asyncio.SelectorEventLoop(BusySelector(busy_poll)) if busy_poll else asyncio.new_event_loop()

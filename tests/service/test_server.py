@@ -59,11 +59,12 @@ def test_a_stopping_server_makes_no_new_session_and_frees_all_models(serve: Any,
     assert server.instance(session).freed == 1
 
 
-def test_jounce_serve_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [[], ["--busy-poll=0.001"]])
+def test_jounce_serve_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path, more: list[str]) -> None:
     ready, socket = tmp_path / "ready", tmp_path / "s.sock"
     process = subprocess.Popen(
         [sys.executable, "-m", "jounce_service.cli", "serve", "--address", "127.0.0.1:0", "--socket-path", str(socket),
-         "--fast-socket", str(tmp_path / "f"), "--ready-file", str(ready), "--drain", "0.2"],
+         "--fast-socket", str(tmp_path / "f"), "--ready-file", str(ready), "--drain", "0.2", *more],
         stdout=subprocess.PIPE, text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     try:
@@ -82,6 +83,11 @@ def test_jounce_serve_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path) 
     while process.poll() is None and time.monotonic() < end:
         time.sleep(0.05)
     assert process.returncode == 0
+
+
+def test_jounce_serve_refuses_a_time_to_poll_that_makes_no_sense(capsys: Any) -> None:
+    assert main(["serve", "--address=127.0.0.1:0", "--busy-poll=nan"]) == 2
+    assert "busy_poll = nan: allowed are 0 to 0.1 s" in capsys.readouterr().err
 
 
 def test_jounce_serve_refuses_an_open_address_with_one_line(capsys: Any) -> None:
