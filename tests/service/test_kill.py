@@ -88,8 +88,10 @@ def test_a_server_killed_in_lockstep_comes_back_at_the_same_place_and_what_clien
         first.run(200)
         saved = client.save(session)
         data = client.download(session, saved)
+        begin = time.monotonic()
         first.start(1 << 30)
-        assert eventually(lambda: first.members[0].due > 1000, 60.0)
+        # Long enough for something to be older than what a kill may take.
+        assert eventually(lambda: first.members[0].due > 1000 and time.monotonic() > begin + 2.0, 60.0)
         killed = time.monotonic()
         started[0].kill()
         first.join()
