@@ -170,7 +170,7 @@ class FmuInstance:
         One call of the FMU, or with ``by_tick`` one per tick: a foreign FMU may give other bits for longer steps.
         """
         for ticks in (1,) * n_ticks if self.by_tick else (n_ticks,):
-            status = self._do_step(self.start_time + self.ticks * self.tick, ticks * self.tick)
+            status = self._do_step(self.time, ticks * self.tick)
             if status > 1:
                 raise FmuError(self._text("DoStep", status))
             self.ticks += ticks

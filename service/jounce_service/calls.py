@@ -12,11 +12,11 @@ import grpc
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
+from jounce_proto import packed
 from jounce_service import control, errors
 from jounce_service.advance import advance
 from jounce_service.describe import described, status
 from jounce_service.manager import SessionManager
-from jounce_service.members import Reply
 from jounce_service.models import Registry
 from jounce_service.session import Session
 from jounce_service.snapshots import check_upload
@@ -176,7 +176,7 @@ class _Ahead:
         self._writing: asyncio.Task[None] | None = None
         self.read = context.read
 
-    async def write(self, reply: Reply) -> None:
+    async def write(self, reply: packed.Reply) -> None:
         if self._writing is not None:
             await self._writing
         self._writing = asyncio.get_running_loop().create_task(self._context.write(reply))

@@ -30,9 +30,8 @@ from jounce_service import errors
 from jounce_service.config import ServerConfig
 from jounce_service.handshake import Gate, Handshakes
 from jounce_service.manager import SessionManager
-from jounce_service.members import Reply
 from jounce_service.security import tls_context
-from jounce_service.stream import Request, Stream
+from jounce_service.stream import Stream
 
 _LENGTH: Final = struct.Struct("<I")
 #: Connections that may wait to be accepted [1]: a burst must not make others wait for its repeats.
@@ -146,11 +145,11 @@ class Connection(asyncio.Protocol):
         self._reading: asyncio.Future[None] | None = None
         self._writing: asyncio.Future[None] | None = None
         # A Step that began when its bytes came, and has to wait.
-        self._begun: Coroutine[Any, Any, Reply] | None = None
+        self._begun: Coroutine[Any, Any, packed.Reply] | None = None
 
     # ------------------------------------------------------------ what the stream calls
 
-    async def read(self) -> Request:
+    async def read(self) -> packed.Request:
         """The next request, or EOF."""
         self._idle = True
         if self._buffer:
@@ -175,7 +174,7 @@ class Connection(asyncio.Protocol):
         except DecodeError:
             return self._refuse(Closed.NOT_A_REQUEST, message[:16].hex(" "))
 
-    async def write(self, reply: Reply) -> None:
+    async def write(self, reply: packed.Reply) -> None:
         """Sends a reply; waits while the peer does not take what was sent before."""
         self._send(reply)
         if self._writing is not None:
@@ -300,7 +299,7 @@ class Connection(asyncio.Protocol):
         self._send(pb.LockstepReply(error=errors.error_info(error)))
         return grpc.aio.EOF
 
-    def _send(self, reply: Reply) -> None:
+    def _send(self, reply: packed.Reply) -> None:
         message = packed.encode(reply)
         self._transport.write(_LENGTH.pack(len(message)) + message)
 

@@ -28,7 +28,8 @@ class BusySelector(selectors.DefaultSelector):
         while not (ready := super().select(0)):
             spent = time.monotonic() - begin
             if spent >= span:
-                return super().select(None if timeout is None else max(0.0, timeout - spent))
+                left = None if timeout is None else timeout - spent
+                return ready if left is not None and left <= 0.0 else super().select(left)
         return ready
 
 

@@ -7,20 +7,18 @@ import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from jounce.signals import SignalTable
 from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.barrier import Barrier
 from jounce_service.config import ServerConfig
 from jounce_service.participant import Columns, Late, Lateness, Participant
 from jounce_service.values import Selection, check, select
-
-#: A LockstepReply of jounce_pb2, or of packed where it is a State.
-Reply = Any
 
 
 class Outlet(Protocol):
@@ -45,10 +43,10 @@ class Member:
     outputs: Selection
     timeout: float
     outlet: Outlet
-    waiter: asyncio.Future[Reply] | None = None
+    waiter: asyncio.Future[packed.Reply] | None = None
     #: Session time at which the wait ends [s].
     deadline: float = math.inf
-    reply: Reply | None = None
+    reply: packed.Reply | None = None
     #: Tick of its last State.
     seen: int = 0
 
@@ -57,7 +55,7 @@ class Member:
         """Participant name."""
         return self.participant.name
 
-    def wait(self) -> asyncio.Future[Reply]:
+    def wait(self) -> asyncio.Future[packed.Reply]:
         """What its next State, or a refusal, will be given to."""
         self.waiter = asyncio.get_running_loop().create_future()
         return self.waiter

@@ -23,7 +23,7 @@ from jounce_service import errors
 from jounce_service.barrier import Barrier, Delivery, Move
 from jounce_service.config import ServerConfig
 from jounce_service.engine import Engine
-from jounce_service.members import Member, Outlet, Reply
+from jounce_service.members import Member, Outlet
 from jounce_service.models import HostedInstance
 from jounce_service.participant import Late, Participant, Vector
 from jounce_service.setup import Setup
@@ -108,7 +108,7 @@ class Session:
         """Whether the member still takes part over that stream."""
         return member.outlet is outlet and self.members.get(member.name) is member
 
-    def step(self, member: Member, request: packed.Step) -> Reply | Coroutine[Any, Any, Reply]:
+    def step(self, member: Member, request: packed.Step) -> packed.Reply | Coroutine[Any, Any, packed.Reply]:
         """Delivers inputs; the state at the member's next due tick, or what waits until the clock is there."""
         self.require("Step")
         values = check(member.inputs, np.frombuffer(request.inputs, "<f8"))
@@ -121,7 +121,7 @@ class Session:
         self.kick()
         return waiter.result() if waiter.done() else self._answered(member, waiter)
 
-    async def sync(self, member: Member) -> Reply:
+    async def sync(self, member: Member) -> packed.Reply:
         """The state at the member's due tick, once the clock is there."""
         async with self.standing():
             self.require("Sync")
@@ -270,7 +270,7 @@ class Session:
 
     # ------------------------------------------------------------ inside
 
-    async def _answered(self, member: Member, waiter: asyncio.Future[Reply]) -> Reply:
+    async def _answered(self, member: Member, waiter: asyncio.Future[packed.Reply]) -> packed.Reply:
         if not member.timeout:
             reply = await waiter
         else:
@@ -284,7 +284,7 @@ class Session:
             raise self.barrier.wrong_epoch(member.participant, reply.state.epoch)
         return reply
 
-    def _expire(self, member: Member, waiter: asyncio.Future[Reply]) -> None:
+    def _expire(self, member: Member, waiter: asyncio.Future[packed.Reply]) -> None:
         if waiter.done():
             return
         now = self.engine.clock.now()
@@ -367,7 +367,7 @@ class Session:
         if member.waiter is not None and not member.waiter.done():
             member.waiter.set_result(reply)
 
-    def _reply_to(self, member: Member, y: Vector) -> Reply:
+    def _reply_to(self, member: Member, y: Vector) -> packed.Reply:
         tick = self.barrier.tick
         reply = packed.LockstepReply()
         state = reply.state

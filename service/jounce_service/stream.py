@@ -15,11 +15,9 @@ from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.joining import join
 from jounce_service.manager import SessionManager
-from jounce_service.members import Member, Reply
+from jounce_service.members import Member
 from jounce_service.session import Session
 
-#: A LockstepRequest of jounce_pb2, or of packed where it is a Step.
-Request = Any
 
 @asynccontextmanager
 async def in_time(end: float | None, what: str) -> AsyncIterator[None]:
@@ -65,11 +63,11 @@ class Stream:
             # Orderly end, reset and cancellation all come here, once.
             self._detach()
 
-    async def serve(self, request: Request) -> None:
+    async def serve(self, request: packed.Request) -> None:
         """Answers one request."""
         await self.finish(self.begin(request))
 
-    def begin(self, request: Request) -> Reply | Coroutine[Any, Any, Reply]:
+    def begin(self, request: packed.Request) -> packed.Reply | Coroutine[Any, Any, packed.Reply]:
         """The reply to a Step that nothing waits for; for any other request what gives the reply."""
         if not isinstance(request, packed.LockstepRequest):
             return self._answer(request)
@@ -85,7 +83,7 @@ class Stream:
         """Whether a reply may go out at once: no event is before it."""
         return not self._events and not self._lock.locked()
 
-    async def finish(self, begun: Reply | Coroutine[Any, Any, Reply]) -> None:
+    async def finish(self, begun: packed.Reply | Coroutine[Any, Any, packed.Reply]) -> None:
         """Sends the reply, once it is there."""
         reply = await begun if isinstance(begun, CoroutineType) else begun
         async with self._lock:
@@ -103,19 +101,19 @@ class Stream:
         async with self._lock:
             await self._write_events()
 
-    async def _told(self, reply: Coroutine[Any, Any, Reply]) -> Reply:
+    async def _told(self, reply: Coroutine[Any, Any, packed.Reply]) -> packed.Reply:
         try:
             return await reply
         except errors.ServiceError as error:
             return _refusal(error)
 
-    async def _answer(self, request: pb.LockstepRequest) -> Reply:
+    async def _answer(self, request: pb.LockstepRequest) -> packed.Reply:
         try:
             return await self._answered(request)
         except errors.ServiceError as error:
             return _refusal(error)
 
-    async def _answered(self, request: pb.LockstepRequest) -> Reply:
+    async def _answered(self, request: pb.LockstepRequest) -> packed.Reply:
         kind = request.WhichOneof("kind")
         if kind == "join":
             if self._member is not None:
@@ -160,7 +158,7 @@ class Stream:
         while self._events:
             await self._context.write(pb.LockstepReply(event=self._events.pop(0)))
 
-    def _still_true(self, reply: Reply) -> Reply:
+    def _still_true(self, reply: packed.Reply) -> packed.Reply:
         """A state of an epoch that ended while the reply waited to be written is refused, not given."""
         session, member = self._session, self._member
         if session is None or member is None or not reply.HasField("state"):
@@ -170,5 +168,5 @@ class Stream:
         return _refusal(session.barrier.wrong_epoch(member.participant, reply.state.epoch))
 
 
-def _refusal(error: errors.ServiceError) -> Reply:
+def _refusal(error: errors.ServiceError) -> packed.Reply:
     return pb.LockstepReply(error=errors.error_info(error))

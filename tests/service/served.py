@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -63,4 +64,17 @@ def eventually(true: Callable[[], bool], seconds: float = 10.0) -> bool:
         if time.monotonic() > end:
             return False
         time.sleep(0.02)
+    return True
+
+
+def ended(connection: socket.socket, seconds: float = 10.0) -> bool:
+    """Whether the other side closes within that time."""
+    connection.settimeout(seconds)
+    try:
+        while connection.recv(1 << 16):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        pass
     return True

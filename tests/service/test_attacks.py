@@ -22,7 +22,7 @@ from typing import Any
 import grpc
 import http2
 import pytest
-from served import eventually, serve
+from served import ended, eventually, serve
 
 from jounce_client import Client, JounceError, Session
 from jounce_client.compliance.stream import Stream
@@ -117,19 +117,6 @@ def unharmed(target: Target) -> Iterator[None]:
     assert target.serves(*LISTENERS)
     assert eventually(lambda: target.descriptors() <= descriptors)
     assert target.megabytes() - megabytes < 30.0
-
-
-def ended(connection: socket.socket, seconds: float = 10.0) -> bool:
-    """Whether the other side closes within that time."""
-    connection.settimeout(seconds)
-    try:
-        while connection.recv(1 << 16):
-            pass
-    except TimeoutError:
-        return False
-    except OSError:
-        pass
-    return True
 
 
 # ---------------------------------------------------------------- tokens and names

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from certificates import DAY, Authority
+from served import ended
 
 from jounce_service.endpoint import MOST
 from jounce_service.security import ConfigError
@@ -95,7 +96,7 @@ def test_peers_that_say_half_a_word_keep_their_places_for_a_while_and_no_others_
         # There is room for one more; past the cap, connections are closed at once.
         assert "jounce_sessions" in text(server, context)
         more = [stack.enter_context(socket.create_connection((host, int(port)), 5)) for _ in range(100)]
-        assert all(ended(connection) for connection in more[1:])
+        assert all(ended(connection, 5.0) for connection in more[1:])
         assert threading.active_count() <= threads + MOST
         # A byte now and then does not buy more time.
         begin = time.monotonic()
@@ -105,19 +106,6 @@ def test_peers_that_say_half_a_word_keep_their_places_for_a_while_and_no_others_
             assert time.monotonic() < begin + 5.0
         assert all(ended(connection, 5.0) for connection in half)
         assert "jounce_sessions" in text(server, context)
-
-
-def ended(connection: socket.socket, seconds: float = 5.0) -> bool:
-    """Whether the other side closes within that time."""
-    connection.settimeout(seconds)
-    try:
-        while connection.recv(4096):
-            pass
-    except TimeoutError:
-        return False
-    except OSError:
-        pass
-    return True
 
 
 def test_words_that_are_no_request_are_refused_and_cost_nobody_anything(serve: Any) -> None:

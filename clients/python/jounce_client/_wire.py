@@ -19,9 +19,6 @@ Array = npt.NDArray[np.float64]
 ParameterValue = float | bool | str
 #: Inputs of a step: packed in the order of ``Participant.inputs``, or by scalar name (others are held).
 Inputs = npt.ArrayLike | Mapping[str, float]
-#: A LockstepRequest or LockstepReply of jounce_pb2, or of packed where it is a Step or a State.
-Request = Any
-Reply = Any
 
 #: Packed replies exceed gRPC's default of 4 MB for no model we know; a describe reply may.
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", 64 * 2**20)]
@@ -178,7 +175,7 @@ class Membership:
         self._sent = self.held
         self.latest = self._at(self.joined.clock_tick, self.joined.sim_ns, self.joined.output_values)
 
-    def step(self, inputs: Inputs) -> Request:
+    def step(self, inputs: Inputs) -> packed.Request:
         """The request for the due tick; raises JounceError for names or lengths that do not fit."""
         if isinstance(inputs, Mapping):
             values = self.held.copy()
@@ -199,7 +196,7 @@ class Membership:
         step.inputs = values.astype("<f8", copy=False).tobytes()
         return request
 
-    def is_event(self, reply: Reply) -> bool:
+    def is_event(self, reply: packed.Reply) -> bool:
         """Whether that was no reply but an event, which is noted; the reply follows."""
         if not reply.HasField("event"):
             return False
@@ -213,7 +210,7 @@ class Membership:
             self.latest = state
         return True
 
-    def state(self, reply: Reply) -> State:
+    def state(self, reply: packed.Reply) -> State:
         """The state in a reply; raises JounceError for a refusal, after which the same step may be retried."""
         kind = reply.WhichOneof("kind")
         if kind == "error":
@@ -233,7 +230,7 @@ class Membership:
         return State(tick, sim_ns, np.array(values, dtype=np.float64), self.outputs, self.index)
 
 
-def joined(reply: Reply) -> Membership:
+def joined(reply: packed.Reply) -> Membership:
     """The membership from the reply to a Join; raises JounceError for a refusal."""
     kind = reply.WhichOneof("kind")
     if kind == "error":

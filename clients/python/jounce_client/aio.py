@@ -14,6 +14,7 @@ from jounce_client._wire import Frame, Inputs, Late, Pacing, ParameterValue, Ses
 from jounce_client.access import Bearer, Tls
 from jounce_client.errors import JounceError, from_rpc
 from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
 
 _Reply = TypeVar("_Reply")
 
@@ -25,7 +26,7 @@ class AsyncClient:
         """Takes over ``channel``; ``connect`` is the usual way in."""
         self._channel = channel
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
-        stub: Any = _wire.stub_of(channel)  # type: ignore[no-untyped-call, unused-ignore]
+        stub: Any = _wire.stub_of(channel)
         self._stub: Any = Bearer(stub, token) if token else stub
 
     @classmethod
@@ -194,7 +195,7 @@ class AsyncParticipant(_wire.Member):
         await self._ask(pb.LockstepRequest(leave=pb.Leave()))
         await self._stream.done_writing()
 
-    async def _ask(self, request: _wire.Request) -> _wire.Reply:
+    async def _ask(self, request: packed.Request) -> packed.Reply:
         try:
             await self._stream.write(request)
             reply = await _read(self._stream)
@@ -215,11 +216,11 @@ class AsyncParticipant(_wire.Member):
             self._stream.cancel()
 
 
-async def _read(stream: Any) -> _wire.Reply:
+async def _read(stream: Any) -> packed.Reply:
     reply = await stream.read()
     if reply is grpc.aio.EOF:
         raise JounceError("STREAM_ENDED", message="the server has ended the stream")
-    answer: _wire.Reply = reply
+    answer: packed.Reply = reply
     return answer
 
 

@@ -16,6 +16,7 @@ from jounce_client.access import Bearer, Tls
 from jounce_client.errors import JounceError, from_rpc
 from jounce_client.fast import FastLine
 from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
 
 _Reply = TypeVar("_Reply")
 
@@ -189,10 +190,10 @@ class Client:
 class Line(Protocol):
     """What carries a participant's stream."""
 
-    def send(self, request: _wire.Request) -> None:
+    def send(self, request: packed.Request) -> None:
         """Sends a request."""
 
-    def read(self) -> _wire.Reply:
+    def read(self) -> packed.Reply:
         """The next reply or event; raises JounceError where there is none."""
 
     def end(self) -> None:
@@ -203,15 +204,15 @@ class _Stream:
     """The stream of gRPC."""
 
     def __init__(self, stub: Any) -> None:
-        self._requests: SimpleQueue[_wire.Request | None] = SimpleQueue()
-        self._replies: Iterator[_wire.Reply] = stub.Lockstep(iter(self._requests.get, None))
+        self._requests: SimpleQueue[packed.Request | None] = SimpleQueue()
+        self._replies: Iterator[packed.Reply] = stub.Lockstep(iter(self._requests.get, None))
 
-    def send(self, request: _wire.Request) -> None:
+    def send(self, request: packed.Request) -> None:
         self._requests.put(request)
 
-    def read(self) -> _wire.Reply:
+    def read(self) -> packed.Reply:
         try:
-            reply: _wire.Reply = _call(next, self._replies)
+            reply: packed.Reply = _call(next, self._replies)
         except StopIteration:
             raise JounceError("STREAM_ENDED", message="the server has ended the stream") from None
         return reply
@@ -223,7 +224,7 @@ class _Stream:
 class Participant(_wire.Member):
     """One participant in lockstep; made by ``Client.join``."""
 
-    def __init__(self, line: Line, join: _wire.Request) -> None:
+    def __init__(self, line: Line, join: packed.Request) -> None:
         """Joins over the line, and takes it over."""
         self._line = line
         try:
@@ -253,7 +254,7 @@ class Participant(_wire.Member):
         self._ask(pb.LockstepRequest(leave=pb.Leave()))
         self._line.end()
 
-    def _ask(self, request: _wire.Request) -> _wire.Reply:
+    def _ask(self, request: packed.Request) -> packed.Reply:
         self._line.send(request)
         reply = self._line.read()
         while self._member.is_event(reply):

@@ -8,7 +8,6 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from jounce_client import _wire
 from jounce_client.access import Tls
 from jounce_client.errors import JounceError
 from jounce_proto import packed
@@ -49,7 +48,7 @@ class FastLine:
         self._socket.settimeout(None)
         self._buffer = b""
 
-    def send(self, request: _wire.Request) -> None:
+    def send(self, request: packed.Request) -> None:
         """Sends one request."""
         message = packed.encode(request)
         try:
@@ -59,7 +58,7 @@ class FastLine:
             if not self._buffer and not self._receive():
                 raise JounceError("UNAVAILABLE", message=str(error)) from None
 
-    def read(self) -> _wire.Reply:
+    def read(self) -> packed.Reply:
         """The next reply, an event perhaps."""
         while (end := self._whole()) is None:
             if not self._receive():

@@ -14,6 +14,9 @@ from google.protobuf.message import Message
 
 from jounce_proto import jounce_pb2 as pb
 
+#: A LockstepRequest or LockstepReply of jounce_pb2, or of this module where it is a Step or a State.
+Request = Any
+Reply = Any
 _PACKED: Final = {"Step": "inputs", "State": "outputs"}
 
 
@@ -34,7 +37,7 @@ def _classes(*names: str) -> list[Any]:
 LockstepRequest, LockstepReply, Step, State = _classes("LockstepRequest", "LockstepReply", "Step", "State")
 
 
-def request(data: bytes) -> Any:
+def request(data: bytes) -> Request:
     """A LockstepRequest of this module where it is a Step, of jounce_pb2 where not; raises DecodeError."""
     message = LockstepRequest.FromString(data)
     if not message.HasField("step"):
@@ -42,7 +45,7 @@ def request(data: bytes) -> Any:
     return message if _is_plain(message, message.step.inputs, data) else _spelt_anew(pb.LockstepRequest, message, data)
 
 
-def reply(data: bytes) -> Any:
+def reply(data: bytes) -> Reply:
     """A LockstepReply of this module where it is a State, of jounce_pb2 where not; raises DecodeError."""
     message = LockstepReply.FromString(data)
     if not message.HasField("state"):
