@@ -30,7 +30,7 @@ class ServerConfig:
     tell_timeout: float = _setting(1.0, "seconds within which a participant must take in an event")
     spin: float = _setting(0.00005, "seconds that a paced session busy-waits before a tick is released")
     busy_poll: float = _setting(0.0, "seconds that the server looks for more before it sleeps, on a core of its own")
-    realtime: bool = _setting(False, "real-time priority and locked memory, as far as the system grants them")
+    realtime: bool = _setting(False, "real-time priority, locked memory, no core asleep: what the system grants")
     realtime_priority: int = _setting(40, "priority of SCHED_FIFO, 2 to 98; workers get one less")
     realtime_cores: str = _setting("", "cores to pin to, as 1 or 0,2-3, where the priority is granted; '' for none")
     max_connections: int = _setting(1024, "connections at a time, per listener")

@@ -1,4 +1,4 @@
-"""Real-time priority, locked memory and pinned cores for this process, as far as the system grants them."""
+"""Real-time priority, locked memory, cores that do not sleep, for this process and as far as the system grants them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _LOWEST, _HIGHEST = 2, 98
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 #: Linux, <linux/capability.h>: the bit of CAP_IPC_LOCK.
 _IPC_LOCK: Final = 14
+#: Linux, Documentation/power/pm_qos_interface: who holds it open says how long [us] a core may take to wake up.
+_LATENCY: Final = Path("/dev/cpu_dma_latency")
 _log = logging.getLogger(__name__)
 
 
@@ -44,10 +46,10 @@ def enter(config: ServerConfig) -> None:
     """
     cores = check(config)
     priority = _prioritize(config.realtime_priority)
-    facts = {"priority": priority, "memory": _lock_memory()}
+    facts = {"priority": priority, "memory": _lock_memory(), "idle": _stay_awake()}
     if cores:
         facts["cores"] = _pin(cores) if priority.isdigit() else "not pinned without priority"
-    whole = priority.isdigit() and facts["memory"] == "locked"
+    whole = not any(fact.startswith(("refused", "not pinned")) for fact in facts.values())
     _log.log(logging.INFO if whole else logging.WARNING, "real time", extra=facts)
 
 
@@ -92,6 +94,15 @@ def _lock_memory() -> str:
     if ct.CDLL(None, use_errno=True).mlockall(_MCL_CURRENT | _MCL_FUTURE):
         return f"refused: {os.strerror(ct.get_errno())}"
     return "locked"
+
+
+def _stay_awake() -> str:
+    """Idle cores poll until this process ends, so that none takes a wake-up, or the host's time, to come back."""
+    try:
+        os.write(os.open(_LATENCY, os.O_WRONLY), bytes(4))
+    except OSError as error:
+        return f"refused: {error.strerror}; it takes write access to {_LATENCY}"
+    return "polling"
 
 
 def _may_lock() -> bool:

@@ -1,4 +1,4 @@
-"""Real-time priority, locked memory and pinned cores: what was asked for, what was granted, and what was refused."""
+"""Real-time priority, locked memory, cores that stay awake or are pinned: what was granted, and what was refused."""
 
 from __future__ import annotations
 
@@ -78,6 +78,12 @@ def children(pid: int) -> list[int]:
     return found
 
 
+def keeps_cores_awake(pid: int) -> bool:
+    """Whether it holds the latency that the kernel may take to 0."""
+    held = [os.readlink(file) for file in Path(f"/proc/{pid}/fd").iterdir()]
+    return held.count("/dev/cpu_dma_latency") == 1 and Path("/dev/cpu_dma_latency").read_bytes() == bytes(4)
+
+
 def locked_kb(pid: int) -> int:
     return int(Path(f"/proc/{pid}/status").read_text().partition("VmLck:")[2].split()[0])
 
@@ -92,6 +98,7 @@ def test_every_thread_gets_priority_and_core_and_a_looping_worker_on_that_core_i
         looked_at = threads(pid)
         assert looked_at == [(os.SCHED_FIFO, 7, {core})] * len(looked_at) != []
         assert (told["memory"] == "locked") == (locked_kb(pid) > 10_000)
+        assert (told["idle"] == "polling") == keeps_cores_awake(pid)
         session = client.create_session("hostile")
         (worker,) = children(pid)
         assert os.sched_getparam(worker).sched_priority == 6, "the server comes before its worker"
@@ -110,6 +117,18 @@ def test_a_server_without_the_rights_says_so_pins_nothing_and_serves(tmp_path: P
         assert looked_at == [(os.SCHED_OTHER, 0, os.sched_getaffinity(0))] * len(looked_at) != []
         assert (told["memory"] == "locked") == (locked_kb(pid) > 0)
         assert "hmmwv" in client.models()
+
+
+def test_what_is_not_to_be_had_is_a_warning_with_its_reason(
+        monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(realtime, "_LATENCY", tmp_path / "absent")
+    monkeypatch.setattr(realtime, "_prioritize", lambda _: "40")
+    monkeypatch.setattr(realtime, "_lock_memory", lambda: "locked")
+    with caplog.at_level("INFO"):
+        realtime.enter(ServerConfig(realtime=True))
+    (line,) = [record for record in caplog.records if record.message == "real time"]
+    assert line.levelname == "WARNING"
+    assert line.__dict__["idle"].startswith("refused: No such file or directory; it takes write access to")
 
 
 @pytest.mark.parametrize(("flags", "words"), [
