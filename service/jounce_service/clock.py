@@ -98,6 +98,7 @@ class TimerAlarm(LoopAlarm):
         super().__init__(call)
         self._libc = ct.CDLL(None, use_errno=True)
         self._loop = asyncio.get_running_loop()
+        self._spec = _Itimerspec()
         self._fd = self._libc.timerfd_create(_CLOCK_MONOTONIC, _FLAGS)
         if self._fd < 0:
             raise OSError(ct.get_errno(), "timerfd_create")
@@ -113,9 +114,8 @@ class TimerAlarm(LoopAlarm):
 
     def _arm(self, when: float) -> None:
         # 0 would disarm it.
-        ns = max(1, round(when * 1e9))
-        spec = _Itimerspec(_Timespec(0, 0), _Timespec(*divmod(ns, 1_000_000_000)))
-        self._libc.timerfd_settime(self._fd, _TFD_TIMER_ABSTIME, ct.byref(spec), None)
+        self._spec.value.s, self._spec.value.ns = divmod(max(1, round(when * 1e9)), 1_000_000_000)
+        self._libc.timerfd_settime(self._fd, _TFD_TIMER_ABSTIME, ct.byref(self._spec), None)
 
     def _ready(self) -> None:
         try:

@@ -43,8 +43,8 @@ class Engine:
         self._alarm: LoopAlarm | None = None
         # Ticks that a worker gets at a time, learnt from how long it takes.
         self._piece = 1
-        # A tick that is ready, and the time at which it may be released.
-        self._held: tuple[asyncio.Future[None], float] | None = None
+        # Whom to tell when a tick that is ready may be released, and the time of that.
+        self._held: tuple[Callable[[], object], float] | None = None
 
     @property
     def stride(self) -> int | None:
@@ -53,8 +53,7 @@ class Engine:
 
     def is_quick(self, ticks: int) -> bool:
         """Whether ``advance`` by so many ticks may run on the event loop."""
-        here = not isinstance(self.instance, WorkerHost)
-        return here and self.pacer is None and ticks <= self._config.offload_ticks
+        return ticks <= self._config.offload_ticks and not isinstance(self.instance, WorkerHost)
 
     def advance(self, barrier: Barrier, ticks: int, limit: float = math.inf) -> None:
         """Advances the model from the barrier's tick, with its inputs. Raises SolverFailed.
@@ -102,8 +101,7 @@ class Engine:
 
         CallTooLong after ``limit`` [s] of wall-clock time, and the model is as before.
         """
-        if self.pacer is not None:
-            self.pacer.start(barrier.tick, self.clock.now())
+        self.start(barrier.tick)
         if isinstance(self.instance, WorkerHost):
             begin = time.perf_counter()
             await self._away(self.instance, barrier, ticks, limit)
@@ -113,14 +111,25 @@ class Engine:
             await asyncio.to_thread(self.advance, barrier, ticks, limit)
         else:
             self.advance(barrier, ticks)
-        if self.pacer is None:
-            return
+        if self.pacer is not None:
+            released = asyncio.Event()
+            self.release(self.pacer, barrier.tick + ticks, released.set)
+            await released.wait()
+
+    def start(self, tick: int) -> None:
+        """A move from ``tick`` begins."""
+        if self.pacer is not None:
+            self.pacer.start(tick, self.clock.now())
+
+    def release(self, pacer: Pacer, tick: int, call: Callable[[], object]) -> None:
+        """Calls ``call`` from the event loop when ``tick``, ready now, may be released. Raises Overrun."""
         now = self.clock.now()
-        when = self.pacer.release(barrier.tick + ticks, now)
+        when = pacer.release(tick, now)
         if when > now:
-            self._held = asyncio.get_running_loop().create_future(), when
+            self._held = call, when
             self.wake_at(when - self._config.spin)
-            await self._held[0]
+        else:
+            asyncio.get_running_loop().call_soon(call)
 
     async def show(self, barrier: Barrier) -> Vector:
         """The outputs with the barrier's inputs as they are now."""
@@ -210,14 +219,14 @@ class Engine:
         if self._held is None:
             self._call()
             return
-        held, when = self._held
+        call, when = self._held
         if self.clock.now() < when - self._config.spin:
             # An earlier time had been set before.
             self.wake_at(when - self._config.spin)
             return
         self._held = None
         self.clock.spin(when)
-        held.set_result(None)
+        call()
 
 
 def _in_time(ticks: int, stride: int, limit: float) -> Iterator[int]:

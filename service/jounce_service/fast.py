@@ -15,11 +15,11 @@ import socket
 import ssl
 import struct
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from types import CoroutineType
-from typing import Any, Final
+from typing import Final
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -31,7 +31,7 @@ from jounce_service.config import ServerConfig
 from jounce_service.handshake import Gate, Handshakes
 from jounce_service.manager import SessionManager
 from jounce_service.security import tls_context
-from jounce_service.stream import Stream
+from jounce_service.stream import Begun, Stream
 
 _LENGTH: Final = struct.Struct("<I")
 #: Connections that may wait to be accepted [1]: a burst must not make others wait for its repeats.
@@ -144,8 +144,9 @@ class Connection(asyncio.Protocol):
         # What the stream waits for: bytes to come, or bytes to go.
         self._reading: asyncio.Future[None] | None = None
         self._writing: asyncio.Future[None] | None = None
-        # A Step that began when its bytes came, and has to wait.
-        self._begun: Coroutine[Any, Any, packed.Reply] | None = None
+        # A Step that began when its bytes came, and waits: its reply goes out when it comes, or is the stream's.
+        self._step: asyncio.Future[packed.Reply] | None = None
+        self._begun: Begun | None = None
 
     # ------------------------------------------------------------ what the stream calls
 
@@ -202,9 +203,11 @@ class Connection(asyncio.Protocol):
         if self._begun_at_once(data):
             return
         self._buffer += data
-        if self._reading is not None and not self._reading.done():
+        if self._step is None and self._reading is not None and not self._reading.done():
             self._reading.set_result(None)
-        elif len(self._buffer) > self._limit + _LENGTH.size:
+            return
+        self._hand_over()
+        if len(self._buffer) > self._limit + _LENGTH.size:
             self._refuse(Closed.TOO_MUCH_AHEAD, f"{len(self._buffer)} bytes")
             self.task.cancel()
 
@@ -236,12 +239,12 @@ class Connection(asyncio.Protocol):
     def _begun_at_once(self, data: bytes) -> bool:
         """Whether that is one Step and no more, to a stream that waits: it begins without a turn of the event loop.
 
-        If it waits for nobody, it has been answered, too.
+        If it waits for nobody, it has been answered, too; if it does, it is answered when the clock has moved.
         """
         size = len(data) - _LENGTH.size
         if size < 0 or _LENGTH.unpack_from(data)[0] != size or size > self._limit:
             return False
-        if self._buffer or self._reading is None or self._reading.done():
+        if self._buffer or self._step is not None or self._reading is None or self._reading.done():
             return False
         if self._writing is not None or not self._stream.clear:
             return False
@@ -251,13 +254,32 @@ class Connection(asyncio.Protocol):
             return False
         if not isinstance(request, packed.LockstepRequest):
             return False
-        begun = self._stream.begin(request)
-        if isinstance(begun, CoroutineType):
+        begun = self._stream.begin(request, self._take_reply)
+        if isinstance(begun, asyncio.Future):
+            self._step = begun
+        elif isinstance(begun, CoroutineType):
             self._begun = begun
             self._reading.set_result(None)
         else:
             self._send(begun)
         return True
+
+    def _take_reply(self, reply: packed.Reply | None) -> bool:
+        """The Step's State goes out at once, if nothing is before it; all else is the stream's."""
+        if self._step is None:
+            return False
+        if reply is None or self._writing is not None or not self._stream.clear:
+            self._hand_over()
+            return False
+        self._step = None
+        self._send(reply)
+        return True
+
+    def _hand_over(self) -> None:
+        """The stream waits for the Step's reply, in its own task."""
+        if self._reading is not None and not self._reading.done():
+            self._begun, self._step = self._step, None
+            self._reading.set_result(None)
 
     def _take(self) -> bytes | None:
         """The next whole message, taken from the buffer."""
@@ -276,8 +298,7 @@ class Connection(asyncio.Protocol):
 
     def _end(self) -> None:
         self._ended = True
-        if self._reading is not None and not self._reading.done():
-            self._reading.set_result(None)
+        self._hand_over()
         self._loop.call_soon(self._give_up)
 
     def _give_up(self) -> None:
@@ -316,8 +337,11 @@ class Connection(asyncio.Protocol):
         """The stream has ended and detached; what it has written still goes out, if the peer takes it."""
         self._lane.connections.discard(self)
         self._timer.cancel()
-        if self._begun is not None:
-            self._begun.close()
+        for left in (self._step, self._begun):
+            if isinstance(left, asyncio.Future):
+                left.cancel()
+            elif isinstance(left, CoroutineType):
+                left.close()
         self._transport.close()
         if self._transport.get_write_buffer_size():
             self._loop.call_later(self._lane.config.tell_timeout, self._transport.abort)

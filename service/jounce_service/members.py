@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,6 +31,10 @@ class Outlet(Protocol):
         """Sends what is queued."""
 
 
+#: Sends a State where it comes, and says whether it did.
+Taker = Callable[[packed.Reply | None], bool]
+
+
 @dataclass
 class Member:
     """A participant with its stream's side: what it gets, how long it waits, its last reply."""
@@ -44,8 +48,11 @@ class Member:
     timeout: float
     outlet: Outlet
     waiter: asyncio.Future[packed.Reply] | None = None
-    #: Session time at which the wait ends [s].
+    #: Is offered a State before the waiter; None before a refusal.
+    taker: Taker | None = None
+    #: Session time at which the wait ends [s], and what looks then.
     deadline: float = math.inf
+    timer: asyncio.TimerHandle | None = None
     reply: packed.Reply | None = None
     #: Tick of its last State.
     seen: int = 0
@@ -55,15 +62,39 @@ class Member:
         """Participant name."""
         return self.participant.name
 
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a State."""
+        return self.waiter is not None and not self.waiter.done()
+
     def wait(self) -> asyncio.Future[packed.Reply]:
         """What its next State, or a refusal, will be given to."""
+        self.taker = None
         self.waiter = asyncio.get_running_loop().create_future()
         return self.waiter
 
+    def answer(self, reply: packed.Reply) -> None:
+        """Ends its wait, if it waits."""
+        if self.waiter is None or self.waiter.done():
+            return
+        if self.taker is not None and self.taker(reply):
+            self.waiter = None
+        else:
+            self.waiter.set_result(reply)
+
     def refuse(self, error: errors.ServiceError) -> None:
         """Ends its wait, if it waits."""
-        if self.waiter is not None and not self.waiter.done():
-            self.waiter.set_exception(error)
+        if self.waiter is None or self.waiter.done():
+            return
+        if self.taker is not None:
+            self.taker(None)
+        self.waiter.set_exception(error)
+
+    def rest(self) -> None:
+        """Nobody looks at its deadline any more."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
 
 
 @dataclass(frozen=True)

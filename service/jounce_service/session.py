@@ -10,10 +10,9 @@ import asyncio
 import logging
 import math
 import secrets
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -23,9 +22,10 @@ from jounce_service import errors
 from jounce_service.barrier import Barrier, Delivery, Move
 from jounce_service.config import ServerConfig
 from jounce_service.engine import Engine
-from jounce_service.members import Member, Outlet
+from jounce_service.members import Member, Outlet, Taker
 from jounce_service.models import HostedInstance
 from jounce_service.participant import Late, Participant, Vector
+from jounce_service.patience import Patience
 from jounce_service.setup import Setup
 from jounce_service.snapshots import Store
 from jounce_service.states import SessionState, require
@@ -33,8 +33,6 @@ from jounce_service.values import check, select
 from jounce_service.watch import Viewer, Viewers
 
 _OPEN = (SessionState.CREATED, SessionState.RUNNING)
-#: Least interval [s] at which a wait looks at a session clock that may stand still.
-_LOOK = 0.05
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +65,7 @@ class Session:
         self.select_outputs = lru_cache(8)(lambda names: select(setup.model.table.outputs, names, "output"))
         #: Tick at which a participant's connection went, by name.
         self.gone: dict[str, int] = {}
+        self._patience = Patience(self)
         self._busy: asyncio.Future[None] | None = None
         # Callers that wait for the clock to stand: the next move is after them.
         self._queue = 0
@@ -94,9 +93,14 @@ class Session:
         return any(m.participant.gone_at is None for m in self.members.values())
 
     @property
+    def at_work(self) -> bool:
+        """Whether a move is under way."""
+        return self._busy is not None
+
+    @property
     def occupied(self) -> bool:
-        """Whether someone is connected, a move runs, or time stands still."""
-        return self.connected or self._busy is not None or self.state is SessionState.PAUSED
+        """Whether someone is connected, a move is under way, or time stands still."""
+        return self.connected or self.at_work or self.state is SessionState.PAUSED
 
     def require(self, call: str) -> None:
         """Raises where the session's state does not allow the call."""
@@ -108,8 +112,13 @@ class Session:
         """Whether the member still takes part over that stream."""
         return member.outlet is outlet and self.members.get(member.name) is member
 
-    def step(self, member: Member, request: packed.Step) -> packed.Reply | Coroutine[Any, Any, packed.Reply]:
-        """Delivers inputs; the state at the member's next due tick, or what waits until the clock is there."""
+    def step(
+        self, member: Member, request: packed.Step, taker: Taker | None = None
+    ) -> packed.Reply | asyncio.Future[packed.Reply]:
+        """Delivers inputs; the state at the member's next due tick, or what waits until the clock is there.
+
+        ``taker`` gets that state instead if it takes it.
+        """
         self.require("Step")
         values = check(member.inputs, np.frombuffer(request.inputs, "<f8"))
         delivery = self.barrier.deliver(
@@ -119,7 +128,11 @@ class Session:
             return member.reply
         waiter = member.wait()
         self.kick()
-        return waiter.result() if waiter.done() else self._answered(member, waiter)
+        if waiter.done():
+            return waiter.result()
+        member.taker = taker
+        self._patience.begin(member)
+        return waiter
 
     async def sync(self, member: Member) -> packed.Reply:
         """The state at the member's due tick, once the clock is there."""
@@ -129,7 +142,15 @@ class Session:
                 return self._reply_to(member, self.instance.get_outputs())
             # Before the clock goes on: it may come to the due tick at once.
             waiter = member.wait()
-        return await self._answered(member, waiter)
+            self._patience.begin(member)
+        return await self.answered(member, waiter)
+
+    async def answered(self, member: Member, waiter: asyncio.Future[packed.Reply]) -> packed.Reply:
+        """What a wait ended with, if that is still true."""
+        reply = await waiter
+        if reply.state.epoch != self.barrier.epoch:
+            raise self.barrier.wrong_epoch(member.participant, reply.state.epoch)
+        return reply
 
     def leave(self, member: Member) -> pb.Left:
         """Orderly end: the session goes on without the member, even if it was expected."""
@@ -173,13 +194,18 @@ class Session:
                 return
             self.state = SessionState.RUNNING
             if not self.engine.is_quick(move.ticks):
+                self._busy = asyncio.get_running_loop().create_future()
                 task = asyncio.get_running_loop().create_task(self._run(move))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-                self._busy = asyncio.get_running_loop().create_future()
                 return
             try:
+                self.engine.start(self.tick)
                 self.engine.advance(self.barrier, move.ticks)
+                if self.engine.pacer is not None:
+                    self.engine.release(self.engine.pacer, self.tick + move.ticks, partial(self._released, move))
+                    self._busy = asyncio.get_running_loop().create_future()
+                    return
                 reached = self._finish(move, now)
             except errors.FATAL as error:
                 self.fail(error)
@@ -254,6 +280,7 @@ class Session:
             )
             for member in self.members.values():
                 member.refuse(closed.retold(closed.message))
+                member.rest()
             self.viewers.end()
             self.record(pb.EVENT_KIND_CLOSED)
             self.engine.close()
@@ -270,44 +297,6 @@ class Session:
 
     # ------------------------------------------------------------ inside
 
-    async def _answered(self, member: Member, waiter: asyncio.Future[packed.Reply]) -> packed.Reply:
-        if not member.timeout:
-            reply = await waiter
-        else:
-            member.deadline = self.engine.clock.now() + member.timeout
-            timer = asyncio.get_running_loop().call_later(member.timeout, self._expire, member, waiter)
-            try:
-                reply = await waiter
-            finally:
-                timer.cancel()
-        if reply.state.epoch != self.barrier.epoch:
-            raise self.barrier.wrong_epoch(member.participant, reply.state.epoch)
-        return reply
-
-    def _expire(self, member: Member, waiter: asyncio.Future[packed.Reply]) -> None:
-        if waiter.done():
-            return
-        now = self.engine.clock.now()
-        missing = [name for name in self.barrier.missing(now) if name != member.name]
-        left = member.deadline - now
-        if left > 0.0 or not missing or self._busy is not None:
-            # Time stood still, or it is not the others' fault: the model itself is at work.
-            wait = max(left, _LOOK if left > 0.0 else member.timeout)
-            asyncio.get_running_loop().call_later(wait, self._expire, member, waiter)
-            return
-        said = [f"{n} (gone since tick {self.gone[n]})" if n in self.gone else n for n in missing]
-        waiter.set_exception(
-            errors.BarrierTimeout(
-                f"tick {self.tick}: waited {member.timeout:g} s for {', '.join(said)}",
-                field="participants",
-                given=", ".join(missing),
-                allowed="a delivery by every participant that is due",
-                missing=missing,
-                tick=member.participant.request_tick,
-                epoch=self.barrier.epoch,
-            )
-        )
-
     def _less(self) -> None:
         """Somebody has gone."""
         self._forget()
@@ -317,7 +306,7 @@ class Session:
 
     def _forget(self) -> None:
         for name in self.members.keys() - self.barrier.participants.keys():
-            del self.members[name]
+            self.members.pop(name).rest()
 
     def _plan(self, now: float) -> None:
         deadline = self.barrier.deadline(now)
@@ -325,11 +314,14 @@ class Session:
             self.engine.wake_at(deadline)
 
     def _release(self) -> None:
+        self._stand()
+        if not self._queue:
+            self.kick()
+
+    def _stand(self) -> None:
         busy, self._busy = self._busy, None
         if busy is not None:
             busy.set_result(None)
-        if not self._queue:
-            self.kick()
 
     async def _run(self, move: Move) -> None:
         try:
@@ -339,6 +331,17 @@ class Session:
             self.fail(error)
         finally:
             self._release()
+
+    def _released(self, move: Move) -> None:
+        """A move that was held has its time; the next one is looked for once the answers are on their way."""
+        try:
+            self._finish(move, self._now())
+        except errors.FATAL as error:
+            self.fail(error)
+        finally:
+            self._stand()
+        if not self._queue:
+            asyncio.get_running_loop().call_soon(self.kick)
 
     def _now(self) -> float:
         return self.engine.clock.now() if self.barrier.timed else 0.0
@@ -364,8 +367,7 @@ class Session:
         reply = self._reply_to(member, y)
         if member.reply is None or member.reply.state.request != participant.request:
             member.reply = reply
-        if member.waiter is not None and not member.waiter.done():
-            member.waiter.set_result(reply)
+        member.answer(reply)
 
     def _reply_to(self, member: Member, y: Vector) -> packed.Reply:
         tick = self.barrier.tick

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from types import CoroutineType
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 
@@ -15,8 +15,11 @@ from jounce_proto import packed
 from jounce_service import errors
 from jounce_service.joining import join
 from jounce_service.manager import SessionManager
-from jounce_service.members import Member
+from jounce_service.members import Member, Taker
 from jounce_service.session import Session
+
+#: A reply, or what will give it.
+Begun: TypeAlias = "packed.Reply | asyncio.Future[packed.Reply] | Coroutine[Any, Any, packed.Reply]"
 
 
 @asynccontextmanager
@@ -67,24 +70,29 @@ class Stream:
         """Answers one request."""
         await self.finish(self.begin(request))
 
-    def begin(self, request: packed.Request) -> packed.Reply | Coroutine[Any, Any, packed.Reply]:
-        """The reply to a Step that nothing waits for; for any other request what gives the reply."""
+    def begin(self, request: packed.Request, taker: Taker | None = None) -> Begun:
+        """The reply to a Step that waits for nothing; for any other request what gives the reply.
+
+        ``taker`` is for the reply to a Step that has to wait.
+        """
         if not isinstance(request, packed.LockstepRequest):
-            return self._answer(request)
+            return self._told(self._answered(request))
         try:
             session, member = self._joined()
-            reply = session.step(member, request.step)
+            return session.step(member, request.step, taker)
         except errors.ServiceError as error:
             return _refusal(error)
-        return self._told(reply) if isinstance(reply, CoroutineType) else reply
 
     @property
     def clear(self) -> bool:
         """Whether a reply may go out at once: no event is before it."""
         return not self._events and not self._lock.locked()
 
-    async def finish(self, begun: packed.Reply | Coroutine[Any, Any, packed.Reply]) -> None:
+    async def finish(self, begun: Begun) -> None:
         """Sends the reply, once it is there."""
+        if isinstance(begun, asyncio.Future):
+            assert self._session is not None and self._member is not None
+            begun = self._told(self._session.answered(self._member, begun))
         reply = await begun if isinstance(begun, CoroutineType) else begun
         async with self._lock:
             if self._events:
@@ -104,12 +112,6 @@ class Stream:
     async def _told(self, reply: Coroutine[Any, Any, packed.Reply]) -> packed.Reply:
         try:
             return await reply
-        except errors.ServiceError as error:
-            return _refusal(error)
-
-    async def _answer(self, request: pb.LockstepRequest) -> packed.Reply:
-        try:
-            return await self._answered(request)
         except errors.ServiceError as error:
             return _refusal(error)
 

@@ -136,6 +136,18 @@ def test_a_step_that_waits_for_others_does_not_outlive_its_connection(server: An
     assert server.instance(session).ticks == 0
 
 
+def test_what_is_sent_ahead_while_a_step_waits_is_answered_after_it(server: Any) -> None:
+    session = server.create("a", "b")
+    a, b = server.member(session, "a", inputs=["force"]), server.member(session, "b")
+    a.deliver(1.0)
+    wait_until(lambda: not any(p.name == "a" and p.missing for p in server.status(session).participants))
+    a.call.socket.sendall(step(1, 2.0) + step(2, 3.0)[:5])
+    b.step()
+    assert [a.read().state.outputs[2], b.step().state.tick, a.read().state.outputs[2]] == [2.0, 2, 4.0]
+    a.call.socket.sendall(step(2, 3.0)[5:])
+    assert [b.step().state.tick, a.read().state.outputs[2]] == [3, 6.0]
+
+
 def test_requests_that_pile_up_behind_one_that_waits_end_the_connection(serve: Any) -> None:
     server = serve(max_message_bytes=4096)
     session = server.create("a", "b")
