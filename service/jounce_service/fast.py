@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from types import CoroutineType
 from typing import Final
 
 import grpc
@@ -31,7 +30,7 @@ from jounce_service.config import ServerConfig
 from jounce_service.handshake import Gate, Handshakes
 from jounce_service.manager import SessionManager
 from jounce_service.security import tls_context
-from jounce_service.stream import Begun, Stream
+from jounce_service.stream import Stream
 
 _LENGTH: Final = struct.Struct("<I")
 #: Connections that may wait to be accepted [1]: a burst must not make others wait for its repeats.
@@ -146,7 +145,7 @@ class Connection(asyncio.Protocol):
         self._writing: asyncio.Future[None] | None = None
         # A Step that began when its bytes came, and waits: its reply goes out when it comes, or is the stream's.
         self._step: asyncio.Future[packed.Reply] | None = None
-        self._begun: Begun | None = None
+        self._begun: asyncio.Future[packed.Reply] | None = None
 
     # ------------------------------------------------------------ what the stream calls
 
@@ -257,9 +256,6 @@ class Connection(asyncio.Protocol):
         begun = self._stream.begin(request, self._take_reply)
         if isinstance(begun, asyncio.Future):
             self._step = begun
-        elif isinstance(begun, CoroutineType):
-            self._begun = begun
-            self._reading.set_result(None)
         else:
             self._send(begun)
         return True
@@ -338,10 +334,8 @@ class Connection(asyncio.Protocol):
         self._lane.connections.discard(self)
         self._timer.cancel()
         for left in (self._step, self._begun):
-            if isinstance(left, asyncio.Future):
+            if left is not None:
                 left.cancel()
-            elif isinstance(left, CoroutineType):
-                left.close()
         self._transport.close()
         if self._transport.get_write_buffer_size():
             self._loop.call_later(self._lane.config.tell_timeout, self._transport.abort)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from types import CoroutineType
 from typing import Any, TypeAlias
 
 import grpc
@@ -19,7 +18,7 @@ from jounce_service.members import Member, Taker
 from jounce_service.session import Session
 
 #: A reply, or what will give it.
-Begun: TypeAlias = "packed.Reply | asyncio.Future[packed.Reply] | Coroutine[Any, Any, packed.Reply]"
+Begun: TypeAlias = "packed.Reply | asyncio.Future[packed.Reply]"
 
 
 @asynccontextmanager
@@ -68,15 +67,13 @@ class Stream:
 
     async def serve(self, request: packed.Request) -> None:
         """Answers one request."""
-        await self.finish(self.begin(request))
+        if isinstance(request, packed.LockstepRequest):
+            await self.finish(self.begin(request))
+        else:
+            await self._send(await self._told(self._answered(request)))
 
-    def begin(self, request: packed.Request, taker: Taker | None = None) -> Begun:
-        """The reply to a Step that waits for nothing; for any other request what gives the reply.
-
-        ``taker`` is for the reply to a Step that has to wait.
-        """
-        if not isinstance(request, packed.LockstepRequest):
-            return self._told(self._answered(request))
+    def begin(self, request: packed.LockstepRequest, taker: Taker | None = None) -> Begun:
+        """The reply to a Step that waits for nothing; for any other what waits, and ``taker`` for its State."""
         try:
             session, member = self._joined()
             return session.step(member, request.step, taker)
@@ -92,8 +89,10 @@ class Stream:
         """Sends the reply, once it is there."""
         if isinstance(begun, asyncio.Future):
             assert self._session is not None and self._member is not None
-            begun = self._told(self._session.answered(self._member, begun))
-        reply = await begun if isinstance(begun, CoroutineType) else begun
+            begun = await self._told(self._session.answered(self._member, begun))
+        await self._send(begun)
+
+    async def _send(self, reply: packed.Reply) -> None:
         async with self._lock:
             if self._events:
                 await self._write_events()

@@ -202,8 +202,8 @@ def test_the_rate_does_not_depend_on_the_number_of_participants(server: Any, mem
         for s in streams:
             s.read()
         start = start or time.monotonic()
-    # 200 ms, and what a busy machine adds; eight times the rate or an eighth of it would show.
-    assert 0.19 < time.monotonic() - start < 1.2
+    # 200 ms, and what a busy machine adds, or takes when the first State was late; a rate off by a factor would show.
+    assert 0.1 < time.monotonic() - start < 1.2
 
 
 @pytest.mark.parametrize(("pacing", "field"), [
