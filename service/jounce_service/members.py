@@ -63,9 +63,9 @@ class Member:
         return self.participant.name
 
     @property
-    def waits(self) -> bool:
-        """Whether it waits for a State."""
-        return self.waiter is not None and not self.waiter.done()
+    def pending(self) -> asyncio.Future[packed.Reply] | None:
+        """The waiter, while it waits."""
+        return None if self.waiter is None or self.waiter.done() else self.waiter
 
     def wait(self) -> asyncio.Future[packed.Reply]:
         """What its next State, or a refusal, will be given to."""
@@ -75,20 +75,22 @@ class Member:
 
     def answer(self, reply: packed.Reply) -> None:
         """Ends its wait, if it waits."""
-        if self.waiter is None or self.waiter.done():
+        waiter = self.pending
+        if waiter is None:
             return
         if self.taker is not None and self.taker(reply):
             self.waiter = None
         else:
-            self.waiter.set_result(reply)
+            waiter.set_result(reply)
 
     def refuse(self, error: errors.ServiceError) -> None:
         """Ends its wait, if it waits."""
-        if self.waiter is None or self.waiter.done():
+        waiter = self.pending
+        if waiter is None:
             return
         if self.taker is not None:
             self.taker(None)
-        self.waiter.set_exception(error)
+        waiter.set_exception(error)
 
     def rest(self) -> None:
         """Nobody looks at its deadline any more."""

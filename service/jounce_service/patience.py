@@ -34,7 +34,7 @@ class Patience:
 
     def _look(self, member: Member) -> None:
         member.timer = None
-        if not member.waits:
+        if member.pending is None:
             return
         now = self._session.engine.clock.now()
         missing = [name for name in self._session.barrier.missing(now) if name != member.name]
