@@ -1,8 +1,8 @@
 """Does a session paced at 1 kHz keep its time, and what of it reaches a client, on each path?
 
-One participant a path, in a process of its own, answers each state at once. The floor is what the machine gives to a
-program that only sleeps to absolute deadlines 1 ms apart (`native/sleep_loop.c`), for a while before each path. With
-`--realtime` the server runs as `jounce serve --realtime`, clients and floor at a lower real-time priority. Prints a
+One participant a path, in a process of its own, answers each state at once. The floor, measured before each path, is
+what the machine gives to two C programs that do the same with empty messages (`native/pair_loop.c`). With `--realtime`
+the server runs as `jounce serve --realtime`, clients at a lower real-time priority, the floor likewise. Prints a
 Markdown table.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from participants import Way, compiled, looping, participant, ways
+from participants import Loop, Way, compiled, looping, participant, ways
 from serving import OWNED, Serving, moving, serve
 from timing import machine, table, versions
 
@@ -49,8 +49,10 @@ class Stolen:
         return np.array([int(fields[7]), sum(map(int, fields))] if len(fields) == 8 else [0, 0])
 
 
-def lateness(late: NDArray[np.float64]) -> list[str]:
-    """Of times past the grid [ns]: slots that were missed, and percentiles in us."""
+def lateness(arrived: NDArray[np.float64]) -> list[str]:
+    """Of arrivals [ns], past the grid through the earliest: slots that were missed, and percentiles in us."""
+    late = arrived - np.arange(len(arrived)) * TICK
+    late -= late.min()
     percentiles = [*np.percentile(late, (50, 99, 99.9)), late.max()]
     return [share(int(np.sum(late >= TICK)), len(late)), *(f"{x / 1e3:.0f}" for x in percentiles)]
 
@@ -67,12 +69,21 @@ def measure(serving: Serving, client: Client, way: Way, ticks: int, priority: in
         session = moving(client, "rig", pacing=pacing)
         with looping(participant(way, serving, session, "rig", OWNED), priority) as loop:
             stolen = Stolen()
-            late = loop.run(n)[:, 1] - np.arange(n) * TICK
+            arrived = loop.run(n)[:, 1]
             lost = stolen.share()
             kept = client.get_session(session).pacing
         client.delete_session(session)
-    counted = [share(kept.overruns, ticks), str(kept.late_releases)]
-    return [*counted, *lateness(late - late.min()), lost]
+    return [share(kept.overruns, ticks), str(kept.late_releases), *lateness(arrived), lost]
+
+
+def measure_pair(pair: Loop, ticks: int) -> list[str]:
+    """The same of the floor, counted as the server counts (`jounce_service.pacing`)."""
+    stolen = Stolen()
+    due, ready, arrived = pair.run(ticks).T
+    lost = stolen.share()
+    behind = np.maximum(ready - due, 0.0)
+    overruns = int(np.sum(np.diff(behind, prepend=0.0) > 0.0))
+    return [share(overruns, ticks), str(np.count_nonzero(behind)), *lateness(arrived), lost]
 
 
 def check_priority() -> None:
@@ -98,7 +109,7 @@ def main() -> None:
         check_priority()
         priority, flags = CLIENT, ["--realtime", f"--realtime-priority={SERVER}", *flags]
     print(machine(), versions("jounce", "grpcio", "protobuf"), sep="; ")
-    rows, floor = [], []
+    rows = []
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
         folder = Path(place)
         servers = {"in process": stack.enter_context(serve(folder, "s", *flags)),
@@ -106,19 +117,16 @@ def main() -> None:
         for line in servers["in process"].log.read_text().splitlines():
             if "real time" in line:
                 print(line.partition("real time ")[2])
-        program = compiled("sleep_loop", options.build)
-        bare = None if program is None else stack.enter_context(looping(program, priority))
+        program = compiled("pair_loop", options.build)
+        pair = None if program is None else stack.enter_context(looping(program, priority and SERVER))
         for hosting, way in product(servers, ways(options.build, ["unix"], options.cpp, ("sync", "aio"))):
             name = f"{way.name}, {hosting}"
             if options.only in name:
                 sys.stderr.write(f"{name}\n")
-                if bare is not None:
-                    times = bare.run(max(1, ticks // 6))
-                    floor += (times[:, 1] - times[:, 0]).tolist()
+                if pair is not None:
+                    rows.append(["two C programs alone", *measure_pair(pair, ticks)])
                 with Client.connect(servers[hosting].unix) as client:
                     rows.append([name, *measure(servers[hosting], client, way, ticks, priority)])
-    if floor:
-        rows.insert(0, ["sleep to the deadline alone", "-", "-", *lateness(np.array(floor)), "-"])
     print(f"\n{options.seconds:g} s each; late slots: by 1 ms or more; times in us\n\n{table(HEAD, rows)}\n")
     print(machine())
 
