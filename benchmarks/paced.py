@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
-import subprocess
 import sys
 import tempfile
 from itertools import product
@@ -19,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from participants import Loop, Way, compiled, looping, participant, ways
+from participants import Loop, Way, compiled, looping, participant, prioritized, ways
 from serving import OWNED, Serving, moving, serve
 from timing import machine, table, versions
 
@@ -89,8 +87,9 @@ def measure_pair(pair: Loop, ticks: int) -> list[str]:
 def check_priority() -> None:
     """Ends the program where it may not give real-time priority."""
     try:
-        subprocess.run(["true"], preexec_fn=lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(CLIENT)))
-    except subprocess.SubprocessError:
+        with prioritized(SERVER):
+            pass
+    except PermissionError:
         sys.exit("--realtime needs CAP_SYS_NICE or RLIMIT_RTPRIO")
 
 
@@ -122,11 +121,11 @@ def main() -> None:
         for hosting, way in product(servers, ways(options.build, ["unix"], options.cpp, ("sync", "aio"))):
             name = f"{way.name}, {hosting}"
             if options.only in name:
-                sys.stderr.write(f"{name}\n")
                 if pair is not None:
-                    rows.append(["two C programs alone", *measure_pair(pair, ticks)])
+                    rows.append(["two C programs alone", *measure_pair(pair, max(1, ticks // 3))])
                 with Client.connect(servers[hosting].unix) as client:
                     rows.append([name, *measure(servers[hosting], client, way, ticks, priority)])
+                sys.stderr.write("".join(f"{' | '.join(row)}\n" for row in rows[-2:]))
     print(f"\n{options.seconds:g} s each; late slots: by 1 ms or more; times in us\n\n{table(HEAD, rows)}\n")
     print(machine())
 

@@ -49,17 +49,30 @@ def grpc_in_cpp(folder: Path) -> list[str]:
     return [str(folder / "cpp" / "grpc_loop")]
 
 
+@contextlib.contextmanager
+def prioritized(priority: int) -> Iterator[None]:
+    """Meanwhile this thread, and what it starts, has a priority of SCHED_FIFO; 0 = as it is. Raises PermissionError.
+
+    A `preexec_fn` would do the same after a fork, which gRPC in this process does not always survive.
+    """
+    if not priority:
+        yield
+        return
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, *before)
+
+
 class Loop:
     """A program that steps so often as it is told and then prints when each step began and ended [ns]."""
 
     def __init__(self, command: Sequence[str], priority: int = 0) -> None:
         """``priority`` of SCHED_FIFO, which this process must be allowed to give; 0 = none."""
-
-        def prioritize() -> None:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
-
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        preexec_fn=prioritize if priority else None)
+        with prioritized(priority):
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def start(self, n: int) -> None:
         """Begins ``n`` steps."""
