@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,7 +119,7 @@ def test_a_deleted_session_is_gone(address: str) -> None:
             client.advance(session, 1)
 
 
-def test_the_async_client_does_the_same(address: str) -> None:
+def test_the_async_client_does_the_same(address: str, finish: Any) -> None:
     async def member(client: AsyncClient, session: object, name: str, owns: str, period: int) -> np.ndarray:
         async with await client.join(session, name, owns=[owns], wants=["position"], period=period,  # type: ignore
                                      barrier_timeout=20.0) as one:
@@ -142,4 +143,4 @@ def test_the_async_client_does_the_same(address: str) -> None:
             assert refused.value.field
             await client.delete_session(session)
 
-    asyncio.run(run())
+    finish(run())

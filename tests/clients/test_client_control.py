@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -177,7 +178,7 @@ def test_frames_have_names_and_say_what_was_lost(client: Client) -> None:
     assert all(f.tick > frame.tick for f in frames)
 
 
-def test_the_async_client_does_all_of_it(address: str) -> None:
+def test_the_async_client_does_all_of_it(address: str, finish: Any) -> None:
     async def run() -> None:
         async with await AsyncClient.connect(address) as client:
             session = await client.create_session("integrator", participants=["a"], controllers=["a"])
@@ -217,7 +218,7 @@ def test_the_async_client_does_all_of_it(address: str) -> None:
                 async for _ in client.watch(replace(session, id="x"), []):
                     pass
 
-    asyncio.run(run())
+    finish(run())
 
 
 def test_both_clients_have_the_same_calls() -> None:

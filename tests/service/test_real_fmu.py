@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import sys
 from pathlib import Path
@@ -85,8 +84,8 @@ def test_a_model_that_cannot_be_built_is_listed_with_the_reason_and_refused_by_t
         assert "the compiler's own words" in info(caught.value).message
 
 
-def test_a_server_without_a_start_stops_quietly() -> None:
-    asyncio.run(JounceServer(builtin_registry(), ServerConfig()).stop())
+def test_a_server_without_a_start_stops_quietly(finish: Any) -> None:
+    finish(JounceServer(builtin_registry(), ServerConfig()).stop())
 
 
 def test_an_unknown_parameter_of_a_real_model_is_named(server: Any, info: Any) -> None:

@@ -166,9 +166,9 @@ def test_advance_gives_the_commands_bits(inputs: Array, command: Array, address:
 
 
 def test_lockstep_gives_the_commands_bits_for_any_order_of_arrival(
-    inputs: Array, command: Array, address: str
+    inputs: Array, command: Array, address: str, finish: Any
 ) -> None:
-    asyncio.run(asyncio.wait_for(_lockstep(inputs, command, address), 300.0))
+    finish(asyncio.wait_for(_lockstep(inputs, command, address), 300.0))
 
 
 async def _lockstep(inputs: Array, command: Array, address: str) -> None:

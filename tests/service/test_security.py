@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ def refused(address: str, **options: Any) -> bool:
     return caught.value.reason in ("UNAVAILABLE", "DEADLINE_EXCEEDED")
 
 
-def test_tls_serves_clients_that_trust_its_authority_and_no_others(serve: Any, pki: Any) -> None:
+def test_tls_serves_clients_that_trust_its_authority_and_no_others(serve: Any, pki: Any, finish: Any) -> None:
     good, other = pki
     address = serve(**tls(good.issue("server"))).server.addresses[0]
     with Client.connect(address, tls=Tls(good.file)) as client:
@@ -52,7 +51,7 @@ def test_tls_serves_clients_that_trust_its_authority_and_no_others(serve: Any, p
         async with await AsyncClient.connect(address, tls=Tls(good.file)) as client:
             return await client.models()
 
-    assert asyncio.run(check()) == ("integrator",)
+    assert finish(check()) == ("integrator",)
     assert main(["health", address, f"--ca={good.file}"]) == 0
     assert main(["health", address, f"--ca={other.file}"]) == 1
 
@@ -74,7 +73,7 @@ def test_mutual_tls_wants_a_valid_certificate_of_its_own_authority(serve: Any, p
         assert client.models() == ("integrator",)
 
 
-def test_every_call_but_health_wants_a_known_bearer_token(serve: Any, info: Any, tmp_path: Path) -> None:
+def test_every_call_but_health_wants_a_known_bearer_token(serve: Any, info: Any, tmp_path: Path, finish: Any) -> None:
     (tmp_path / "tokens").write_text(f"{TOKEN}\nanother-good-token-of-somebody\n")
     server = serve(token_file=str(tmp_path / "tokens"))
     for words in ((), (f"Bearer {TOKEN}x",), ("Bearer ",), (TOKEN,), (f"Bearer {TOKEN}", "Bearer x" * 9)):
@@ -106,7 +105,7 @@ def test_every_call_but_health_wants_a_known_bearer_token(serve: Any, info: Any,
             async with await client.join(session, "a", owns=["force"], wants=["tick_count"]) as member:
                 return float((await member.step([1.0]))["tick_count"])
 
-    assert asyncio.run(check_async()) == 1.0
+    assert finish(check_async()) == 1.0
 
 
 def test_settings_that_do_not_make_a_lock_are_refused_in_words(serve: Any, pki: Any, tmp_path: Path) -> None:

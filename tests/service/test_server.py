@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -28,12 +27,12 @@ from jounce_service.security import ConfigError
     ({"address": "localhost"}, "host:port"), ({"address": "localhost:99999"}, "host:port"),
     ({"socket_path": "/" + "x" * 107}, "107"), ({"socket_path": "/no/such/folder/s"}, "cannot listen"),
 ])
-def test_a_config_that_cannot_be_served_is_refused_in_words(config: dict[str, Any], words: str) -> None:
+def test_a_config_that_cannot_be_served_is_refused_in_words(config: dict[str, Any], words: str, finish: Any) -> None:
     async def start() -> None:
         await JounceServer(registry(IntegratorModel()), ServerConfig(**({"address": "127.0.0.1:0"} | config))).start()
 
     with pytest.raises(ConfigError, match=words):
-        asyncio.run(start())
+        finish(start())
 
 
 def test_a_non_loopback_address_is_served_with_the_explicit_flag(serve: Any) -> None:
