@@ -27,19 +27,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="takes minutes; set JOUNCE_SLOW to run it"))
 
 
-_loops: list[asyncio.AbstractEventLoop] = []
-
-
-@pytest.fixture
+@pytest.fixture(scope="session")
 def finish() -> Callable[[Coroutine[Any, Any, Any]], Any]:
     """asyncio.run beside servers on loops of their own, but that its loop stays open.
 
     All loops of a process share grpc.aio's queue. An event of a call that has ended may come late; where that call's
     loop is closed by then, handing it over fails, and the events of other loops behind it are lost.
     """
-
-    def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-        _loops.append(asyncio.new_event_loop())
-        return _loops[-1].run_until_complete(coroutine)
-
-    return run
+    return asyncio.new_event_loop().run_until_complete

@@ -41,12 +41,16 @@ class Served:
         return found
 
 
-def serve(folder: Path, *flags: str) -> Served:
-    """Starts a server on the unix sockets ``s`` and ``f`` (fast lane) of ``folder``; whoever calls ends it."""
+def serve(folder: Path, *flags: str, files: int | None = None) -> Served:
+    """Starts a server on the unix sockets ``s`` and ``f`` (fast lane) of ``folder``; whoever calls ends it.
+
+    It may open so many ``files``; None = as many as this process.
+    """
     ready = folder / "ready"
     ready.unlink(missing_ok=True)
+    limit = [] if files is None else ["sh", "-c", f'ulimit -Sn {files} && exec "$@"', "sh"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={folder / 's'}",
+        [*limit, sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={folder / 's'}",
          f"--fast-socket={folder / 'f'}", f"--ready-file={ready}", "--drain=0.2", *flags],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, stdout=subprocess.DEVNULL)
     if not eventually(lambda: ready.exists() or process.poll() is not None, 120.0) or process.poll() is not None:

@@ -274,12 +274,7 @@ def test_ten_thousand_connections_are_turned_away_at_the_cap_and_let_go_in_time(
 
 
 def test_a_server_that_may_open_few_files_is_not_filled_by_strangers(tmp_path: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
-    try:
-        server = serve(tmp_path, "--address=127.0.0.1:0", "--max-connections=200")
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    server = serve(tmp_path, "--address=127.0.0.1:0", "--max-connections=200", files=128)
     try:
         with contextlib.ExitStack() as stack:
             for _ in range(300):
