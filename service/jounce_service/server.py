@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import grpc
 from google.protobuf.internal import api_implementation
@@ -29,7 +31,30 @@ SERVICE_NAME = pb.DESCRIPTOR.services_by_name["SessionService"].full_name
 _CALLS_PER_CONNECTION = 256
 #: Interval [s] at which a stopping server looks whether anybody is left.
 _LOOK = 0.02
+#: Time [s] that calls get to end once gRPC has cancelled them: a few turns of the loop.
+_LAST = 1.0
 _log = logging.getLogger(__name__)
+
+
+class Running(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
+    """The calls under way, each a task of gRPC's."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
+        """The call's handler; it runs in this task."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await continuation(details)
+
+    async def ended(self) -> None:
+        """Waits for their end: gRPC's server stops before them, and a loop closed then makes it print tracebacks."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_LAST)
 
 
 class JounceServer:
@@ -43,6 +68,7 @@ class JounceServer:
         self.addresses: tuple[str, ...] = ()
         self.fast = FastLane(self.manager, self.config)
         self._server: grpc.aio.Server | None = None
+        self._running = Running()
         self._health = health.aio.HealthServicer()
         self._metrics: Endpoint | None = None
         self._reaper: asyncio.Task[None] | None = None
@@ -60,7 +86,7 @@ class JounceServer:
         self.manager.recorder = _recorder(self.config)
         credentials = server_credentials(self.config)
         server = grpc.aio.server(
-            interceptors=interceptors(self.config),
+            interceptors=[self._running, *interceptors(self.config)],
             options=[
                 ("grpc.max_allowed_incoming_connections", self.config.max_connections),
                 ("grpc.max_concurrent_streams", _CALLS_PER_CONNECTION),
@@ -126,6 +152,7 @@ class JounceServer:
                     await asyncio.sleep(_LOOK)
         left = max(0.0, end - asyncio.get_running_loop().time())
         await asyncio.gather(self._server.stop(left), self.fast.stop())
+        await self._running.ended()
         if self._reaper is not None:
             self._reaper.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import logging
@@ -26,6 +27,7 @@ from jounce_service.cli import main
 from jounce_service.config import ServerConfig
 from jounce_service.security import ConfigError
 from jounce_service.settings import load
+from jounce_service.stream import Stream
 
 
 def test_a_flag_comes_before_a_variable_before_the_file_before_the_default(tmp_path: Path) -> None:
@@ -136,6 +138,32 @@ def test_participants_are_told_that_the_server_stops_and_may_end_their_run(serve
     stopping.result(10)
     assert time.monotonic() - begin < 15
     assert server.instance(session).freed == 1
+
+
+def test_a_server_has_stopped_when_its_calls_have_ended(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve(drain=0.1)
+    orderly, ended = Stream.run, []
+
+    async def slow(*arguments: Any) -> None:
+        try:
+            await orderly(*arguments)
+        finally:
+            end = time.monotonic() + 0.2
+            while time.monotonic() < end:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0.01)
+            ended.append(asyncio.current_task())
+
+    async def stop() -> set[Any]:
+        before = asyncio.all_tasks()
+        await server.server.stop()
+        return {task for task in before if not task.done()} - {asyncio.current_task()}
+
+    monkeypatch.setattr(Stream, "run", slow)
+    server.member(server.create(), "a", inputs=["force"])
+    # A loop may be closed now: gRPC writes a traceback for each call that it would find under way.
+    assert server.run(stop()) == set()
+    assert len(ended) == 1
 
 
 def test_jounce_serve_drains_on_sigterm_and_logs_json(tmp_path: Path) -> None:
