@@ -6,6 +6,7 @@ Inputs go out with the step, and outputs come back with its end: a step is one m
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import pickle
 import signal
@@ -16,12 +17,14 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from jounce_fmu.host import Factory
 from jounce_fmu.instance import Array, FmuError, Value
+from jounce_fmu.output import Output
 from jounce_fmu.worker import COUNT, DONE, FRAME, GRACE, LOAD, OPEN, SAVE, SETUP, STEP, TICK
 
 #: Bytes read at a time, and more than any reply has.
@@ -29,7 +32,10 @@ _PIECE: Final = 1 << 16
 _MOST: Final = 1 << 30
 #: Wall-clock time [s] that a process may take to start and to load the library.
 STARTING: Final = 30.0
+#: What a process may print [bytes/s]: reading it takes time of this process.
+_PRINTED: Final = 1 << 20
 _CODE: Final = "import sys; sys.path[:] = {path!r}; from jounce_fmu.worker import main; main({descriptor}, {memory})"
+_log = logging.getLogger(__name__)
 
 
 class FmuGone(FmuError):
@@ -54,7 +60,7 @@ class FmuProcess:
         self.table = factory.table
         self.tick = factory.tick
         self.keeps_state = factory.interface.keeps_state
-        self._limits = limits
+        self._name, self._limits = name, limits
         self._opening = pickle.dumps((replace(factory, keep=None), name))
         self._outputs = np.zeros(len(self.table.outputs))
         self._start()
@@ -77,12 +83,21 @@ class FmuProcess:
             with theirs:
                 path, end = [str(p) for p in sys.path], theirs.fileno()
                 code = _CODE.format(path=path, descriptor=end, memory=self._limits.memory)
-                return ours, subprocess.Popen(
-                    # A session of its own: signals from a terminal are for the server.
-                    [sys.executable, "-P", "-c", code], pass_fds=[end], stdin=subprocess.DEVNULL, start_new_session=True
+                process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", code],
+                    pass_fds=[end],
+                    stdin=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    # Signals from a terminal are for the server.
+                    start_new_session=True,
                 )
-        except OSError as error:
+            assert process.stderr is not None
+            facts = {"fmu": self.table.name, "instance": self._name, "pid": process.pid}
+            Output(process.stderr, partial(_log.info, "%s", extra=facts), _PRINTED).start()
+        except (OSError, RuntimeError) as error:  # no process, or no thread
             raise FmuGone(f"no process for {self.table.name}: {error}") from error
+        return ours, process
 
     @property
     def gone(self) -> bool:

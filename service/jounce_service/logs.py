@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
+import os
+import sys
 from datetime import UTC, datetime
-from typing import Final
+from functools import partial
+from typing import Final, TextIO
 
+from jounce_fmu.output import Output
 from jounce_service.security import ConfigError
 
 #: What every record has; the rest are the facts given with ``extra``.
@@ -44,6 +49,24 @@ def start_logging(form: str) -> None:
     formatters = {"json": JsonLines(), "text": TextLines("%(asctime)s %(levelname)s %(message)s")}
     if form not in formatters:
         raise ConfigError(f"log_format = {form!r}: allowed are {', '.join(formatters)}")
-    handler = logging.StreamHandler()
+    handler = logging.StreamHandler(_standard_error() if form == "json" else sys.stderr)
     handler.setFormatter(formatters[form])
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+
+
+def _standard_error() -> TextIO:
+    """Standard error for the log alone: what others print there, the core of gRPC for one, become lines of it."""
+    kept = os.fdopen(os.dup(2), "w", buffering=1, encoding="utf-8")
+    pipe, end = os.pipe()
+    os.dup2(end, 2)
+    os.close(end)
+    output = Output(os.fdopen(pipe, "rb", buffering=0), partial(logging.getLogger("stderr").warning, "%s"))
+    output.start()
+
+    def give_back() -> None:
+        sys.stderr.flush()
+        os.dup2(kept.fileno(), 2)
+        output.join(1.0)
+
+    atexit.register(give_back)
+    return kept

@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ from typing import Any
 
 import grpc
 import pytest
+from certificates import Authority
+from served import ended, eventually
 
 from jounce_client import Client, JounceError
 from jounce_proto import jounce_pb2 as pb
@@ -191,6 +194,34 @@ def test_jounce_serve_drains_on_sigterm_and_logs_json(tmp_path: Path) -> None:
     assert [m for m in told if m in ("session opened", "draining", "session closed")] == [
         "session opened", "draining", "session closed"]
     assert lines[told.index("session opened")]["session"] == session.id
+
+
+def test_a_json_log_has_every_line_that_anybody_prints(tmp_path: Path) -> None:
+    authority = Authority(tmp_path, "authority")
+    certificate, key = authority.issue("server")
+    (tmp_path / "torn.fmu").write_bytes(b"PK")
+    ready, errors = tmp_path / "ready", tmp_path / "errors"
+    with errors.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jounce_service.cli", "serve", "--address=127.0.0.1:0", f"--ready-file={ready}",
+             f"--tls-certificate={certificate}", f"--tls-key={key}", f"--fmu={tmp_path / 'torn.fmu'}",
+             "--log-format=json"], stderr=file, stdout=subprocess.DEVNULL,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "GRPC_VERBOSITY": "INFO"})
+    try:
+        assert eventually(lambda: ready.exists() or process.poll() is not None, 120.0)
+        host, _, port = ready.read_text().strip().rpartition(":")
+        with socket.create_connection((host, int(port))) as stranger:
+            stranger.sendall(b"GET / HTTP/1.1\r\n\r\n" * 20)
+            assert ended(stranger)
+        assert eventually(lambda: "Handshake failed" in errors.read_text())
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+    lines = [json.loads(line) for line in errors.read_text().splitlines()]
+    assert [x["logger"] for x in lines if "Handshake failed" in x["message"]] == ["stderr"]
+    assert [x["level"] for x in lines if "torn.fmu cannot be opened" in x["message"]] == ["WARNING"]
+    assert lines[-1]["message"] == "draining"
 
 
 def test_a_taken_metrics_port_leaves_nothing_bound(serve: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import re
@@ -17,6 +18,7 @@ from typing import Any
 
 import grpc
 import pytest
+from served import eventually
 
 from jounce_fmu.build import ensure_library
 from jounce_fmu.builtin import export_builtin
@@ -195,7 +197,9 @@ def test_others_step_on_while_an_fmu_loops(host: Any, bad: Path) -> None:
     assert server.status(looping).failure_reason == "WORKER_LOST"
 
 
-def test_an_error_of_the_fmu_and_its_noise_are_no_death(host: Any, bad: Path, info: Any) -> None:
+def test_an_error_of_the_fmu_and_its_noise_are_no_death(
+        host: Any, bad: Path, info: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "jounce_fmu.process")
     server = host(bad)
     session = create(server, "hostile")
     assert server.advance(session, 1, x=0.5, act=float(hostile.PRINT)) == [hostile.after(1, 0.5), 1.0, 0.0]
@@ -203,6 +207,9 @@ def test_an_error_of_the_fmu_and_its_noise_are_no_death(host: Any, bad: Path, in
         server.advance(session, 1, act=float(hostile.REFUSE))
     assert (info(caught.value).reason, info(caught.value).message) == ("SOLVER_FAILED", "act = 5: no step")
     assert runs(pid(server, session))
+    assert eventually(lambda: len(caplog.records) > 0)
+    facts = {"msg": "%s", "fmu": "hostile", "instance": session.session_id, "pid": pid(server, session)}
+    assert [r.getMessage() for r in caplog.records if facts.items() <= vars(r).items()] == ["noise on standard output"]
 
 
 def test_an_fmu_that_is_slow_is_not_taken_for_one_that_hangs(host: Any, bad: Path) -> None:

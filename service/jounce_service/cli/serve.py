@@ -75,7 +75,7 @@ def _allow_descriptors(config: ServerConfig) -> None:
 async def _serve(config: ServerConfig, ready_file: Path | None) -> None:
     models = registry(config)
     for failure in models.open_all().values():
-        sys.stderr.write(f"jounce serve: {failure}\n")
+        _log.warning("%s", failure)
     server = JounceServer(models, config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
