@@ -2,7 +2,7 @@
 
 Each message is its length in four bytes, little-endian, and then the same LockstepRequest or LockstepReply as on
 gRPC; one connection is one stream. What a stream means is in ``stream.py``, for both. Bytes that cannot be requests
-end their own connection: with a last error reply, a line in the log and a count by reason.
+end their own connection: with a last error reply, a count by reason, and a line in the log now and then.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import socket
 import ssl
 import struct
+import time
 from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
@@ -63,6 +64,8 @@ class FastLane:
         #: Connections ended by the server, by reason.
         self.closed: Counter[Closed] = Counter()
         self.connections: set[Connection] = set()
+        #: Time from which a reason is logged again.
+        self._silent: dict[Closed, float] = {}
         self._listeners: list[asyncio.Server] = []
         self._socket: tuple[Path, int] | None = None
 
@@ -113,6 +116,15 @@ class FastLane:
                 task.cancel()
             await asyncio.wait(tasks)
 
+    def count(self, reason: Closed, given: str) -> None:
+        """One more connection has been ended; a reason is logged once a second, however many want in."""
+        self.closed[reason] += 1
+        now = time.monotonic()
+        if now >= self._silent.get(reason, now):
+            self._silent[reason] = now + 1.0
+            facts = {"so_far": self.closed[reason]}
+            _log.warning("fast lane: connection ended, %s: %s (%s)", reason.name, reason, given, extra=facts)
+
     def _close_listeners(self) -> None:
         for listener in self._listeners:
             listener.close()
@@ -158,7 +170,7 @@ class Connection(asyncio.Protocol):
         while (message := self._take()) is None:
             if self._ended:
                 if self._buffer:
-                    self._count(Closed.CUT_SHORT, f"after {len(self._buffer)} bytes")
+                    self._lane.count(Closed.CUT_SHORT, f"after {len(self._buffer)} bytes")
                 return grpc.aio.EOF
             self._reading = self._loop.create_future()
             await self._reading
@@ -304,7 +316,7 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, reason: Closed, given: str) -> object:
         """Says why, once, and ends the stream."""
-        self._count(reason, given)
+        self._lane.count(reason, given)
         self._buffer.clear()
         self._ended = True
         error = errors.BadField(
@@ -324,10 +336,6 @@ class Connection(asyncio.Protocol):
         if not self._stream.joined:
             self._refuse(Closed.NOT_JOINED, f"{self._lane.config.fast_join_timeout:g} s")
             self.task.cancel()
-
-    def _count(self, reason: Closed, given: str) -> None:
-        self._lane.closed[reason] += 1
-        _log.warning("fast lane: connection ended, %s: %s (%s)", reason.name, reason, given)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         """The stream has ended and detached; what it has written still goes out, if the peer takes it."""

@@ -195,6 +195,19 @@ def test_who_does_not_join_in_time_is_sent_away_and_who_has_joined_may_be_silent
     assert dict(server.server.fast.closed) == {Closed.NOT_JOINED: 1}
 
 
+def test_a_crowd_that_is_turned_away_does_not_fill_the_log(serve: Any, caplog: pytest.LogCaptureFixture) -> None:
+    server = serve(max_fast_connections=1)
+    server.member(server.create(), "a")
+    begin = time.monotonic()
+    for _ in range(300):
+        with socket.socket(socket.AF_UNIX) as other:
+            other.connect(server.server.fast.addresses[0].removeprefix("unix:"))
+            assert Closed.TOO_MANY.encode() in other.recv(4096)
+    told = [r for r in caplog.records if "TOO_MANY" in r.getMessage()]
+    assert server.server.fast.closed[Closed.TOO_MANY] == 300
+    assert vars(told[0])["so_far"] == 1 and 1 <= len(told) <= 1 + (time.monotonic() - begin)
+
+
 def test_connections_are_capped_and_a_place_that_is_left_is_free_again(serve: Any) -> None:
     server = serve(max_fast_connections=2)
     session = server.create()
