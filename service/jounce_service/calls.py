@@ -174,11 +174,14 @@ class _Ahead:
     def __init__(self, context: _Context) -> None:
         self._context = context
         self._writing: asyncio.Task[None] | None = None
+        self._ended = False
         self.read = context.read
 
     async def write(self, reply: packed.Reply) -> None:
         if self._writing is not None:
             await self._writing
+        if self._ended:  # an event that crossed the end of the stream
+            return
         self._writing = asyncio.get_running_loop().create_task(self._context.write(reply))
 
     async def __aenter__(self) -> Self:
@@ -186,6 +189,7 @@ class _Ahead:
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """What was written still goes out, unless nobody is there to take it."""
+        self._ended = True
         if self._writing is None:
             return
         if kind is asyncio.CancelledError:

@@ -22,6 +22,8 @@ from jounce_service.recording.recorder import Recorder
 from jounce_service.session import Session
 from jounce_service.setup import names_of, setup_of
 
+#: Time [s] after a call in which the next is likely: who has left its session may still save or delete it.
+_JUST_NOW = 1.0
 _log = logging.getLogger(__name__)
 
 
@@ -151,13 +153,19 @@ class SessionManager:
             await self.reap(time.monotonic())
 
     @property
-    def connected(self) -> bool:
-        """Whether a participant of any session is connected."""
-        return any(s.connected for s in self._sessions.values())
+    def in_use(self) -> bool:
+        """Whether a participant of any session is connected, or one has been used just now."""
+        since = time.monotonic() - _JUST_NOW
+        return any(s.connected or s.last_used > since for s in self._sessions.values())
 
     async def warn_all(self) -> None:
         """Tells every participant that the server is stopping."""
         await asyncio.gather(*(warn(s) for s in self._sessions.values()))
+
+    def end_views(self) -> None:
+        """Lets every viewer go."""
+        for session in self._sessions.values():
+            session.viewers.end()
 
     async def close_all(self) -> None:
         """Closes every session, even one whose worker does not answer."""

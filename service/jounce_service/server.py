@@ -148,8 +148,10 @@ class JounceServer:
             async with asyncio.timeout_at(end):
                 await self.manager.warn_all()
                 # Who has been told may still finish its run.
-                while self.manager.connected:
+                while self.manager.in_use:
                     await asyncio.sleep(_LOOK)
+        # Who only looks on is not waited for.
+        self.manager.end_views()
         left = max(0.0, end - asyncio.get_running_loop().time())
         await asyncio.gather(self._server.stop(left), self.fast.stop())
         await self._running.ended()

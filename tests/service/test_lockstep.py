@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import itertools
 import math
 from typing import Any
@@ -242,6 +244,27 @@ def test_deleting_a_session_tells_who_waits(server: Any) -> None:
     server.stub.DeleteSession(pb.DeleteSessionRequest(session_id=session.session_id, token=session.token))
     assert a.read().error.reason == "SESSION_CLOSED"
     assert a.step().error.reason == "SESSION_CLOSED"
+
+
+def test_an_event_that_comes_when_a_stream_has_just_ended_goes_nowhere(server: Any) -> None:
+    session = server.create()
+    a = server.member(session, "a", inputs=["force"])
+    outlets = [server.server.manager.find(session.session_id).members["a"].outlet]
+    assert a.ask(leave=pb.Leave()).HasField("left")
+    with pytest.raises(StopIteration):
+        a.read()
+    wrong: list[Any] = []
+    server.loop.set_exception_handler(lambda _, context: wrong.append(context))
+
+    async def tell() -> None:
+        outlets[0].push(pb.Event(kind=pb.EVENT_KIND_DRAINING))
+        await outlets.pop().flush()
+        await asyncio.sleep(0.05)
+        # The loop is told of a failure that nobody has looked at.
+        gc.collect()
+
+    server.run(tell())
+    assert wrong == []
 
 
 def test_many_null_steps_count_exactly(server: Any) -> None:

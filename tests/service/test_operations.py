@@ -137,10 +137,30 @@ def test_participants_are_told_that_the_server_stops_and_may_end_their_run(serve
         server.create()
     assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
     assert a.ask(leave=pb.Leave()).HasField("left")
+    # Whoever has left may still tidy up.
+    time.sleep(0.1)
+    assert server.advance(session, 1)
     # Nobody is left: the rest of the time is not waited for.
     stopping.result(10)
     assert time.monotonic() - begin < 15
     assert server.instance(session).freed == 1
+
+
+def test_a_run_without_participants_may_go_on_too(serve: Any) -> None:
+    server = serve(drain=20.0)
+    session, watched = server.create(), server.create()
+    frames = server.stub.Watch(pb.WatchRequest(session_id=watched.session_id))
+    begin = time.monotonic()
+    stopping = asyncio.run_coroutine_threadsafe(server.server.stop(), server.loop)
+    assert eventually(lambda: server.server.manager.draining)
+    for _ in range(10):
+        server.advance(session, 1)
+        time.sleep(0.1)
+    server.call("DeleteSession", session)
+    # Nobody uses a session any more; who looks on is let go.
+    stopping.result(10)
+    assert list(frames) == []
+    assert time.monotonic() - begin < 15
 
 
 def test_a_server_has_stopped_when_its_calls_have_ended(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
