@@ -106,12 +106,12 @@ class FastLane:
         handshakes = Handshakes(context, self.config.message_timeout, room, self._plain)
         return lambda: Gate(handshakes)
 
-    async def stop(self) -> None:
-        """No new connection; those that are open get ``config.drain`` seconds."""
+    async def stop(self, grace: float) -> None:
+        """No new connection; those that are open get ``grace`` [s]."""
         self._close_listeners()
         tasks = {c.task for c in self.connections}
         if tasks:
-            _, left = await asyncio.wait(tasks, timeout=self.config.drain)
+            _, left = await asyncio.wait(tasks, timeout=grace)
             for task in left:
                 task.cancel()
             await asyncio.wait(tasks)

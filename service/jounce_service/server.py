@@ -127,7 +127,7 @@ class JounceServer:
             if self.config.metrics_address:
                 self._metrics = Endpoint(self.config, self.manager.totals)
         except (OSError, ConfigError) as error:
-            await asyncio.gather(server.stop(None), self.fast.stop())
+            await asyncio.gather(server.stop(None), self.fast.stop(0.0))
             raise ConfigError(f"cannot listen: {error}") from error
         await server.start()
         for name in ("", SERVICE_NAME):
@@ -153,7 +153,7 @@ class JounceServer:
         # Who only looks on is not waited for.
         self.manager.end_views()
         left = max(0.0, end - asyncio.get_running_loop().time())
-        await asyncio.gather(self._server.stop(left), self.fast.stop())
+        await asyncio.gather(self._server.stop(left), self.fast.stop(left))
         await self._running.ended()
         if self._reaper is not None:
             self._reaper.cancel()

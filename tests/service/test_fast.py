@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service.fast import Closed
+from jounce_service.fast import Closed, FastLane
 from jounce_service.security import ConfigError
 
 
@@ -263,6 +263,21 @@ def test_both_listeners_serve_and_the_socket_file_goes_with_the_server(serve: An
     assert server.member(session, "over TCP").step().state.tick == 1
     server.run(server.server.stop())
     assert not (tmp_path / "f.sock").exists()
+
+
+def test_the_time_of_a_drain_is_given_once(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve(drain=0.1)
+    orderly, left = FastLane.stop, []
+
+    async def stop(lane: FastLane, grace: float) -> None:
+        left.append(grace)
+        await orderly(lane, grace)
+
+    monkeypatch.setattr(FastLane, "stop", stop)
+    server.member(server.create(), "a")
+    server.run(server.server.stop())
+    # All of it went by while the participant was connected.
+    assert left == [0.0]
 
 
 def test_a_stopping_server_ends_the_connections_and_detaches(serve: Any) -> None:
