@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import grpc
 
@@ -24,6 +24,7 @@ from jounce_service.stream import Stream, in_time
 
 _Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
 _Reply = TypeVar("_Reply")
+_Undo: TypeAlias = Callable[[_Reply], Coroutine[Any, Any, None]]
 #: Pieces in which snapshots go out [bytes]: well under every default limit of a message.
 _PIECE = 1 << 20
 
@@ -34,6 +35,8 @@ class SessionCalls(rpc.SessionServiceServicer):
     def __init__(self, manager: SessionManager) -> None:
         """The sessions are the manager's."""
         self._manager = manager
+        # The event loop keeps only weak references to its tasks.
+        self._unwanted: set[asyncio.Task[None]] = set()
 
     async def ListModels(self, request: pb.ListModelsRequest, context: _Context) -> pb.ListModelsResponse:
         """The hosted models, those that could not be opened with the reason."""
@@ -48,7 +51,7 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """A new session."""
         async with _errors_to(context):
-            return await _whole(self._manager.create(request))
+            return await self._made(self._manager.create(request), self._close)
 
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
         """Where a session stands."""
@@ -84,7 +87,12 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def SaveSnapshot(self, request: pb.SaveSnapshotRequest, context: _Context) -> pb.SaveSnapshotResponse:
         """Keeps the present."""
         async with _errors_to(context):
-            return await _whole(control.save_and_keep(self._controlled(request)))
+            session = self._controlled(request)
+
+            async def forget(kept: pb.SaveSnapshotResponse) -> None:
+                session.snapshots.delete(kept.snapshot_id)
+
+            return await self._made(control.save_and_keep(session), forget)
 
     async def RestoreSnapshot(
         self, request: pb.RestoreSnapshotRequest, context: _Context
@@ -137,7 +145,7 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def ForkSession(self, request: pb.ForkSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """A new session from a snapshot."""
         async with _errors_to(context):
-            return await _whole(self._manager.fork(self._controlled(request), request))
+            return await self._made(self._manager.fork(self._controlled(request), request), self._close)
 
     async def Watch(self, request: pb.WatchRequest, context: _Context) -> None:
         """Frames until the viewer goes or the session is closed."""
@@ -155,6 +163,20 @@ class SessionCalls(rpc.SessionServiceServicer):
         join_by = asyncio.get_running_loop().time() + self._manager.config.message_timeout
         async with _errors_to(context), _Ahead(context) as ahead:
             await Stream(self._manager, ahead).run(join_by)
+
+    async def _made(self, making: Coroutine[Any, Any, _Reply], undo: _Undo[_Reply]) -> _Reply:
+        """Something new. Where the caller has gone nobody knows its name, so it does not stay."""
+        task = asyncio.create_task(_outcome(making))
+        try:
+            return _told(await asyncio.shield(task))
+        except asyncio.CancelledError:
+            unwanted = asyncio.create_task(_unmake(task, undo))
+            self._unwanted.add(unwanted)
+            unwanted.add_done_callback(self._unwanted.discard)
+            raise
+
+    async def _close(self, made: pb.CreateSessionResponse) -> None:
+        await self._manager.delete(made.session_id, made.token)
 
     def _controlled(self, request: Any) -> Session:
         return self._manager.controlled(request.session_id, request.token)
@@ -214,7 +236,27 @@ def _summary(registry: Registry, name: str) -> pb.ModelSummary:
 
 async def _whole(change: Coroutine[Any, Any, _Reply]) -> _Reply:
     # A caller that goes away must not stop a change half-way.
-    return await asyncio.shield(asyncio.create_task(change))
+    return _told(await asyncio.shield(asyncio.create_task(_outcome(change))))
+
+
+async def _outcome(change: Coroutine[Any, Any, _Reply]) -> _Reply | errors.ServiceError:
+    # A refusal that its caller does not wait for any more is no failure of the server's.
+    try:
+        return await change
+    except errors.ServiceError as error:
+        return error
+
+
+async def _unmake(task: asyncio.Task[_Reply | errors.ServiceError], undo: _Undo[_Reply]) -> None:
+    made = await task
+    if not isinstance(made, errors.ServiceError):
+        await _outcome(undo(made))
+
+
+def _told(outcome: _Reply | errors.ServiceError) -> _Reply:
+    if isinstance(outcome, errors.ServiceError):
+        raise outcome
+    return outcome
 
 
 @asynccontextmanager

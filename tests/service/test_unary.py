@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import math
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +16,11 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from integrator_model import TABLE, TICK, Integrator
+from served import eventually
 
 from jounce_proto import jounce_pb2 as pb
+from jounce_service import control
+from jounce_service.errors import BadParameters
 
 Info = Callable[[grpc.RpcError], pb.ErrorInfo]
 
@@ -234,3 +240,61 @@ def test_an_unused_session_is_reaped_after_its_lease_and_a_used_one_is_not(serve
     assert server.run(manager.reap(manager.find(old.session_id).last_used + 49.0)) == []
     assert server.run(manager.reap(manager.find(joined.session_id).last_used + 51.0)) == [old.session_id]
     assert stream.step().state.tick == 1
+
+
+@pytest.mark.parametrize("how", ["create", "revive"])
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_session_whose_maker_has_gone_does_not_stay(
+        server: Any, monkeypatch: pytest.MonkeyPatch, how: str, refused: bool) -> None:
+    source = server.create()
+    begun, go, ended = threading.Event(), threading.Event(), []
+    orderly = getattr(server.model, how)
+
+    def slow(*arguments: Any) -> Integrator:
+        begun.set()
+        assert go.wait(10.0)
+        ended.append(how)
+        if refused:
+            raise BadParameters("no", field="parameters", allowed="others")
+        made: Integrator = orderly(*arguments)
+        return made
+
+    wrong: list[Any] = []
+    server.loop.set_exception_handler(lambda _, context: wrong.append(context))
+    monkeypatch.setattr(server.model, how, slow)
+    if how == "create":
+        call = server.stub.CreateSession.future(pb.CreateSessionRequest(model="integrator"))
+    else:
+        call = server.stub.ForkSession.future(pb.ForkSessionRequest(session_id=source.session_id, token=source.token))
+    assert begun.wait(10.0) and call.cancel()
+    # By the time that the server has heard of it.
+    time.sleep(0.2)
+    go.set()
+    assert eventually(lambda: ended == [how])
+    assert eventually(lambda: [i.freed for n, i in server.model.made.items()] == ([0] if refused else [0, 1]))
+    gc.collect()
+    assert wrong == []
+    assert server.advance(source, 1)
+
+
+def test_a_snapshot_whose_maker_has_gone_does_not_stay(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = server.create()
+    store = server.server.manager.find(session.session_id).snapshots
+    begun, go = threading.Event(), threading.Event()
+
+    async def slow(*arguments: Any) -> Any:
+        begun.set()
+        await asyncio.to_thread(go.wait, 10.0)
+        return await orderly(*arguments)
+
+    orderly = control.save_and_keep
+    monkeypatch.setattr(control, "save_and_keep", slow)
+    call = server.stub.SaveSnapshot.future(pb.SaveSnapshotRequest(session_id=session.session_id, token=session.token))
+    forget, lost = store.delete, []
+    monkeypatch.setattr(store, "delete", lambda name: (lost.append(name), forget(name)))
+    assert begun.wait(10.0) and call.cancel()
+    time.sleep(0.2)
+    go.set()
+    assert eventually(lambda: len(lost) == 1)
+    with pytest.raises(grpc.RpcError):
+        server.call("RestoreSnapshot", session, snapshot_id=lost[0])
