@@ -45,7 +45,7 @@ def server(tmp_path: Path, registry: Any, settings: dict[str, Any]) -> Iterator[
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     own = {"address": "127.0.0.1:0", "socket_path": str(tmp_path / "s"), "fast_socket": str(tmp_path / "f"),
-           "fast_address": "127.0.0.1:0", "barrier_timeout": 0.3, "drain": 0.2}
+           "fast_address": "127.0.0.1:0", "barrier_timeout": 0.3, "drain": 0.0}
     server = JounceServer(registry, ServerConfig(**(own | settings)))
     asyncio.run_coroutine_threadsafe(server.start(), loop).result(30)
     yield server

@@ -1,0 +1,148 @@
+"""How many overruns has a session paced at 1 kHz while nobody else takes its cores?
+
+On a shared machine most overruns are the host's. A watcher on each core, at a higher real-time priority than all that
+is measured, wakes every 0.25 ms; where it wakes late, the core was not there for anybody. Rounds that such a moment
+touches are left out, and the overruns of the others are counted. When those were is told by the client's log: the rule
+of `jounce_service.pacing`, with the one time that the client cannot see chosen such that the number agrees with the
+server's. The watchers alone, before, show what of this the session does itself. Needs the rights of `--realtime` and a
+C compiler. Prints a Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from paced import CLIENT, SERVER, TICK, Stolen, check_priority, share
+from participants import Loop, Way, compiled, looping, participant, ways
+from serving import OWNED, Serving, moving, serve
+from timing import machine, table, versions
+
+from jounce_client import Client, Pacing
+
+Times = NDArray[np.float64]
+#: Priority of SCHED_FIFO of the watchers.
+WATCHER = SERVER + 5
+#: Period of their wake-ups, and the lateness of one from which the core was away [ns].
+WAKE, AWAY = 250e3, 100e3
+HEAD = ["1 kHz", "away a second", "time away", "overruns", "by the client's log", "undisturbed rounds",
+        "overruns in them", "stolen"]
+
+
+class Watchers:
+    """One on each core."""
+
+    def __init__(self, loops: list[Loop]) -> None:
+        """They are running."""
+        self._loops = loops
+
+    def start(self, seconds: float) -> None:
+        """Begins to watch."""
+        for loop in self._loops:
+            loop.start(round(seconds * 1e9 / WAKE))
+
+    def away(self) -> Times:
+        """Begin and end [ns] of the moments in which a core was away, in order; waits for the end."""
+        found = []
+        for loop in self._loops:
+            due, woken = loop.times().T
+            late = woken - due > AWAY
+            # It may have gone just after the wake-up before.
+            found.append(np.stack([due[late] - WAKE, woken[late]], axis=1))
+        moments = np.concatenate(found)
+        return moments[np.argsort(moments[:, 0])]
+
+
+def rounds(log: Times, counted: int) -> tuple[Times, Times]:
+    """Begin and end [ns] of each round, and at which of them there was an overrun, of the client's log.
+
+    A round begins with the release of a state, and ends when the next is ready: ``begin`` of the step, and a time that
+    the client does not see. A release is due on the grid through the earliest arrival.
+    """
+    begin, arrived = log[1:, 0], log[1:, 1]
+    grid = np.arange(len(begin)) * TICK
+    due = grid + (arrived - grid).min()
+    best: tuple[float, Times, float] = (np.inf, np.zeros(0), 0.0)
+    for unseen in np.arange(0.0, TICK, 10e3):
+        behind = np.maximum(0.0, begin + unseen - due)
+        over = np.diff(behind, prepend=0.0) > 0.0
+        if abs(np.sum(over) - counted) < best[0]:
+            best = abs(np.sum(over) - counted), over, unseen
+    _, over, unseen = best
+    return np.stack([log[:-1, 1], begin + unseen], axis=1), over
+
+
+def touched(spans: Times, moments: Times) -> NDArray[np.bool_]:
+    """Which spans overlap a moment; both in order of their begins."""
+    reach = np.maximum.accumulate(moments[:, 1]) if len(moments) else np.zeros(0)
+    before = np.searchsorted(moments[:, 0], spans[:, 1])
+    return (before > 0) & (np.append(-np.inf, reach)[before] >= spans[:, 0])
+
+
+def away(moments: Times, seconds: float, cores: int) -> list[str]:
+    """How often, and how long, on average over the cores."""
+    per = seconds * cores
+    return [f"{len(moments) / per:.1f}", f"{np.sum(np.diff(moments) - WAKE) / per / 1e7:.2f} %"]
+
+
+def stepped(serving: Serving, client: Client, way: Way, ticks: int, pacing: Pacing | None) -> tuple[Times, int]:
+    """The client's log of so many steps in a new session, and the overruns that the server counted."""
+    session = moving(client, "rig", pacing=pacing)
+    with looping(participant(way, serving, session, "rig", OWNED), CLIENT) as loop:
+        log = loop.run(ticks)
+        counted = client.get_session(session).pacing.overruns
+    client.delete_session(session)
+    return log, counted
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each run (default %(default)s)")
+    parser.add_argument("--runs", type=int, default=3, help="default %(default)s")
+    parser.add_argument("--server", action="append", default=[], metavar="FLAG", help="as --server=--realtime-cores=1")
+    parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled programs")
+    options = parser.parse_args()
+    check_priority()
+    program = compiled("watch_core", options.build)
+    if program is None:
+        sys.exit("a C compiler is needed")
+    way = next(way for way in ways(options.build, ["unix"], cpp=False) if way.fast)
+    seconds, ticks = options.seconds, round(options.seconds * 1e3)
+    print(machine(), versions("jounce", "grpcio", "protobuf"), sep="; ")
+    rows = []
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+        flags = ["--realtime", f"--realtime-priority={SERVER}", *options.server]
+        serving = stack.enter_context(serve(Path(place), "s", *flags))
+        cores = [stack.enter_context(looping([*program, str(core)], WATCHER)) for core in os.sched_getaffinity(0)]
+        watchers = Watchers(cores)
+        with Client.connect(serving.unix) as client:
+            # First without a pace: all code that takes part has run once.
+            stepped(serving, client, way, 200, None)
+            for _ in range(options.runs):
+                stolen = Stolen()
+                watchers.start(seconds / 3.0)
+                rows.append(["nothing", *away(watchers.away(), seconds / 3.0, len(cores)), *["-"] * 4, stolen.share()])
+                stolen = Stolen()
+                watchers.start(seconds + 1.0)
+                log, counted = stepped(serving, client, way, ticks, Pacing())
+                moments = watchers.away()
+                spans, over = rounds(log, counted)
+                quiet = ~touched(spans, moments)
+                shares = [(counted, ticks), (over.sum(), ticks), (quiet.sum(), len(quiet)),
+                          (np.sum(over & quiet), quiet.sum())]
+                rows.append(["fast lane, C, unix", *away(moments, seconds + 1.0, len(cores)),
+                             *(share(int(events), int(of)) for events, of in shares), stolen.share()])
+                sys.stderr.write("".join(f"{' | '.join(row)}\n" for row in rows[-2:]))
+    print(f"\n{seconds:g} s each\n\n{table(HEAD, rows)}\n")
+    print(machine())
+
+
+if __name__ == "__main__":
+    main()

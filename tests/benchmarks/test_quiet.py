@@ -1,0 +1,80 @@
+"""Which overruns the quiet benchmark takes for the host's."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jounce_fmu.build import has_cc
+from jounce_service.pacing import Pacer, Pacing
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+TICK = 1_000_000.0
+
+
+@pytest.fixture(scope="module")
+def quiet() -> Any:
+    sys.path.insert(0, str(FOLDER))
+    try:
+        return importlib.import_module("quiet")
+    finally:
+        sys.path.remove(str(FOLDER))
+
+
+def may_be_real_time() -> bool:
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except (AttributeError, PermissionError):
+        return False
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return True
+
+
+def test_overruns_are_found_in_the_log_of_a_client_that_sleeps_now_and_then(quiet: Any) -> None:
+    sleeps = {100: 3.3e6, 500: 1.5e6, 700: 0.3e6, 900: 20.2e6}
+    pacer, log, now, found = Pacer(Pacing(), 1e-3), [], 5e9, []
+    for k in range(1000):
+        begin = now + 10e3 + sleeps.get(k, 0.0)
+        pacer.start(k, begin * 1e-9)
+        before = pacer.overruns
+        ready = begin + 150e3
+        now = max(ready, pacer.release(k + 1, ready * 1e-9) * 1e9) + 30e3
+        found += [k] if pacer.overruns > before else []
+        log.append([begin, now])
+    assert found == [100, 500, 900]
+    spans, over = quiet.rounds(np.array(log), pacer.overruns)
+    assert (np.flatnonzero(over) + 1).tolist() == found
+    # The round of a sleep is from the state before it to the next that was ready.
+    assert spans[99, 1] - spans[99, 0] == pytest.approx(3.3e6, abs=1e6)
+
+
+moments = st.lists(st.tuples(st.integers(0, 100), st.integers(1, 30)), max_size=12)
+
+
+@given(moments, moments)
+def test_a_span_is_touched_where_it_overlaps_a_moment(quiet: Any, first: list[Any], second: list[Any]) -> None:
+    spans, away = (np.array(sorted((b, b + n) for b, n in x), dtype=float).reshape(-1, 2) for x in (first, second))
+    slow = [bool(np.any((away[:, 0] < end) & (away[:, 1] >= begin))) for begin, end in spans]
+    assert quiet.touched(spans, away).tolist() == slow
+
+
+@pytest.mark.skipif(not has_cc(), reason="the watchers are compiled with cc")
+@pytest.mark.skipif(not may_be_real_time(), reason="needs CAP_SYS_NICE or RLIMIT_RTPRIO")
+def test_it_counts_as_the_server_does_beside_watchers_on_each_core(tmp_path: Path) -> None:
+    command = [sys.executable, str(FOLDER / "quiet.py"), "--seconds=0.6", "--runs=1", f"--build={tmp_path}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    nothing, row = ([x.strip() for x in line.split("|")[1:-1]] for line in done.stdout.splitlines()
+                    if line.startswith(("| nothing", "| fast lane, C, unix")))
+    assert nothing[3:7] == ["-"] * 4
+    overruns, told, undisturbed, own = (int(x.split()[0]) for x in row[3:7])
+    assert overruns <= 600 and told <= 600 and own <= undisturbed <= 599
