@@ -1,7 +1,7 @@
 """How many overruns has a session paced at 1 kHz while nobody else takes its cores?
 
 On a shared machine most overruns are the host's. A watcher on each core, at a higher real-time priority than all that
-is measured, wakes every 0.25 ms; where it wakes late, the core was not there for anybody. Rounds that such a moment
+is measured, wakes every 0.5 ms; where it wakes late, the core was not there for anybody. Rounds that such a moment
 touches are left out, and the overruns of the others are counted. When those were is told by the client's log: the rule
 of `jounce_service.pacing`, with the one time that the client cannot see chosen such that the number agrees with the
 server's. The watchers alone, before, show what of this the session does itself. Needs the rights of `--realtime` and a
@@ -30,7 +30,7 @@ Times = NDArray[np.float64]
 #: Priority of SCHED_FIFO of the watchers.
 WATCHER = SERVER + 5
 #: Period of their wake-ups, and the lateness of one from which the core was away [ns].
-WAKE, AWAY = 250e3, 100e3
+WAKE, AWAY = 500e3, 100e3
 HEAD = ["1 kHz", "away a second", "time away", "overruns", "by the client's log", "undisturbed rounds",
         "overruns in them", "stolen"]
 
@@ -47,23 +47,34 @@ class Watchers:
         for loop in self._loops:
             loop.start(round(seconds * 1e9 / WAKE))
 
-    def away(self) -> Times:
-        """Begin and end [ns] of the moments in which a core was away, in order; waits for the end."""
-        found = []
+    def away(self) -> tuple[Times, list[str]]:
+        """Begin and end [ns] of the moments in which a core was away, in order; how many a second, and their share."""
+        found, events, lost, whole = [], 0, 0.0, 0.0
         for loop in self._loops:
-            due, woken = loop.times().T
-            late = woken - due > AWAY
-            # It may have gone just after the wake-up before.
-            found.append(np.stack([due[late] - WAKE, woken[late]], axis=1))
-        moments = np.concatenate(found)
-        return moments[np.argsort(moments[:, 0])]
+            stamps = loop.times().T
+            moments, times, span = gone(*stamps)
+            found.append(moments)
+            events, lost, whole = events + times, lost + span, whole + stamps.shape[1] * WAKE
+        every = np.concatenate(found)
+        return every[np.argsort(every[:, 0])], [f"{events / whole * 1e9:.1f}", f"{100.0 * lost / whole:.2f} %"]
+
+
+def gone(due: Times, woken: Times) -> tuple[Times, int, float]:
+    """Of a watcher's wake-ups [ns]: begin and end of moments without the core, how many were apart, and their length.
+
+    A moment begins where the core was last seen; its length counts from when it was wanted.
+    """
+    seen = np.append(-np.inf, woken[:-1])
+    late = woken - due > AWAY
+    wanted = np.maximum(due, seen)
+    return np.stack([seen, woken], axis=1)[late], int(np.sum(late & (due > seen))), float(np.sum((woken - wanted)[late]))
 
 
 def rounds(log: Times, counted: int) -> tuple[Times, Times]:
     """Begin and end [ns] of each round, and at which of them there was an overrun, of the client's log.
 
-    A round begins with the release of a state, and ends when the next is ready: ``begin`` of the step, and a time that
-    the client does not see. A release is due on the grid through the earliest arrival.
+    A round begins when a state is due, and ends when the next is ready: ``begin`` of the step, and a time that the
+    client does not see. States are due on the grid through the earliest arrival.
     """
     begin, arrived = log[1:, 0], log[1:, 1]
     grid = np.arange(len(begin)) * TICK
@@ -75,7 +86,7 @@ def rounds(log: Times, counted: int) -> tuple[Times, Times]:
         if abs(np.sum(over) - counted) < best[0]:
             best = abs(np.sum(over) - counted), over, unseen
     _, over, unseen = best
-    return np.stack([log[:-1, 1], begin + unseen], axis=1), over
+    return np.stack([due - TICK, np.maximum(due, begin + unseen)], axis=1), over
 
 
 def touched(spans: Times, moments: Times) -> NDArray[np.bool_]:
@@ -83,12 +94,6 @@ def touched(spans: Times, moments: Times) -> NDArray[np.bool_]:
     reach = np.maximum.accumulate(moments[:, 1]) if len(moments) else np.zeros(0)
     before = np.searchsorted(moments[:, 0], spans[:, 1])
     return (before > 0) & (np.append(-np.inf, reach)[before] >= spans[:, 0])
-
-
-def away(moments: Times, seconds: float, cores: int) -> list[str]:
-    """How often, and how long, on average over the cores."""
-    per = seconds * cores
-    return [f"{len(moments) / per:.1f}", f"{np.sum(np.diff(moments) - WAKE) / per / 1e7:.2f} %"]
 
 
 def stepped(serving: Serving, client: Client, way: Way, ticks: int, pacing: Pacing | None) -> tuple[Times, int]:
@@ -128,16 +133,16 @@ def main() -> None:
             for _ in range(options.runs):
                 stolen = Stolen()
                 watchers.start(seconds / 3.0)
-                rows.append(["nothing", *away(watchers.away(), seconds / 3.0, len(cores)), *["-"] * 4, stolen.share()])
+                rows.append(["nothing", *watchers.away()[1], *["-"] * 4, stolen.share()])
                 stolen = Stolen()
                 watchers.start(seconds + 1.0)
                 log, counted = stepped(serving, client, way, ticks, Pacing())
-                moments = watchers.away()
+                moments, away = watchers.away()
                 spans, over = rounds(log, counted)
                 quiet = ~touched(spans, moments)
                 shares = [(counted, ticks), (over.sum(), ticks), (quiet.sum(), len(quiet)),
                           (np.sum(over & quiet), quiet.sum())]
-                rows.append(["fast lane, C, unix", *away(moments, seconds + 1.0, len(cores)),
+                rows.append(["fast lane, C, unix", *away,
                              *(share(int(events), int(of)) for events, of in shares), stolen.share()])
                 sys.stderr.write("".join(f"{' | '.join(row)}\n" for row in rows[-2:]))
     print(f"\n{seconds:g} s each\n\n{table(HEAD, rows)}\n")

@@ -1,4 +1,4 @@
-/* watch_core CORE: is the core there when it is wanted? Reads a count, wakes so often, 0.25 ms apart, on that core, and
+/* watch_core CORE: is the core there when it is wanted? Reads a count, wakes so often, 0.5 ms apart, on that core, and
  * prints when it should have woken and when it did [ns, CLOCK_MONOTONIC]. */
 #define _GNU_SOURCE
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PERIOD 250000
+#define PERIOD 500000
 
 static double ns(const struct timespec *t) { return (double)t->tv_sec * 1e9 + (double)t->tv_nsec; }
 

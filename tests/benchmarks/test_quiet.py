@@ -53,8 +53,20 @@ def test_overruns_are_found_in_the_log_of_a_client_that_sleeps_now_and_then(quie
     assert found == [100, 500, 900]
     spans, over = quiet.rounds(np.array(log), pacer.overruns)
     assert (np.flatnonzero(over) + 1).tolist() == found
-    # The round of a sleep is from the state before it to the next that was ready.
-    assert spans[99, 1] - spans[99, 0] == pytest.approx(3.3e6, abs=1e6)
+    # The round of a sleep: from when the state before it was due to when the next was ready.
+    assert spans[99, 1] - spans[99, 0] == pytest.approx(3.3e6, abs=0.5e6)
+
+
+def test_a_core_that_stays_away_over_several_wake_ups_was_away_once(quiet: Any) -> None:
+    due = np.arange(1, 11) * quiet.WAKE
+    woken = due + 20e3
+    # Gone from before the fourth wake-up until after the seventh.
+    woken[3:7] = due[6] + np.array([200e3, 210e3, 220e3, 230e3])
+    moments, times, length = quiet.gone(due, woken)
+    assert times == 1
+    assert (moments[0, 0], moments[-1, 1]) == (woken[2], woken[6])
+    assert length == woken[6] - due[3]
+    assert quiet.gone(due, due + 20e3)[1:] == (0, 0.0)
 
 
 moments = st.lists(st.tuples(st.integers(0, 100), st.integers(1, 30)), max_size=12)
