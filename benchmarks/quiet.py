@@ -4,8 +4,8 @@ On a shared machine most overruns are the host's. A watcher on each core, at a h
 is measured, wakes every 0.5 ms; where it wakes late, the core was not there for anybody. Rounds that such a moment
 touches are left out, and the overruns of the others are counted. When those were is told by the client's log: the rule
 of `jounce_service.pacing`, with the one time that the client cannot see chosen such that the number agrees with the
-server's. The watchers alone, before, show what of this the session does itself. Needs the rights of `--realtime` and a
-C compiler. Prints a Markdown table.
+server's. The watchers alone, and beside two C programs that only sleep, send and answer, show what of this is the
+session's own doing. Needs the rights of `--realtime` and a C compiler. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,11 +67,16 @@ def gone(due: Times, woken: Times) -> tuple[Times, int, float]:
     """
     seen = np.append(-np.inf, woken[:-1])
     late = woken - due > AWAY
-    wanted = np.maximum(due, seen)
-    return np.stack([seen, woken], axis=1)[late], int(np.sum(late & (due > seen))), float(np.sum((woken - wanted)[late]))
+    length = np.sum((woken - np.maximum(due, seen))[late])
+    return np.stack([seen, woken], axis=1)[late], int(np.sum(late & (due > seen))), float(length)
 
 
-def rounds(log: Times, counted: int) -> tuple[Times, Times]:
+def grown(behind: Times) -> NDArray[np.bool_]:
+    """At which rounds there was an overrun, of how far each was behind."""
+    return np.diff(behind, prepend=0.0) > 0.0
+
+
+def rounds(log: Times, counted: int) -> tuple[Times, Times, NDArray[np.bool_]]:
     """Begin and end [ns] of each round, and at which of them there was an overrun, of the client's log.
 
     A round begins when a state is due, and ends when the next is ready: ``begin`` of the step, and a time that the
@@ -79,14 +85,10 @@ def rounds(log: Times, counted: int) -> tuple[Times, Times]:
     begin, arrived = log[1:, 0], log[1:, 1]
     grid = np.arange(len(begin)) * TICK
     due = grid + (arrived - grid).min()
-    best: tuple[float, Times, float] = (np.inf, np.zeros(0), 0.0)
-    for unseen in np.arange(0.0, TICK, 10e3):
-        behind = np.maximum(0.0, begin + unseen - due)
-        over = np.diff(behind, prepend=0.0) > 0.0
-        if abs(np.sum(over) - counted) < best[0]:
-            best = abs(np.sum(over) - counted), over, unseen
-    _, over, unseen = best
-    return np.stack([due - TICK, np.maximum(due, begin + unseen)], axis=1), over
+    lags = np.arange(0.0, TICK, 10e3)
+    tries = [grown(np.maximum(0.0, begin + lag - due)) for lag in lags]
+    best = min(range(len(lags)), key=lambda k: abs(int(tries[k].sum()) - counted))
+    return due - TICK, np.maximum(due, begin + lags[best]), tries[best]
 
 
 def touched(spans: Times, moments: Times) -> NDArray[np.bool_]:
@@ -115,16 +117,29 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled programs")
     options = parser.parse_args()
     check_priority()
-    program = compiled("watch_core", options.build)
-    if program is None:
+    program, floor = compiled("watch_core", options.build), compiled("pair_loop", options.build)
+    if program is None or floor is None:
         sys.exit("a C compiler is needed")
     way = next(way for way in ways(options.build, ["unix"], cpp=False) if way.fast)
     seconds, ticks = options.seconds, round(options.seconds * 1e3)
     print(machine(), versions("jounce", "grpcio", "protobuf"), sep="; ")
-    rows = []
+    rows: list[list[str]] = []
+
+    def watched(name: str, moments: Times, away: list[str], told: list[Any], lost: str) -> None:
+        cells = ["-"] * 4
+        if told:
+            begin, end, over, counted = told
+            quiet = ~touched(np.stack([begin, end], axis=1), moments)
+            shares = [(counted, len(over)), (over.sum(), len(over)), (quiet.sum(), len(over)),
+                      (np.sum(over & quiet), quiet.sum())]
+            cells = [share(int(events), int(of)) for events, of in shares]
+        rows.append([name, *away, *cells, lost])
+        sys.stderr.write(" | ".join(rows[-1]) + "\n")
+
     with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
         flags = ["--realtime", f"--realtime-priority={SERVER}", *options.server]
         serving = stack.enter_context(serve(Path(place), "s", *flags))
+        pair = stack.enter_context(looping(floor, SERVER))
         cores = [stack.enter_context(looping([*program, str(core)], WATCHER)) for core in os.sched_getaffinity(0)]
         watchers = Watchers(cores)
         with Client.connect(serving.unix) as client:
@@ -133,18 +148,18 @@ def main() -> None:
             for _ in range(options.runs):
                 stolen = Stolen()
                 watchers.start(seconds / 3.0)
-                rows.append(["nothing", *watchers.away()[1], *["-"] * 4, stolen.share()])
+                watched("nothing", *watchers.away(), [], stolen.share())
+                stolen = Stolen()
+                watchers.start(seconds / 3.0)
+                due, ready, _ = pair.run(round(seconds / 3.0 * 1e3)).T
+                moments, away = watchers.away()
+                over = grown(np.maximum(ready - due, 0.0))
+                watched("two C programs", moments, away, [due - TICK, np.maximum(due, ready), over, over.sum()],
+                        stolen.share())
                 stolen = Stolen()
                 watchers.start(seconds + 1.0)
                 log, counted = stepped(serving, client, way, ticks, Pacing())
-                moments, away = watchers.away()
-                spans, over = rounds(log, counted)
-                quiet = ~touched(spans, moments)
-                shares = [(counted, ticks), (over.sum(), ticks), (quiet.sum(), len(quiet)),
-                          (np.sum(over & quiet), quiet.sum())]
-                rows.append(["fast lane, C, unix", *away,
-                             *(share(int(events), int(of)) for events, of in shares), stolen.share()])
-                sys.stderr.write("".join(f"{' | '.join(row)}\n" for row in rows[-2:]))
+                watched(way.name, *watchers.away(), [*rounds(log, counted), counted], stolen.share())
     print(f"\n{seconds:g} s each\n\n{table(HEAD, rows)}\n")
     print(machine())
 
