@@ -34,12 +34,16 @@ class FmuError(RuntimeError):
 class _Block:
     """The variables of one FMI type within a vector: one call moves them all."""
 
-    def __init__(self, made: FmuInstance, call: str, variables: Sequence[Variable], places: list[int]) -> None:
+    def __init__(
+        self, made: FmuInstance, call: str, variables: Sequence[Variable], places: list[int], vector: Array
+    ) -> None:  # fmt: skip
         self.names = f"Get{call}", f"Set{call}"
         self.getter, self.setter = (made.function(name) for name in self.names)
-        self.buffer = np.zeros(len(places), dtype=made.dtypes[call])
-        self.whole = self.buffer.dtype == np.float64 and len(places) == len(variables)
-        self.places = np.array(places, dtype=np.intp)
+        together = places[-1] - places[0] == len(places) - 1
+        self.places: Any = slice(places[0], places[-1] + 1) if together else np.array(places, dtype=np.intp)
+        # Doubles that lie together are moved where they are.
+        self.inside = together and made.dtypes[call] == np.float64
+        self.buffer = vector[self.places] if self.inside else np.zeros(len(places), dtype=made.dtypes[call])
         # The elements of an array share one reference.
         first = [variables[i].reference for i in places if not variables[i].place]
         self.arguments = made.arguments(np.array(first, dtype=np.uint32), self.buffer)
@@ -73,9 +77,9 @@ class FmuInstance:
         self._component = ct.c_void_p()
         self._library = load(Path(library))
         self._messages: deque[str] = deque(maxlen=20)
-        self._inputs = self._blocks(interface.inputs)
-        self._outputs = self._blocks(interface.outputs)
-        self._values = np.zeros(len(interface.outputs))
+        self._given, self._got = np.zeros(len(interface.inputs)), np.zeros(len(interface.outputs))
+        self._inputs = self._blocks(interface.inputs, self._given)
+        self._outputs = self._blocks(interface.outputs, self._got)
         self._settable = {v.name: v for v in (*interface.parameters, *interface.inputs)}
         self._step_function = self.function("DoStep")
         component = self._instantiate(instance_name.encode(), interface.guid.encode(), resources.encode())
@@ -158,8 +162,10 @@ class FmuInstance:
         """Set the whole input vector, in the table's order."""
         if len(values) != len(self.interface.inputs):
             raise FmuError(f"{len(values)} input values given; allowed are {len(self.interface.inputs)}")
+        self._given[:] = values
         for b in self._inputs:
-            b.buffer[:] = values if b.whole else np.asarray(values)[b.places]
+            if not b.inside:
+                b.buffer[:] = self._given[b.places]
             status = b.setter(self._component, *b.arguments)
             if status > 1:
                 raise FmuError(self._text(b.names[1], status))
@@ -181,10 +187,9 @@ class FmuInstance:
             status = b.getter(self._component, *b.arguments)
             if status > 1:
                 raise FmuError(self._text(b.names[0], status))
-            if b.whole:
-                return b.buffer.copy()
-            self._values[b.places] = b.buffer
-        return self._values.copy()
+            if not b.inside:
+                self._got[b.places] = b.buffer
+        return self._got.copy()
 
     def get_state(self) -> bytes:
         """The complete state, pointer-free: valid for any instance of the same build, in any process."""
@@ -256,11 +261,11 @@ class FmuInstance:
         if status > 1:
             raise FmuError(self._text(name, status))
 
-    def _blocks(self, variables: Sequence[Variable]) -> list[_Block]:
+    def _blocks(self, variables: Sequence[Variable], vector: Array) -> list[_Block]:
         by_call: dict[str, list[int]] = {}
         for place, v in enumerate(variables):
             by_call.setdefault(v.call, []).append(place)
-        return [_Block(self, call, variables, places) for call, places in by_call.items()]
+        return [_Block(self, call, variables, places, vector) for call, places in by_call.items()]
 
     def _note(self, status: int, message: bytes | None) -> None:
         text = (message or b"").decode(errors="replace")

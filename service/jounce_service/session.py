@@ -374,7 +374,7 @@ class Session:
         reply = packed.LockstepReply()
         state = reply.state
         state.epoch, state.tick, state.sim_ns = self.barrier.epoch, tick, self.sim_ns
-        state.outputs = y[member.outputs.columns].astype("<f8", copy=False).tobytes()
+        state.outputs = y[member.outputs.places].astype("<f8", copy=False).tobytes()
         state.request = member.participant.request
         if member.participant.missed:
             state.missed = member.participant.missed

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,14 @@ class Selection:
     def names(self) -> list[str]:
         """Scalar names."""
         return [s.name for s in self.scalars]
+
+    @cached_property
+    def places(self) -> slice | Columns:
+        """``columns``, as a slice where they follow each other."""
+        columns = self.columns
+        first = int(columns[0]) if len(columns) else 0
+        whole = slice(first, first + len(columns))
+        return whole if np.array_equal(columns, np.arange(whole.start, whole.stop)) else columns
 
 
 def select(scalars: Sequence[Scalar], names: Iterable[str], what: str) -> Selection:
@@ -81,11 +90,9 @@ def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
             given=vector.size,
             allowed=str(len(selection.scalars)),
         )
-    good = (vector >= selection.minimum) & (vector <= selection.maximum)
-    if not good.all():
-        place = int(np.argmin(good))
-        check_scalar(selection.scalars[place], float(vector[place]))
-    if selection.whole:
+    # NaN, and what is out of bounds, come back as other bytes; so may -0.0, which is good.
+    within = np.fmax(np.fmin(vector, selection.maximum), selection.minimum)
+    if selection.whole or within.tobytes() != vector.tobytes():
         for scalar, value in zip(selection.scalars, vector.tolist(), strict=True):
             check_scalar(scalar, value)
     return vector
