@@ -15,6 +15,8 @@ from jounce_proto import packed
 _LENGTH: Final = struct.Struct("<I")
 #: Longest reply that is believed [bytes].
 _MOST: Final = 64 * 2**20
+#: Longest timeout [s] that fits into poll's milliseconds, nearly.
+_FOR_EVER: Final = 20.0 * 86400.0
 
 
 class FastLine:
@@ -44,8 +46,9 @@ class FastLine:
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         except OSError as error:
             raise JounceError("UNAVAILABLE", "transport", address, message=str(error)) from None
-        # The server ends a wait, not the client.
-        self._socket.settimeout(None)
+        # The server ends a wait, not the client. Without any timeout Python would wait in recv, which on a unix socket
+        # is woken for nothing, too, when the server takes what was sent.
+        self._socket.settimeout(_FOR_EVER)
         self._buffer = b""
 
     def send(self, request: packed.Request) -> None:
