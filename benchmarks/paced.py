@@ -22,6 +22,7 @@ from serving import OWNED, Serving, moving, serve
 from timing import machine, table, versions
 
 from jounce_client import Client, Pacing
+from jounce_proto import jounce_pb2 as pb
 
 TICK = 1e6  # ns
 #: Priorities of SCHED_FIFO.
@@ -60,18 +61,26 @@ def share(events: int, of: int) -> str:
     return f"{events} ({100.0 * events / of:.2f} %)"
 
 
+def stepped(
+    serving: Serving, client: Client, way: Way, ticks: int, priority: int, pacing: Pacing | None
+) -> tuple[NDArray[np.float64], pb.PacingStatus, str]:
+    """Of so many steps in a new session: the client's log, what the server counted, and what the host stole."""
+    session = moving(client, "rig", pacing=pacing)
+    with looping(participant(way, serving, session, "rig", OWNED), priority) as loop:
+        stolen = Stolen()
+        log = loop.run(ticks)
+        lost = stolen.share()
+        kept = client.get_session(session).pacing
+    client.delete_session(session)
+    return log, kept, lost
+
+
 def measure(serving: Serving, client: Client, way: Way, ticks: int, priority: int) -> list[str]:
     """What the server counted, and how late states arrived after a grid through the earliest of them."""
-    for pacing, n in ((None, 200), (Pacing(), ticks)):
-        # First without a pace: all code that takes part has run once.
-        session = moving(client, "rig", pacing=pacing)
-        with looping(participant(way, serving, session, "rig", OWNED), priority) as loop:
-            stolen = Stolen()
-            arrived = loop.run(n)[:, 1]
-            lost = stolen.share()
-            kept = client.get_session(session).pacing
-        client.delete_session(session)
-    return [share(kept.overruns, ticks), str(kept.late_releases), *lateness(arrived), lost]
+    # First without a pace: all code that takes part has run once.
+    stepped(serving, client, way, 200, priority, None)
+    log, kept, lost = stepped(serving, client, way, ticks, priority, Pacing())
+    return [share(kept.overruns, ticks), str(kept.late_releases), *lateness(log[:, 1]), lost]
 
 
 def measure_pair(pair: Loop, ticks: int) -> list[str]:

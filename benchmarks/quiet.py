@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from paced import CLIENT, SERVER, TICK, Stolen, check_priority, share
-from participants import Loop, Way, compiled, looping, participant, ways
-from serving import OWNED, Serving, moving, serve
+from paced import CLIENT, SERVER, TICK, Stolen, check_priority, share, stepped
+from participants import Loop, compiled, looping, ways
+from serving import serve
 from timing import machine, table, versions
 
 from jounce_client import Client, Pacing
@@ -98,16 +98,6 @@ def touched(spans: Times, moments: Times) -> NDArray[np.bool_]:
     return (before > 0) & (np.append(-np.inf, reach)[before] >= spans[:, 0])
 
 
-def stepped(serving: Serving, client: Client, way: Way, ticks: int, pacing: Pacing | None) -> tuple[Times, int]:
-    """The client's log of so many steps in a new session, and the overruns that the server counted."""
-    session = moving(client, "rig", pacing=pacing)
-    with looping(participant(way, serving, session, "rig", OWNED), CLIENT) as loop:
-        log = loop.run(ticks)
-        counted = client.get_session(session).pacing.overruns
-    client.delete_session(session)
-    return log, counted
-
-
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -144,7 +134,7 @@ def main() -> None:
         watchers = Watchers(cores)
         with Client.connect(serving.unix) as client:
             # First without a pace: all code that takes part has run once.
-            stepped(serving, client, way, 200, None)
+            stepped(serving, client, way, 200, CLIENT, None)
             for _ in range(options.runs):
                 stolen = Stolen()
                 watchers.start(seconds / 3.0)
@@ -156,10 +146,9 @@ def main() -> None:
                 over = grown(np.maximum(ready - due, 0.0))
                 watched("two C programs", moments, away, [due - TICK, np.maximum(due, ready), over, over.sum()],
                         stolen.share())
-                stolen = Stolen()
                 watchers.start(seconds + 1.0)
-                log, counted = stepped(serving, client, way, ticks, Pacing())
-                watched(way.name, *watchers.away(), [*rounds(log, counted), counted], stolen.share())
+                log, kept, lost = stepped(serving, client, way, ticks, CLIENT, Pacing())
+                watched(way.name, *watchers.away(), [*rounds(log, kept.overruns), kept.overruns], lost)
     print(f"\n{seconds:g} s each\n\n{table(HEAD, rows)}\n")
     print(machine())
 

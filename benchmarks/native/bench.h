@@ -1,4 +1,4 @@
-/* What every harness shares: a call that is repeated, and the two clocks around it. */
+/* What the harnesses share: the clock as doubles, a grid of times, and a call that is repeated between two clocks. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -12,15 +12,23 @@
 
 typedef int (*bench_call)(void *self); /* 0 when ok */
 
-static double bench_now(clockid_t clock) {
+static inline double bench_ns(const struct timespec *t) { return (double)t->tv_sec * 1e9 + (double)t->tv_nsec; }
+
+static inline double bench_now(clockid_t clock) {
     struct timespec t;
     clock_gettime(clock, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+    return bench_ns(&t);
+}
+
+/* Moves a time on by less than a second. */
+static inline void bench_add(struct timespec *t, long ns) {
+    t->tv_nsec += ns;
+    if (t->tv_nsec >= 1000000000) t->tv_sec++, t->tv_nsec -= 1000000000;
 }
 
 /* Each block of `calls` calls gives its wall time and, unless cpu is NULL, its CPU time, in ns per call. The
  * first block only warms up. Ends at the first call that fails, with that call's number. */
-static int bench_run(bench_call call, void *self, int blocks, int calls, double *wall, double *cpu) {
+static inline int bench_run(bench_call call, void *self, int blocks, int calls, double *wall, double *cpu) {
     int block, i, status;
     for (block = -1; block < blocks; block++) {
         double c = cpu ? bench_now(CLOCK_THREAD_CPUTIME_ID) : 0.0, w = bench_now(CLOCK_MONOTONIC);

@@ -4,15 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../../clients/c/jounce_client.h"
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
+#include "bench.h"
 
 int main(int argc, char **argv) {
     const char *wants[] = {"*"};
@@ -31,10 +25,10 @@ int main(int argc, char **argv) {
     while (inputs && scanf("%d", &n) == 1) {
         double *times = malloc(2 * (size_t)n * sizeof *times);
         for (k = 0; times && k < n; k++) {
-            times[2 * k] = now();
+            times[2 * k] = bench_now(CLOCK_MONOTONIC);
             if (jounce_step(bench, inputs, jounce_n_inputs(bench)) != JOUNCE_OK)
                 return fprintf(stderr, "%s: %s\n", jounce_why(bench)->reason, jounce_why(bench)->message), 1;
-            times[2 * k + 1] = now();
+            times[2 * k + 1] = bench_now(CLOCK_MONOTONIC);
         }
         for (k = 0; times && k < n; k++) printf("%.0f %.0f\n", times[2 * k], times[2 * k + 1]);
         fflush(stdout);

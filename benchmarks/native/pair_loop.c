@@ -6,20 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "bench.h"
 
 #define PERIOD 1000000
 /* Doubles of a State and a Step of the vehicle, with what surrounds them. */
 enum { STATE = 190, STEP = 30 };
-
-static double ns(const struct timespec *t) { return (double)t->tv_sec * 1e9 + (double)t->tv_nsec; }
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return ns(&t);
-}
 
 static int get(int end, double *message, size_t n) {
     return recv(end, message, n * sizeof *message, MSG_WAITALL) == (ssize_t)(n * sizeof *message);
@@ -35,7 +28,7 @@ static void answer(int end) {
     struct sched_param own;
     if (sched_getparam(0, &own) == 0 && own.sched_priority > 10) own.sched_priority -= 10, sched_setparam(0, &own);
     while (get(end, state, STATE)) {
-        step[0] = now();
+        step[0] = bench_now(CLOCK_MONOTONIC);
         if (!put(end, step, STEP)) return;
     }
 }
@@ -52,9 +45,8 @@ int main(void) {
         if (!times) return 1;
         clock_gettime(CLOCK_MONOTONIC, &deadline);
         for (k = 0; k < n; k++) {
-            deadline.tv_nsec += PERIOD;
-            if (deadline.tv_nsec >= 1000000000) deadline.tv_sec++, deadline.tv_nsec -= 1000000000;
-            times[k][0] = ns(&deadline), times[k][1] = now();
+            bench_add(&deadline, PERIOD);
+            times[k][0] = bench_ns(&deadline), times[k][1] = bench_now(CLOCK_MONOTONIC);
             clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL);
             if (!put(ends[0], state, STATE) || !get(ends[0], step, STEP)) return 1;
             times[k][2] = step[0];

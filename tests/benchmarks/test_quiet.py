@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,15 +27,6 @@ def quiet() -> Any:
         return importlib.import_module("quiet")
     finally:
         sys.path.remove(str(FOLDER))
-
-
-def may_be_real_time() -> bool:
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    except (AttributeError, PermissionError):
-        return False
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    return True
 
 
 def test_overruns_are_found_in_the_log_of_a_client_that_sleeps_now_and_then(quiet: Any) -> None:
@@ -80,10 +70,11 @@ def test_a_span_is_touched_where_it_overlaps_a_moment(quiet: Any, first: list[An
 
 
 @pytest.mark.skipif(not has_cc(), reason="the watchers are compiled with cc")
-@pytest.mark.skipif(not may_be_real_time(), reason="needs CAP_SYS_NICE or RLIMIT_RTPRIO")
 def test_it_counts_as_the_server_does_beside_watchers_on_each_core(tmp_path: Path) -> None:
     command = [sys.executable, str(FOLDER / "quiet.py"), "--seconds=0.6", "--runs=1", f"--build={tmp_path}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    if "needs CAP_SYS_NICE" in done.stderr:
+        pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr
     nothing, *rows = ([x.strip() for x in line.split("|")[1:-1]] for line in done.stdout.splitlines()
                       if line.startswith(("| nothing", "| two C programs", "| fast lane, C, unix")))

@@ -41,21 +41,23 @@ class Served:
         return found
 
 
-def serve(folder: Path, *flags: str, files: int | None = None) -> Served:
+def serve(folder: Path, *flags: str, files: int | None = None, **environment: str) -> Served:
     """Starts a server on the unix sockets ``s`` and ``f`` (fast lane) of ``folder``; whoever calls ends it.
 
-    It may open so many ``files``; None = as many as this process.
+    It may open so many ``files``; None = as many as this process. What it writes is in the file ``errors``.
     """
-    ready = folder / "ready"
+    ready, errors = folder / "ready", folder / "errors"
     ready.unlink(missing_ok=True)
     limit = [] if files is None else ["sh", "-c", f'ulimit -Sn {files} && exec "$@"', "sh"]
-    process = subprocess.Popen(
-        [*limit, sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={folder / 's'}",
-         f"--fast-socket={folder / 'f'}", f"--ready-file={ready}", "--drain=0.2", *flags],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, stdout=subprocess.DEVNULL)
+    with errors.open("wb") as file:
+        process = subprocess.Popen(
+            [*limit, sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={folder / 's'}",
+             f"--fast-socket={folder / 'f'}", f"--ready-file={ready}", "--drain=0.2", *flags],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | environment,
+            stdout=subprocess.DEVNULL, stderr=file)
     if not eventually(lambda: ready.exists() or process.poll() is not None, 120.0) or process.poll() is not None:
         process.kill()
-        raise AssertionError(f"the server did not start: {process.wait()}")
+        raise AssertionError(f"the server did not start: {process.wait()}: {errors.read_text()[-2000:]}")
     lines = ready.read_text().split()
     fast = [a.removeprefix("fast:") for a in lines if a.startswith("fast:")]
     return Served(process, [a for a in lines if not a.startswith("fast:")], fast)

@@ -7,12 +7,9 @@ import contextlib
 import io
 import json
 import logging
-import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -22,6 +19,7 @@ import grpc
 import pytest
 from certificates import Authority
 from served import ended, eventually
+from served import serve as start
 
 from jounce_client import Client, JounceError
 from jounce_proto import jounce_pb2 as pb
@@ -190,26 +188,17 @@ def test_a_server_has_stopped_when_its_calls_have_ended(serve: Any, monkeypatch:
 
 
 def test_jounce_serve_drains_on_sigterm_and_logs_json(tmp_path: Path) -> None:
-    ready = tmp_path / "ready"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={tmp_path}/s",
-         f"--ready-file={ready}", "--log-format=json"], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "JOUNCE_DRAIN": "0.5"})
-    end = time.monotonic() + 120
-    while not ready.exists():
-        assert process.poll() is None and time.monotonic() < end
-        time.sleep(0.05)
+    served = start(tmp_path, "--log-format=json", "--drain=0.5")
     with Client.connect(f"unix:{tmp_path}/s") as client:
         session = client.create_session("hmmwv")
         member = client.join(session, "a", owns=["steering_wheel_angle"], wants=["speed"])
-        process.send_signal(signal.SIGTERM)
+        served.process.send_signal(signal.SIGTERM)
         with pytest.raises(JounceError):
             while True:
                 member.step([0.0])
         assert [e.kind for e in member.events] == ["DRAINING"]
-    assert process.stderr is not None
-    lines = [json.loads(line) for line in process.stderr.read().splitlines()]
-    assert process.wait(20) == 0
+    assert served.process.wait(20) == 0
+    lines = [json.loads(line) for line in (tmp_path / "errors").read_text().splitlines()]
     told = [line["message"] for line in lines]
     assert [m for m in told if m in ("session opened", "draining", "session closed")] == [
         "session opened", "draining", "session closed"]
@@ -220,24 +209,18 @@ def test_a_json_log_has_every_line_that_anybody_prints(tmp_path: Path) -> None:
     authority = Authority(tmp_path, "authority")
     certificate, key = authority.issue("server")
     (tmp_path / "torn.fmu").write_bytes(b"PK")
-    ready, errors = tmp_path / "ready", tmp_path / "errors"
-    with errors.open("wb") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "jounce_service.cli", "serve", "--address=127.0.0.1:0", f"--ready-file={ready}",
-             f"--tls-certificate={certificate}", f"--tls-key={key}", f"--fmu={tmp_path / 'torn.fmu'}",
-             "--log-format=json"], stderr=file, stdout=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "GRPC_VERBOSITY": "INFO"})
+    served = start(tmp_path, "--address=127.0.0.1:0", "--socket-path=", f"--tls-certificate={certificate}",
+                   f"--tls-key={key}", f"--fmu={tmp_path / 'torn.fmu'}", "--log-format=json", GRPC_VERBOSITY="INFO")
+    errors = tmp_path / "errors"
     try:
-        assert eventually(lambda: ready.exists() or process.poll() is not None, 120.0)
-        host, _, port = ready.read_text().strip().rpartition(":")
+        host, _, port = served.grpc[0].rpartition(":")
         with socket.create_connection((host, int(port))) as stranger:
             stranger.sendall(b"GET / HTTP/1.1\r\n\r\n" * 20)
             assert ended(stranger)
         assert eventually(lambda: "Handshake failed" in errors.read_text())
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        served.stop()
     finally:
-        process.kill()
+        served.process.kill()
     lines = [json.loads(line) for line in errors.read_text().splitlines()]
     assert [x["logger"] for x in lines if "Handshake failed" in x["message"]] == ["stderr"]
     assert [x["level"] for x in lines if "torn.fmu cannot be opened" in x["message"]] == ["WARNING"]
