@@ -1,7 +1,7 @@
 """The lockstep clock: who is due at which tick, whose inputs are in, and what move follows.
 
 Pure: no I/O, no event loop; the time ``now`` [s] is an argument, so that a test can make it. The owner calls
-``deliver``, then ``take`` and ``commit`` until ``take`` gives none, and again at ``deadline``.
+``deliver``, then ``take`` and ``commit`` until ``take`` gives 0, and again at ``deadline``.
 
 The clock stands at ``tick``. With D the least due tick of all:
 
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum, auto
 
 import numpy as np
@@ -44,13 +43,6 @@ class Delivery(Enum):
     REPEAT = auto()
     #: The same Step again after its reply: the stored reply answers it.
     ANSWERED = auto()
-
-
-@dataclass(frozen=True)
-class Move:
-    """An advance of exactly ``ticks``, with the inputs in ``Barrier.inputs``."""
-
-    ticks: int
 
 
 class Barrier:
@@ -239,8 +231,8 @@ class Barrier:
 
     # ------------------------------------------------------------ the clock
 
-    def take(self, now: float = 0.0, most: int | None = None) -> Move | None:
-        """The move that is due now, its inputs applied to ``inputs``; None while someone is missing.
+    def take(self, now: float = 0.0, most: int | None = None) -> int:
+        """The move that is due now [ticks], its inputs applied to ``inputs``; 0 while someone is missing.
 
         ``most`` [ticks] limits the move. Raises ParticipantLate or HeldTooLong where a policy wants it.
         """
@@ -249,18 +241,18 @@ class Barrier:
         if self._removed:
             self.settle()
         if self._gone >= len(self.participants) or not self.expected <= self.participants.keys():
-            return None
+            return 0
         first, due = self._first()
         late = [p for p in due if p.phase is not Phase.DELIVERED]
         if late:
             if self.tick < first and any(p.phase is Phase.AWAITING for p in late):
-                return _move(first - self.tick, most)
+                return _within(most, first - self.tick)
             if not all(p.is_late(now) for p in late):
-                return None
+                return 0
             for p in late:
                 p.check_replaceable()
         if self.tick < first:
-            return _move(first - self.tick, most)
+            return _within(most, first - self.tick)
         for p in due:
             if p.phase is Phase.DELIVERED:
                 self.inputs[p.columns] = p.values
@@ -271,11 +263,11 @@ class Barrier:
                 self._replace(p)
             p.due += p.period
             p.phase = Phase.AWAITING
-        return _move(self._first()[0] - first, most)
+        return _within(most, self._first()[0] - first)
 
-    def commit(self, move: Move, now: float = 0.0) -> list[Participant]:
+    def commit(self, ticks: int, now: float = 0.0) -> list[Participant]:
         """The move is done; the participants whose next due tick the clock has reached, by name."""
-        self.tick += move.ticks
+        self.tick += ticks
         reached = []
         for p in self.participants.values():
             if p.due == self.tick and p.phase is not Phase.DELIVERED:
@@ -342,5 +334,5 @@ class Barrier:
         )
 
 
-def _move(ticks: int, most: int | None) -> Move:
-    return Move(ticks if most is None else min(ticks, most))
+def _within(most: int | None, ticks: int) -> int:
+    return ticks if most is None else min(ticks, most)

@@ -60,14 +60,7 @@ class Engine:
 
         CallTooLong after ``limit`` [s] of wall-clock time, and the model is as before.
         """
-        if self.meter is None:
-            self._advance(barrier, ticks, limit)
-            return
         begin = time.perf_counter()
-        self._advance(barrier, ticks, limit)
-        self.meter.add(ticks, time.perf_counter() - begin)
-
-    def _advance(self, barrier: Barrier, ticks: int, limit: float) -> None:
         if barrier.ramps.moving:
             for n in self._pieces(barrier, ticks):
                 self.instance.step(n)
@@ -76,6 +69,8 @@ class Engine:
         else:
             self._set(barrier, barrier.tick)
             self.instance.step(ticks)
+        if self.meter is not None:
+            self.meter.add(ticks, time.perf_counter() - begin)
 
     def _pieces(self, barrier: Barrier, ticks: int) -> Iterator[int]:
         """Moves [ticks] with one input vector each, which the instance and the recording have when it comes."""

@@ -19,7 +19,7 @@ import numpy as np
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import packed
 from jounce_service import errors
-from jounce_service.barrier import Barrier, Delivery, Move
+from jounce_service.barrier import Barrier, Delivery
 from jounce_service.config import ServerConfig
 from jounce_service.engine import Engine
 from jounce_service.members import Member, Outlet, Taker
@@ -182,31 +182,31 @@ class Session:
         while self._busy is None and self.state in _OPEN:
             now = self._now()
             try:
-                move = self.barrier.take(now, self.engine.stride)
+                ticks = self.barrier.take(now, self.engine.stride)
             except errors.FATAL as error:
                 self.fail(error)
                 return
             if len(self.barrier.participants) != len(self.members):
                 self._forget()
-            if move is None:
+            if not ticks:
                 if self.barrier.timed:
                     self._plan(now)
                 return
             self.state = SessionState.RUNNING
-            if not self.engine.is_quick(move.ticks):
+            if not self.engine.is_quick(ticks):
                 self._busy = asyncio.get_running_loop().create_future()
-                task = asyncio.get_running_loop().create_task(self._run(move))
+                task = asyncio.get_running_loop().create_task(self._run(ticks))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
                 return
             try:
                 self.engine.start(self.tick)
-                self.engine.advance(self.barrier, move.ticks)
+                self.engine.advance(self.barrier, ticks)
                 if self.engine.pacer is not None:
-                    self.engine.release(self.engine.pacer, self.tick + move.ticks, partial(self._released, move))
+                    self.engine.release(self.engine.pacer, self.tick + ticks, partial(self._released, ticks))
                     self._busy = asyncio.get_running_loop().create_future()
                     return
-                reached = self._finish(move, now)
+                reached = self._finish(ticks, now)
             except errors.FATAL as error:
                 self.fail(error)
                 return
@@ -235,10 +235,10 @@ class Session:
         """Advances within ``standing``; a paced session takes its time. Raises what makes the session fail."""
         left, limit = ticks, self.config.max_call_seconds or math.inf
         while left:
-            move = Move(min(left, self.engine.stride or left))
-            await self.engine.move(self.barrier, move.ticks, limit)
-            self._finish(move, self._now())
-            left -= move.ticks
+            some = min(left, self.engine.stride or left)
+            await self.engine.move(self.barrier, some, limit)
+            self._finish(some, self._now())
+            left -= some
 
     def replace(self, instance: HostedInstance, setup: Setup, inputs: Vector, tick: int) -> None:
         """Another past: the instance, inputs and tick it has led to, in a new epoch. Within ``standing``."""
@@ -323,19 +323,19 @@ class Session:
         if busy is not None:
             busy.set_result(None)
 
-    async def _run(self, move: Move) -> None:
+    async def _run(self, ticks: int) -> None:
         try:
-            await self.engine.move(self.barrier, move.ticks)
-            self._finish(move, self._now())
+            await self.engine.move(self.barrier, ticks)
+            self._finish(ticks, self._now())
         except errors.FATAL as error:
             self.fail(error)
         finally:
             self._release()
 
-    def _released(self, move: Move) -> None:
+    def _released(self, ticks: int) -> None:
         """A move that was held has its time; the next one is looked for once the answers are on their way."""
         try:
-            self._finish(move, self._now())
+            self._finish(ticks, self._now())
         except errors.FATAL as error:
             self.fail(error)
         finally:
@@ -346,9 +346,9 @@ class Session:
     def _now(self) -> float:
         return self.engine.clock.now() if self.barrier.timed else 0.0
 
-    def _finish(self, move: Move, now: float) -> bool:
+    def _finish(self, ticks: int, now: float) -> bool:
         """The move is done; whether somebody got an answer."""
-        reached = self.barrier.commit(move, now)
+        reached = self.barrier.commit(ticks, now)
         recording = self.engine.recording
         recorded = recording is not None and self.tick >= recording.next_tick
         if not reached and not recorded and self.tick < self.viewers.next_tick:

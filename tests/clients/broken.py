@@ -38,7 +38,7 @@ from jounce_service import (
     session,
     snapshots,
 )
-from jounce_service.barrier import Barrier, Delivery, Move
+from jounce_service.barrier import Barrier, Delivery
 from jounce_service.engine import Engine
 from jounce_service.participant import Participant, Phase
 from jounce_service.ramps import Ramps
@@ -58,10 +58,10 @@ def steps_once_too_often() -> None:
 def waits_for_the_first_alone() -> None:
     some = [False]
 
-    def take(own: Any, self: Barrier, *when: Any) -> Move | None:
+    def take(own: Any, self: Barrier, *when: Any) -> int:
         some[0] = any(p.phase is Phase.DELIVERED for p in self.participants.values())
-        move: Move | None = own(self, *when)
-        return move
+        ticks: int = own(self, *when)
+        return ticks
 
     instead(Barrier, "take", take)
     instead(Participant, "is_late", lambda own, self, now: some[0])

@@ -23,9 +23,9 @@ def deliver(barrier: Barrier, p: Participant, *values: float, **changed: int) ->
 def settle(barrier: Barrier) -> list[tuple[int, int, list[float], list[str]]]:
     """(from tick, ticks, inputs, reached) of every move that is due."""
     moves = []
-    while (move := barrier.take()) is not None:
+    while ticks := barrier.take():
         start = barrier.tick
-        moves.append((start, move.ticks, barrier.inputs.tolist(), [p.name for p in barrier.commit(move)]))
+        moves.append((start, ticks, barrier.inputs.tolist(), [p.name for p in barrier.commit(ticks)]))
     return moves
 
 
