@@ -29,7 +29,7 @@ class ServerConfig:
     late_after: float = _setting(1.0, "wall-clock seconds after which a participant is late by default")
     tell_timeout: float = _setting(1.0, "seconds within which a participant must take in an event")
     spin: float = _setting(0.00005, "seconds that a paced session busy-waits before a tick is released")
-    busy_poll: float = _setting(0.0, "seconds that the server looks for more before it sleeps, on a core of its own")
+    busy_poll: float = _setting(0.0002, "seconds of polling before it sleeps, while clients need less; 0 = none")
     realtime: bool = _setting(False, "real-time priority, locked memory, no core asleep: what the system grants")
     realtime_priority: int = _setting(40, "priority of SCHED_FIFO, 2 to 98; workers get one less")
     realtime_cores: str = _setting("", "cores to pin to, as 1 or 0,2-3, where the priority is granted; '' for none")

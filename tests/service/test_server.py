@@ -58,7 +58,7 @@ def test_a_stopping_server_makes_no_new_session_and_frees_all_models(serve: Any,
     assert server.instance(session).freed == 1
 
 
-@pytest.mark.parametrize("more", [[], ["--busy-poll=0.001"]])
+@pytest.mark.parametrize("more", [[], ["--busy-poll=0"], ["--busy-poll=0.001"]])
 def test_jounce_serve_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path, more: list[str]) -> None:
     ready, socket = tmp_path / "ready", tmp_path / "s.sock"
     process = subprocess.Popen(
