@@ -18,7 +18,7 @@ from pathlib import Path
 
 import grpc
 import numpy as np
-from participants import fast_in_c, grpc_in_cpp, looping
+from participants import apart, fast_in_c, grpc_in_cpp, looping
 from serving import HERE, OWNED, moving, process, raw_peer, serve, sizes, used
 from timing import Samples, machine, table, versions
 
@@ -198,12 +198,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=20, help="interleaved rounds (default %(default)s)")
     parser.add_argument("--trips", type=int, default=500, help="round trips a block")
+    parser.add_argument("--priority", type=int, default=30, help="of SCHED_FIFO, so that processes do not share a core"
+                        " while another is free; 0 = none (default %(default)s)")
     parser.add_argument("--server", action="append", default=[], metavar="FLAG", help="as --server=--realtime")
     parser.add_argument("--cpp", action="store_true", help="build and time the C++ client, too")
     parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled programs")
     options = parser.parse_args()
     print(machine(), versions("jounce", "grpcio", "protobuf"), sep="; ")
-    with tempfile.TemporaryDirectory() as folder:
+    with apart(options.priority), tempfile.TemporaryDirectory() as folder:
         asyncio.run(measure(Path(folder), options.build, options.server, options.rounds, options.trips, options.cpp))
 
 

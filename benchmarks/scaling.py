@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from participants import Loop, Way, looping, participant, ways
+from participants import Loop, Way, apart, looping, participant, ways
 from serving import OWNED, Raw, Serving, moving, raw_peer, serve, sizes
 from timing import Samples, machine, table, versions
 
@@ -97,6 +97,8 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=8, help="most participants of a case, in all its sessions")
     parser.add_argument("--only", default="", help="rows whose name has this in it, as \"stream\" or \"in process\"")
     parser.add_argument("--networks", nargs="+", choices=("unix", "tcp"), default=["unix", "tcp"])
+    parser.add_argument("--priority", type=int, default=30, help="of SCHED_FIFO, so that processes do not share a core"
+                        " while another is free; 0 = none (default %(default)s)")
     parser.add_argument("--server", action="append", default=[], metavar="FLAG", help="as --server=--realtime")
     parser.add_argument("--cpp", action="store_true", help="build and measure the C++ client, too")
     parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled programs")
@@ -104,7 +106,7 @@ def main() -> None:
     print(machine(), versions("jounce", "grpcio", "protobuf"), sep="; ")
     cases = [(sessions, each) for sessions, each in CASES if sessions * each <= options.most]
     found: dict[str, list[Case]] = {}
-    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+    with apart(options.priority), tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
         folder = Path(place)
         servers = {
             "in process": stack.enter_context(serve(folder, "s", *options.server)),

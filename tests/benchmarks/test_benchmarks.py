@@ -66,7 +66,7 @@ def test_do_step_measures_the_core_and_three_masters(build: Path) -> None:
 
 
 def test_the_round_trip_measures_every_client_and_its_peers(build: Path) -> None:
-    output = run("round_trip.py", "--rounds=1", "--trips=5", f"--build={build}")
+    output = run("round_trip.py", "--rounds=1", "--trips=5", "--priority=0", f"--build={build}")
     rows = ["raw socket echo", "gRPC aio stream echo", "Lockstep, fast lane, Python ", "Lockstep, sync client",
             "Lockstep, fast lane, Python, worker", "Lockstep, aio client ", "Advance, sync client"]
     for row in [*rows, *(["Lockstep, fast lane, C"] if shutil.which("cc") else [])]:
@@ -76,7 +76,7 @@ def test_the_round_trip_measures_every_client_and_its_peers(build: Path) -> None
 
 def test_scaling_tells_round_trips_and_ticks_of_every_case(build: Path) -> None:
     way = f"fast lane, {'C' if shutil.which('cc') else 'Python'}, tcp"
-    output = run("scaling.py", "--rounds=1", "--ticks=5", "--most=2", "--networks=tcp", f"--only={way}",
+    output = run("scaling.py", "--rounds=1", "--ticks=5", "--most=2", "--priority=0", "--networks=tcp", f"--only={way}",
                  f"--build={build}")
     trips, slow, ticks = (part.splitlines() for part in re.split(r"\n\n(?:Round trip|Ticks).*:\n\n", output)[1:])
     for lines in (trips, slow, ticks):

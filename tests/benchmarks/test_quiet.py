@@ -29,6 +29,22 @@ def quiet() -> Any:
         sys.path.remove(str(FOLDER))
 
 
+def test_where_no_real_time_priority_may_be_given_that_is_said_and_the_rest_goes_on(
+    quiet: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    participants = sys.modules["participants"]
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(participants.os, "sched_setscheduler", refuse)
+    with participants.apart(0):
+        assert capsys.readouterr().out == ""
+    with pytest.raises(PermissionError, match="its own"), participants.apart(30):
+        assert "no real-time priority" in capsys.readouterr().out
+        raise PermissionError("its own")
+
+
 def test_overruns_are_found_in_the_log_of_a_client_that_sleeps_now_and_then(quiet: Any) -> None:
     sleeps = {100: 3.3e6, 500: 1.5e6, 700: 0.3e6, 900: 20.2e6}
     pacer, log, now, found = Pacer(Pacing(), 1e-3), [], 5e9, []
