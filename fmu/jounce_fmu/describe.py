@@ -15,7 +15,6 @@ from jounce_fmu.units import exponents
 
 NameStyle = Literal["structured", "flat"]
 
-FIRST_STATE, FIRST_RATE = 200_000, 300_000  # value references of states and derivatives; the runtime has them, too
 DEFAULT_TICK = 0.001  # s; of a model without a parameter `tick`
 LOG_CATEGORIES = {
     "logStatusError": "refused calls and failed steps",
@@ -50,8 +49,8 @@ def interface_guid(table: SignalTable) -> str:
         row = (s.name, s.value_reference, g.causality, g.type, g.unit, g.variability, s.minimum, s.maximum, g.items,
                g.components)
         digest.update(repr(row).encode() + b"\n")
-    for state in table.states:
-        digest.update(repr((state.name, state.unit)).encode() + b"\n")
+    for state, reference in zip(table.states, table.state_references, strict=True):
+        digest.update(repr((state.name, state.unit, reference)).encode() + b"\n")
     digest.update(table.edition.encode())
     h = digest.hexdigest()
     return "{" + "-".join((h[:8], h[8:12], h[12:16], h[16:20], h[20:32])) + "}"
@@ -251,12 +250,12 @@ def _states(root: ET.Element, table: SignalTable, names: NameStyle) -> tuple[lis
 def state_variables(table: SignalTable, names: Sequence[str]) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
     """(attributes of the variable, of its type) of the states and then of their derivatives, alike in FMI 2 and 3."""
     as_local = {"causality": "local", "variability": "continuous", "initial": "calculated"}
-    for i, (s, name) in enumerate(zip(table.states, names, strict=True)):
-        variable = {"name": name, "valueReference": str(FIRST_STATE + i), "description": s.description}
+    for s, name, reference in zip(table.states, names, table.state_references, strict=True):
+        variable = {"name": name, "valueReference": str(reference), "description": s.description}
         yield variable | as_local, {"unit": s.unit, "nominal": repr(float(s.nominal))}
-    for i, (s, name) in enumerate(zip(table.states, names, strict=True)):
+    for s, name, reference in zip(table.states, names, table.rate_references, strict=True):
         rate = f"rate of: {s.description}"
-        variable = {"name": f"der({name})", "valueReference": str(FIRST_RATE + i), "description": rate}
+        variable = {"name": f"der({name})", "valueReference": str(reference), "description": rate}
         yield variable | as_local, {"unit": rate_unit(s)}
 
 

@@ -11,8 +11,6 @@ from operator import attrgetter
 from jounce import __version__
 from jounce.signals import Signal, SignalTable
 from jounce_fmu.describe import (
-    FIRST_RATE,
-    FIRST_STATE,
     DescribeError,
     NameStyle,
     add_log_and_experiment,
@@ -118,11 +116,10 @@ def model_description3(
         _variable(parent, v)
     _states(parent, table, states)
     outputs = [v.reference for v in described if v.signal.causality == "output"]
-    first_rates = [FIRST_RATE + i for i in range(len(states))]
-    unknowns = [*outputs, *(FIRST_STATE + i for i in range(len(states))), *first_rates]
+    unknowns = [*outputs, *table.state_references, *table.rate_references]
     structure = ET.SubElement(root, "ModelStructure")
     for kind, references in {
-        "Output": outputs, "ContinuousStateDerivative": first_rates, "InitialUnknown": unknowns
+        "Output": outputs, "ContinuousStateDerivative": table.rate_references, "InitialUnknown": unknowns
     }.items():
         for reference in references:
             ET.SubElement(structure, kind, valueReference=str(reference))
@@ -171,7 +168,7 @@ def _states(parent: ET.Element, table: SignalTable, names: Sequence[str]) -> Non
     """The states and then their derivatives, as locals."""
     n = len(table.states)
     for i, (variable, kind) in enumerate(state_variables(table, names)):
-        of = {"derivative": str(FIRST_STATE + i - n)} if i >= n else {}
+        of = {"derivative": str(table.state_references[i - n])} if i >= n else {}
         ET.SubElement(parent, "Float64", variable | kind | of)
 
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce_fmu.describe import FIRST_RATE, FIRST_STATE
 from jounce_fmu.host import Factory, Fmu2Instance, FmuError, FmuInstance, Value
 
 Array = NDArray[np.float64]
@@ -69,7 +68,7 @@ def _list(references: NDArray[np.uint32]) -> tuple[Any, Any]:
 def read_states(instance: FmuInstance) -> Array:
     """Continuous states of an instance in co-simulation, too."""
     n = len(instance.table.states)
-    references, x = np.arange(FIRST_STATE, FIRST_STATE + n, dtype=np.uint32), np.zeros(n)
+    references, x = np.array(instance.table.state_references, np.uint32), np.zeros(n)
     instance._call("GetReal", *_list(references), ct.c_void_p(x.ctypes.data))
     return x
 
@@ -137,8 +136,8 @@ def linearize(factory: Factory, parameters: Mapping[str, Value], x: Array, u: Ar
         raise FmuError(f"{table.name}: a model without states or derivatives cannot be linearised")
     n = len(table.states)
     outputs = [s for s in table.outputs if s.signal.type == "Real"]
-    knowns = np.array([*range(FIRST_STATE, FIRST_STATE + n), *(s.value_reference for s in table.inputs)], np.uint32)
-    unknowns = np.array([*range(FIRST_RATE, FIRST_RATE + n), *(s.value_reference for s in outputs)], np.uint32)
+    knowns = np.array([*table.state_references, *(s.value_reference for s in table.inputs)], np.uint32)
+    unknowns = np.array([*table.rate_references, *(s.value_reference for s in outputs)], np.uint32)
     with Exchange(factory.library, factory.interface, "linearize") as at:
         at.defaults = factory.defaults
         at.setup(parameters)

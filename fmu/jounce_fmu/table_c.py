@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
+from collections.abc import Sequence
 
 from jounce.signals import SignalTable
 from jounce_fmu.describe import interface_guid
@@ -41,15 +43,28 @@ def emit_table(table: SignalTable, model_name: str) -> str:
         + "const jn_signal jn_table[] = {\n"
         + "".join(rows)
         + "};\n"
-        + _nominals(table)
+        + _by_reference(table)
+        + _states(table)
     )
 
 
-def _nominals(table: SignalTable) -> str:
+def _array(kind: str, name: str, numbers: Sequence[str]) -> str:
+    lines = textwrap.fill(", ".join(numbers), 116, initial_indent="    ", subsequent_indent="    ")
+    return f"\nconst {kind} {name}[] = {{\n{lines}\n}};\n"
+
+
+def _by_reference(table: SignalTable) -> str:
+    references = [s.value_reference for s in (*table.inputs, *table.outputs, *table.parameters)]
+    rows = sorted(range(len(references)), key=references.__getitem__)
+    return _array("int", "jn_by_reference", [str(row) for row in rows])
+
+
+def _states(table: SignalTable) -> str:
     if not table.states:
         return ""
-    numbers = [_number(s.nominal) for s in table.states]
-    return f"\nconst double jn_nominals[] = {{{', '.join([*numbers, '0.0'])}}};\n"
+    nominals = [*(_number(s.nominal) for s in table.states), "0.0"]
+    references = [f"{r}U" for r in table.state_references]
+    return _array("double", "jn_nominals", nominals) + _array("unsigned", "jn_state_references", references)
 
 
 def emit_header(table: SignalTable, model_name: str) -> str:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from jounce.data import load_vehicle
 from jounce.emit import double_wishbone
-from jounce.signals import Signal, SignalTable, table
+from jounce.signals import LEDGER, WHEELS, Signal, SignalTable, table
+from jounce_fmu.build import Sources, builtin_sources, ensure_library
+from jounce_fmu.foreign import Interface
 from jounce_fmu.generate import FOLDER, files
+from jounce_fmu.host import Factory
 
 
 def test_the_committed_c_is_what_the_generator_emits() -> None:
     emitted = files()
-    for name, text in emitted.items():
-        assert (FOLDER / name).read_text() == text, f"run python -m jounce_fmu.generate: {name}"
-    assert {f.name for f in FOLDER.iterdir()} == emitted.keys()
+    for path, text in emitted.items():
+        assert path.read_text() == text, f"run python -m jounce_fmu.generate: {path.name}"
+    assert {*FOLDER.iterdir(), LEDGER} == emitted.keys()
 
 
 def test_a_report_out_of_the_tables_order_is_not_emitted() -> None:
@@ -22,3 +29,34 @@ def test_a_report_out_of_the_tables_order_is_not_emitted() -> None:
     odd = SignalTable("odd", (Signal("strange", "output", "1", "not reported"), *signals.signals))
     with pytest.raises(ValueError, match="ref_frame.pos where the signal table has strange"):
         double_wishbone.check_reports(odd)
+
+
+def test_inputs_of_a_wheel_in_another_order_are_not_emitted() -> None:
+    signals = list(table(load_vehicle("hmmwv")).signals)
+    places = [next(i for i, s in enumerate(signals) if s.name == f"wheel_RL.{name}") for name in ("force", "moment")]
+    signals[places[0]], signals[places[1]] = signals[places[1]], signals[places[0]]
+    with pytest.raises(ValueError, match=r"wheel_RL has the input moment\.x where wheel_FL has force\.x"):
+        double_wishbone.check_inputs(SignalTable("odd", tuple(signals)))
+
+
+def test_force_and_moment_keep_their_meaning_when_the_table_swaps_them(tmp_path: Path) -> None:
+    """The table may order a wheel's inputs as it likes: the model finds them by name."""
+    signals = list(table(load_vehicle("hmmwv")).signals)
+    for wheel in WHEELS:
+        first = next(i for i, s in enumerate(signals) if s.name == f"wheel_{wheel}.force")
+        signals[first], signals[first + 1] = signals[first + 1], signals[first]
+    swapped = replace(table(load_vehicle("hmmwv")), signals=tuple(signals))
+    for path, text in files(swapped).items():
+        (tmp_path / path.name).write_text(text)
+    own = tuple(f for f in builtin_sources().files if f.parent != FOLDER)
+    emitted = tuple(p for p in tmp_path.iterdir() if p.suffix in (".c", ".h", ".inc"))
+    library = ensure_library(Sources("jounce_swapped", (*own, *emitted)), tmp_path)
+    ends = []
+    for signals_of, built in ((table(load_vehicle("hmmwv")), ensure_library(builtin_sources())), (swapped, library)):
+        with Factory("hmmwv", built, Interface.of_table(signals_of)).instance("pushed") as fmu:
+            fmu.setup({"tire_source": "EXTERNAL"})
+            given = {"wheel_FL.force.z": 7000.0, "wheel_FL.moment.x": 300.0, "wheel_RR.force.y": -500.0}
+            fmu.set_inputs(np.array([given.get(s.name, s.start) for s in signals_of.inputs]))
+            fmu.step(20)
+            ends.append(fmu.get_outputs())
+    assert np.array_equal(*ends)

@@ -11,9 +11,11 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 from jounce.data import Vehicle
+from jounce.references import RATE_OFFSET, Kind, Ledger
 
 Causality = Literal["input", "output", "parameter"]
 Type = Literal["Real", "Integer", "Boolean", "Enumeration", "String"]
@@ -23,9 +25,8 @@ WHEELS = ("FL", "FR", "RL", "RR")
 XYZ = (".x", ".y", ".z")
 QUATERNION = (".e0", ".e1", ".e2", ".e3")
 
-#: First value reference of each causality. A scalar's reference is this plus its place in its vector, so
-#: new signals go to the end of their list and old references never move.
-FIRST_REFERENCE: dict[Causality, int] = {"input": 1_000, "output": 10_000, "parameter": 100_000}
+#: References of the double-wishbone vehicle's variables; `python -m jounce_fmu.generate` writes new ones into it.
+LEDGER = Path(__file__).parent / "models" / "double_wishbone" / "references.txt"
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,14 @@ class Signal:
 
 @dataclass(frozen=True)
 class Scalar:
-    """One component of a signal with its place in the u, y or p vector and its value reference."""
+    """One component of a signal with its place in the u, y or p vector."""
 
     name: str
     signal: Signal
     index: int
     start: float
-
-    @property
-    def value_reference(self) -> int:
-        """FMI value reference, unique over all types and stable between releases."""
-        return FIRST_REFERENCE[self.signal.causality] + self.index
+    value_reference: int
+    """FMI value reference, unique over all types and the same in every release (`jounce.references`)."""
 
     @property
     def minimum(self) -> float:
@@ -103,7 +101,8 @@ class SignalTable:
 
     ``states`` are those of the model's state vector, in its order, without what it remembers of the inputs; a
     model that names none is not for model exchange. ``derivatives``: the model gives directional ones. ``edition``
-    tells apart the files of one interface that start differently.
+    tells apart the files of one interface that start differently. ``ledger`` has the value references given so far;
+    a name without one takes the next.
     """
 
     name: str
@@ -111,15 +110,20 @@ class SignalTable:
     states: tuple[State, ...] = ()
     derivatives: bool = False
     edition: str = ""
+    ledger: Ledger = Ledger()
     _scalars: tuple[Scalar, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        named: list[tuple[Kind, str]] = [(g.causality, g.name + c) for g in self.signals for c in g.components]
+        ledger = self.ledger.extended([*named, *(("state", s.name) for s in self.states)])
+        object.__setattr__(self, "ledger", ledger)
         scalars: list[Scalar] = []
         counts: dict[Causality, int] = {"input": 0, "output": 0, "parameter": 0}
         for signal in self.signals:
             starts = signal.start or (0.0,) * len(signal.components)
             for suffix, start in zip(signal.components, starts, strict=True):
-                scalars.append(Scalar(signal.name + suffix, signal, counts[signal.causality], start))
+                name = signal.name + suffix
+                scalars.append(Scalar(name, signal, counts[signal.causality], start, ledger.references[name]))
                 counts[signal.causality] += 1
         object.__setattr__(self, "_scalars", tuple(scalars))
 
@@ -142,6 +146,16 @@ class SignalTable:
     def parameters(self) -> tuple[Scalar, ...]:
         """Scalars of the parameter vector p."""
         return self._of("parameter")
+
+    @cached_property
+    def state_references(self) -> tuple[int, ...]:
+        """Value references of the states, in their order."""
+        return tuple(self.ledger.references[s.name] for s in self.states)
+
+    @cached_property
+    def rate_references(self) -> tuple[int, ...]:
+        """Value references of the states' derivatives, in their order."""
+        return tuple(r + RATE_OFFSET for r in self.state_references)
 
     def by_name(self, name: str) -> Scalar:
         """The scalar of that name; KeyError names the nearest spellings."""
@@ -319,4 +333,5 @@ def table(vehicle: Vehicle) -> SignalTable:
     ``vehicle`` gives the start values of the vehicle-data parameters, which close the parameter vector.
     """
     groups: Iterable[Iterator[Signal]] = (_inputs(vehicle), _outputs(), _run_parameters(), _vehicle_parameters(vehicle))
-    return SignalTable(vehicle.name, tuple(s for group in groups for s in group), tuple(_states()), derivatives=True)
+    signals = tuple(s for group in groups for s in group)
+    return SignalTable(vehicle.name, signals, tuple(_states()), derivatives=True, ledger=Ledger.read(LEDGER))

@@ -101,22 +101,38 @@ static void put_angles(const double *angles, double *y) {
     for (k = 0; k < N_ANGLES; k++) y[angle_places[k]] = angles[k];
 }
 
+/* Which inputs of the first wheel go where in GIVEN, as they are. */
+static const struct { int from, to, n; } wheel_inputs[] = {
+    {JN_U_wheel_FL_drive_torque, JN_GIVEN_drive, 1},
+    {JN_U_wheel_FL_brake_torque, JN_GIVEN_brake, 1},
+    {JN_U_wheel_FL_force_x, JN_GIVEN_force, 3},
+    {JN_U_wheel_FL_moment_x, JN_GIVEN_moment, 3},
+    {JN_U_wheel_FL_point_x, JN_GIVEN_point, 3},
+};
+
+static void copy_wheel_inputs(const double *u, int c, double *to) {
+    size_t i;
+    int k;
+    for (i = 0; i < sizeof wheel_inputs / sizeof *wheel_inputs; i++)
+        for (k = 0; k < wheel_inputs[i].n; k++)
+            to[JN_CORNERS * (wheel_inputs[i].to + k)] = u[wheel_inputs[i].from + c * U_WHEEL + k];
+}
+
 /* Torques, external wrench and terrain of each wheel. */
 static void fill_given(const double *u, const double *d, double *given) {
     int c, k;
     for (c = 0; c < JN_CORNERS; c++) {
-        const double *from = u + JN_U_wheel_FL_drive_torque + c * U_WHEEL;
+        const double *normal = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
         double *to = given + c;
-        const double *normal = from + (JN_U_wheel_FL_terrain_normal_x - JN_U_wheel_FL_drive_torque);
-        for (k = 0; k < JN_GIVEN_ground; k++) to[JN_CORNERS * k] = from[k];
+        copy_wheel_inputs(u, c, to);
         to[JN_CORNERS * JN_GIVEN_height_only] = d[D_HEIGHT_ONLY];
         to[JN_CORNERS * JN_GIVEN_external] = d[D_EXTERNAL];
         if (d[D_HEIGHT_ONLY] != 0.0) {
             const double length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
             to[JN_CORNERS * JN_GIVEN_ground] = to[JN_CORNERS * (JN_GIVEN_ground + 1)] = 0.0;
-            to[JN_CORNERS * (JN_GIVEN_ground + 2)] = normal[-1];
+            to[JN_CORNERS * (JN_GIVEN_ground + 2)] = u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
             for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = normal[k] / length;
-            to[JN_CORNERS * JN_GIVEN_friction] = normal[3];
+            to[JN_CORNERS * JN_GIVEN_friction] = u[JN_U_wheel_FL_terrain_mu + c * U_WHEEL];
         } else {
             for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_ground + k)] = d[D_GROUND + k];
             for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = d[D_NORMAL + k];
@@ -141,16 +157,15 @@ static void fill_given_forward(const double *u, const double *d, const double *d
     int c, k;
     memset(d_given, 0, JN_CORNERS * JN_GIVEN_N * sizeof *d_given);
     for (c = 0; c < JN_CORNERS; c++) {
-        const int first = JN_U_wheel_FL_drive_torque + c * U_WHEEL;
         const double *n = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
         const double *d_n = d_u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
         double *to = d_given + c, d_unit[3];
-        for (k = 0; k < JN_GIVEN_ground; k++) to[JN_CORNERS * k] = d_u[first + k];
+        copy_wheel_inputs(d_u, c, to);
         if (d[D_HEIGHT_ONLY] == 0.0) continue;
-        to[JN_CORNERS * (JN_GIVEN_ground + 2)] = d_n[-1];
+        to[JN_CORNERS * (JN_GIVEN_ground + 2)] = d_u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
         unit_forward(3, n, d_n, d_unit);
         for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = d_unit[k];
-        to[JN_CORNERS * JN_GIVEN_friction] = d_n[3];
+        to[JN_CORNERS * JN_GIVEN_friction] = d_u[JN_U_wheel_FL_terrain_mu + c * U_WHEEL];
     }
 }
 
@@ -337,8 +352,9 @@ static void finish_forward(const double *x, const double *u, const double *p, co
 #define MODEL(lanes)                                                                                                   \
     {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,         \
      .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = JN_P_integrator, .signals = jn_table,          \
-     .n_signals = JN_N_SIGNALS, .derive = derive, .start = jn_start, .rhs = rhs_##lanes, .outputs = outputs_##lanes,   \
-     .finish = finish, .n_memory = 2, .nominals = jn_nominals, .directional = directional_##lanes,                     \
+     .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = jn_start,                  \
+     .rhs = rhs_##lanes, .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .nominals = jn_nominals,         \
+     .state_references = jn_state_references, .directional = directional_##lanes,                                      \
      .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .doubt = doubt}
 
 static const jn_model one_lane = MODEL(1);

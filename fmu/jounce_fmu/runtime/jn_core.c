@@ -96,10 +96,15 @@ static int table_is_sound(const jn_model *m) {
         char kind = row < m->n_u ? 'u' : row < m->n_u + m->n_y ? 'y' : 'p';
         if (row == m->n_u || row == m->n_u + m->n_y) k = 0;
         if (g->kind != kind || g->index != k++) return 0;
-        if (row && g->vr <= m->signals[row - 1].vr) return 0;
         if (g->more && (row + 1 == m->n_signals || g[1].more != g->more - 1 || g[1].kind != kind)) return 0;
     }
+    for (row = 0; row < m->n_signals; row++) { /* that they all differ makes them each row once */
+        const int at = m->by_reference[row];
+        if (at < 0 || at >= m->n_signals) return 0;
+        if (row && m->signals[at].vr <= m->signals[m->by_reference[row - 1]].vr) return 0;
+    }
     if (m->directional && m->finish && !m->finish_forward) return 0;
+    if (m->nominals && !m->state_references) return 0;
     for (k = 0; m->nominals && k < m->n_x - m->n_memory; k++)
         if (!(m->nominals[k] > 0.0)) return 0;
     if (m->nominals && m->nominals[k] != 0.0) return 0;
@@ -175,9 +180,9 @@ int jn_find(jn_instance *s, unsigned vr) {
     int low = 0, high = s->model->n_signals - 1;
     if (s->hint < high && rows[s->hint + 1].vr == vr) return ++s->hint;
     while (low <= high) {
-        int middle = low + (high - low) / 2;
-        if (rows[middle].vr == vr) return s->hint = middle;
-        if (rows[middle].vr < vr) low = middle + 1;
+        const int middle = low + (high - low) / 2, row = s->model->by_reference[middle];
+        if (rows[row].vr == vr) return s->hint = row;
+        if (rows[row].vr < vr) low = middle + 1;
         else high = middle - 1;
     }
     return -1;

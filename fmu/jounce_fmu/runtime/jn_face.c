@@ -53,9 +53,11 @@ static int check_list(jn_instance *s, const unsigned vr[], size_t n, const void 
 
 /* States and then their derivatives have rows after those of the table. */
 static int state_row(const jn_instance *s, unsigned vr) {
-    const unsigned n = (unsigned)jn_n_states(s);
-    if (vr - JN_FIRST_STATE < n) return s->model->n_signals + (int)(vr - JN_FIRST_STATE);
-    if (vr - JN_FIRST_RATE < n) return s->model->n_signals + (int)(n + vr - JN_FIRST_RATE);
+    const int n = jn_n_states(s), rate = vr >= JN_FIRST_STATE + JN_RATE_OFFSET;
+    const unsigned of = rate ? vr - JN_RATE_OFFSET : vr;
+    int k, i = (int)((of - JN_FIRST_STATE) % (unsigned)(n ? n : 1)); /* most often its place */
+    for (k = 0; k < n; k++, i = i + 1 < n ? i + 1 : 0)
+        if (s->model->state_references[i] == of) return s->model->n_signals + i + (rate ? n : 0);
     return NO_ROW;
 }
 

@@ -5,7 +5,7 @@
 
 #include "jn_core.h"
 
-enum { JN_FIRST_STATE = 200000, JN_FIRST_RATE = 300000 }; /* value references, as in jounce_fmu.describe */
+enum { JN_FIRST_STATE = 200000, JN_RATE_OFFSET = 100000 }; /* value references, as in jounce.references */
 
 enum { LOG_ERROR, LOG_WARNING, LOG_EVENT, CATEGORIES };
 

@@ -1,7 +1,7 @@
 /* The plug between a model and the runtime: flat double arrays, one signal table, no vehicle.
  *
  * A library links one model. Its files define the symbols declared at the end of this header:
- *   <model>_table.c   jn_guid, jn_table            (emitted by jounce_fmu.table_c)
+ *   <model>_table.c   jn_guid, jn_table and so on  (emitted by jounce_fmu.table_c)
  *   jn_build_hash.c   jn_build_hash_text           (written by jounce_fmu.build)
  *   the model         jn_models, jn_variant_supported
  */
@@ -19,7 +19,7 @@ typedef struct {
     char text[240]; /* what is wrong and what is allowed */
 } jn_fault;
 
-/* One row of the signal table: rows are u, then y, then p, each in vector order; vr strictly increases. */
+/* One row of the signal table: rows are u, then y, then p, each in vector order. */
 typedef struct {
     const char *name;
     unsigned vr;
@@ -37,6 +37,7 @@ typedef struct jn_model {
     int p_tick, p_integrator; /* place in p, or -1: none (then 1 ms, RK4). Integrator 1 is RK4, 2 ROS2. */
     const jn_signal *signals;
     int n_signals;
+    const int *by_reference; /* the rows in the order of their value references */
     /* All return 0 when ok; otherwise they fill the fault. None may keep state or write its inputs. */
     int (*derive)(const double *p, double *d, jn_fault *f);
     int (*start)(const double *p, const double *d, const double *u, double *x, jn_fault *f);
@@ -49,6 +50,7 @@ typedef struct jn_model {
     void (*finish)(double *x, const double *u, const double *p);
     int n_memory;
     const double *nominals; /* of the states before the memory, all > 0, and a 0; or NULL: no model exchange */
+    const unsigned *state_references; /* of the states before the memory, or NULL where nominals is */
     /* How rates and outputs move when states and inputs move by d_x and d_u, parameters fixed, at the start of a
      * tick; d_rate or d_y may be NULL. Or NULL: no derivatives. */
     int (*directional)(const double *x, const double *u, const double *p, const double *d, const double *d_x,
@@ -65,7 +67,9 @@ typedef struct jn_model {
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */
 extern const jn_signal jn_table[];
-extern const double jn_nominals[];      /* emitted for a table that names its states */
+extern const int jn_by_reference[];
+extern const double jn_nominals[];           /* this and the next are emitted for a table that names its states */
+extern const unsigned jn_state_references[];
 extern const char jn_build_hash_text[]; /* 64 hex digits: sha256 of the sources */
 
 extern const jn_model *const jn_models[]; /* variants, plainest first, ended by NULL; all of equal sizes */

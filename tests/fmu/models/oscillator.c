@@ -61,7 +61,7 @@ static int outputs(const double *x, const double *u, const double *p, const doub
 
 static const jn_model oscillator = {
     "oscillator", jn_build_hash_text, 2, JN_N_U, JN_N_Y, JN_N_P, N_D, JN_P_tick, -1,
-    jn_table, JN_N_SIGNALS, derive, start, rhs, outputs, NULL, 0, jn_nominals, NULL, NULL, NULL, NULL,
+    jn_table, JN_N_SIGNALS, jn_by_reference, derive, start, rhs, outputs, NULL, 0, jn_nominals, jn_state_references, NULL, NULL, NULL, NULL,
 };
 const jn_model *const jn_models[] = {&oscillator, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }

@@ -52,7 +52,7 @@ static void finish(double *x, const double *u, const double *p) {
 
 static const jn_model turntable = {
     "turntable", jn_build_hash_text, 5, JN_N_U, JN_N_Y, JN_N_P, 0, -1, -1,
-    jn_table, JN_N_SIGNALS, derive, start, rhs, outputs, finish, 1, jn_nominals, NULL, NULL, NULL, NULL,
+    jn_table, JN_N_SIGNALS, jn_by_reference, derive, start, rhs, outputs, finish, 1, jn_nominals, jn_state_references, NULL, NULL, NULL, NULL,
 };
 const jn_model *const jn_models[] = {&turntable, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }

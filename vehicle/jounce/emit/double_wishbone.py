@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise, zip_longest
 
 import casadi as ca
 
@@ -103,9 +104,33 @@ def check_reports(table: SignalTable) -> None:
         raise ValueError(f"the report has {odd[0]} where the signal table has {odd[1]}")
 
 
+def check_inputs(table: SignalTable) -> None:
+    """Raise ValueError unless the inputs of each wheel are those of the first, in its order, wheel after wheel.
+
+    The C glue knows the first wheel's by name and the others by their distance.
+    """
+    first, *others = ([s.removeprefix(p) for s in _inputs(table, p)] for p in (f"wheel_{w}." for w in WHEELS))
+    for wheel_name, names in zip(WHEELS[1:], others, strict=True):
+        if names != first:
+            odd = next((a, b) for a, b in zip_longest(first, names) if a != b)
+            raise ValueError(f"wheel_{wheel_name} has the input {odd[1]} where wheel_{WHEELS[0]} has {odd[0]}")
+    starts = [s.index for s in table.inputs if s.name == f"{_owner(s.name)}.{first[0]}"]
+    if [b - a for a, b in pairwise(starts)] != [len(first)] * (len(WHEELS) - 1):
+        raise ValueError("the inputs of the wheels do not follow each other")
+
+
+def _owner(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _inputs(table: SignalTable, prefix: str) -> list[str]:
+    return [s.name for s in table.inputs if s.name.startswith(prefix)]
+
+
 def files(table: SignalTable) -> dict[str, str]:
     """File name to C text, for the signal table of a double-wishbone vehicle."""
     check_reports(table)
+    check_inputs(table)
     lanes = lane_functions()
     return {
         "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED),
