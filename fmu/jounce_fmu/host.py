@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.signals import SignalTable
-from jounce_fmu.build import BuildError, ensure_library
-from jounce_fmu.builtin import checked_sources, variant_table
+from jounce_fmu.build import BuildError
+from jounce_fmu.builtin import checked_table, variant_table
 from jounce_fmu.foreign import Interface, library_path, read_description
 from jounce_fmu.instance import Array, FmuError, FmuInstance, Value, load
+from jounce_fmu.models import find
 
 __all__ = ["Array", "Factory", "Fmu2Instance", "FmuError", "FmuInstance", "Value", "open_builtin", "open_fmu"]
 
@@ -136,20 +137,22 @@ class Factory:
     __call__ = instance
 
 
-def open_builtin(name: str = "hmmwv", base: str = "hmmwv") -> Factory:
-    """A vehicle that ships with jounce, from the library built of the present sources.
+def open_builtin(name: str | Path = "hmmwv") -> Factory:
+    """A data set of a known model, such as a vehicle, from the library built of the present sources.
 
-    ``name`` may be a variant or a vehicle folder: it uses the library of ``base`` and sets the parameters in
-    which it differs. Raises BuildError when the library is stale and cannot be rebuilt.
+    ``name`` may be the path of a user's own. Other data sets than the model's first use the same library and set the
+    parameters in which they differ. Raises BuildError when the library is stale and cannot be rebuilt, ModelError for
+    an unknown name.
     """
-    common, sources = checked_sources(base)
-    own = common if name == base else variant_table(name, common)
-    library = ensure_library(sources)
-    _check_hash(library, sources.build_hash())
+    model = find(name)
+    common = checked_table(model)
+    own = common if name == model.base else variant_table(name, common)
+    library = model.library()
+    _check_hash(library, model.sources.build_hash())
     defaults: dict[str, Value] = {
         s.name: s.start for s, c in zip(own.parameters, common.parameters, strict=True) if s.start != c.start
     }
-    return Factory(name, library, Interface.of_table(own), defaults)
+    return Factory(str(name), library, Interface.of_table(own), defaults)
 
 
 def _check_hash(library: Path, build_hash: str) -> None:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from jounce.data import DataError
 from jounce.signals import SignalTable
 from jounce_fmu.build import BuildError
 from jounce_fmu.host import Factory, FmuError, FmuInstance, open_builtin, open_fmu
+from jounce_fmu.models import data_sets
 from jounce_fmu.process import FmuGone, FmuProcess, Limits
 from jounce_service.config import ServerConfig
 from jounce_service.errors import (
@@ -203,15 +203,15 @@ def _open_foreign(path: Path, limits: Limits) -> HostedModel:
 
 
 def builtin_registry() -> Registry:
-    """Every vehicle that ships with jounce, in process."""
+    """Every data set of every known model, in process."""
     return registry(ServerConfig())
 
 
 def registry(config: ServerConfig) -> Registry:
-    """The vehicles that ship with jounce and the FMUs of the settings; raises ConfigError."""
+    """The data sets of the known models and the FMUs of the settings; raises ConfigError."""
     limits = Limits(config.worker_seconds or math.inf, config.worker_memory)
     models: dict[str, Callable[[], HostedModel]] = {
-        name: partial(_open, name, limits if config.workers else None) for name in builtin_names()
+        name: partial(_open, name, limits if config.workers else None) for name in data_sets()
     }
     for path in _files(config.fmu):
         if path.stem in models:
@@ -227,9 +227,3 @@ def _files(places: Iterable[str]) -> Iterator[Path]:
         if not found or not found[0].is_file():
             raise ConfigError(f"fmu {str(place)!r}: allowed are FMUs and folders with some")
         yield from found
-
-
-def builtin_names() -> tuple[str, ...]:
-    """Names of the vehicles that ship with jounce, sorted."""
-    folders = (files("jounce") / "vehicles").iterdir()
-    return tuple(sorted(f.name for f in folders if f.is_dir() and not f.name.startswith((".", "_"))))

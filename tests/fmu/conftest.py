@@ -12,6 +12,7 @@ from jounce_fmu.pack import export_fmu
 
 sys.path.insert(0, str(Path(__file__).parent))
 import oscillator  # noqa: E402
+import turntable as turning  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +29,17 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def factory(oscillator_sources: Sources, native: Path) -> Factory:
     library = ensure_library(oscillator_sources, native)
     return Factory("oscillator", library, Interface.of_table(oscillator.TABLE))
+
+
+@pytest.fixture(scope="session")
+def turntable_sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
+    return turning.sources(tmp_path_factory.mktemp("turntable"))
+
+
+@pytest.fixture(scope="session")
+def turntable_factory(turntable_sources: Sources, native: Path) -> Factory:
+    """A model without directional derivatives."""
+    return Factory("turntable", ensure_library(turntable_sources, native), Interface.of_table(turning.TABLE))
 
 
 @pytest.fixture(scope="session")

@@ -35,16 +35,21 @@ TABLE = SignalTable("oscillator", (
            minimum=0.0, maximum=1.0),
     Signal("direction", "parameter", "1", "of the force", start=(1.0,), type="Enumeration", variability="fixed",
            items=("RIGHT", "LEFT"), minimum=1.0, maximum=2.0),
-), (State("state.position", "m", "deflection", 0.1), State("state.velocity", "m/s", "its rate")))
+), (State("state.position", "m", "deflection", 0.1), State("state.velocity", "m/s", "its rate")), derivatives=True)
+
+
+def emitted(folder: Path) -> dict[Path, str]:
+    """Path -> text of what is emitted."""
+    return {folder / "oscillator_table.c": emit_table(TABLE, "oscillator"),
+            folder / "oscillator_table.h": emit_header(TABLE, "oscillator")}
 
 
 def sources(folder: Path) -> Sources:
     """Emit the table into ``folder`` and list the model's files."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "oscillator_table.c").write_text(emit_table(TABLE, "oscillator"))
-    (folder / "oscillator_table.h").write_text(emit_header(TABLE, "oscillator"))
-    model = Path(__file__).parent / "models" / "oscillator.c"
-    return Sources("jounce_oscillator", (model, folder / "oscillator_table.c", folder / "oscillator_table.h"))
+    for path, text in emitted(folder).items():
+        path.write_text(text)
+    return Sources("jounce_oscillator", (Path(__file__).parent / "models" / "oscillator.c", *emitted(folder)))
 
 
 def exact(t: float, mass: float = 2.0, stiffness: float = 50.0, damping: float = 0.8, x0: float = 0.1) -> float:

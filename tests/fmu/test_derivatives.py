@@ -203,7 +203,8 @@ def test_before_the_end_of_initialization_there_are_none() -> None:
     raw.free()
 
 
-def test_a_model_without_derivatives_neither_advertises_nor_gives_them(factory: Factory) -> None:
+def test_a_model_without_derivatives_neither_advertises_nor_gives_them(turntable_factory: Factory) -> None:
+    factory = turntable_factory
     raw = Raw(str(factory.library), factory.interface.guid)
     raw.ready()
     refs = (ct.c_uint * 1)(10_000), (ct.c_uint * 1)(1_000)

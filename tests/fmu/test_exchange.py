@@ -65,14 +65,9 @@ def raw(factory: Factory) -> Iterator[Exchange]:
     made.free()
 
 
-@pytest.fixture(scope="module")
-def table_sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
-    return turntable.sources(tmp_path_factory.mktemp("turntable"))
-
-
 @pytest.fixture
-def spinning(table_sources: Sources, native: Path) -> Iterator[Exchange]:
-    made = Exchange(str(ensure_library(table_sources, native)), interface_guid(turntable.TABLE), 4)
+def spinning(turntable_sources: Sources, native: Path) -> Iterator[Exchange]:
+    made = Exchange(str(ensure_library(turntable_sources, native)), interface_guid(turntable.TABLE), 4)
     yield made
     made.free()
 
@@ -119,9 +114,9 @@ def test_cvode_and_the_fixed_steps_agree_under_jumping_inputs(archives: dict[int
 
 @pytest.mark.parametrize("fmi", [2, 3])
 def test_cvode_turns_a_quaternion_without_a_step_event(
-    table_sources: Sources, native: Path, tmp_path: Path, fmi: int
+    turntable_sources: Sources, native: Path, tmp_path: Path, fmi: int
 ) -> None:
-    path = export_fmu(tmp_path / "t.fmu", turntable.TABLE, table_sources, library_folder=native, fmi=fmi)
+    path = export_fmu(tmp_path / "t.fmu", turntable.TABLE, turntable_sources, library_folder=native, fmi=fmi)
     assert validate_fmu(str(path)) == []
     result = fmpy.simulate_fmu(str(path), fmi_type="ModelExchange", stop_time=40.0, relative_tolerance=1e-6,
                                start_values={"speed": 0.15, "heading_start": -3.0})

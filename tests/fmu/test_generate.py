@@ -13,15 +13,15 @@ from jounce.emit import double_wishbone
 from jounce.signals import LEDGER, WHEELS, Signal, SignalTable, table
 from jounce_fmu.build import Sources, builtin_sources, ensure_library
 from jounce_fmu.foreign import Interface
-from jounce_fmu.generate import FOLDER, files
 from jounce_fmu.host import Factory
+from jounce_fmu.models.double_wishbone import GENERATED, emit
 
 
 def test_the_committed_c_is_what_the_generator_emits() -> None:
-    emitted = files()
+    emitted = emit()
     for path, text in emitted.items():
         assert path.read_text() == text, f"run python -m jounce_fmu.generate: {path.name}"
-    assert {*FOLDER.iterdir(), LEDGER} == emitted.keys()
+    assert {*GENERATED.iterdir(), LEDGER} == emitted.keys()
 
 
 def test_a_report_out_of_the_tables_order_is_not_emitted() -> None:
@@ -46,9 +46,9 @@ def test_force_and_moment_keep_their_meaning_when_the_table_swaps_them(tmp_path:
         first = next(i for i, s in enumerate(signals) if s.name == f"wheel_{wheel}.force")
         signals[first], signals[first + 1] = signals[first + 1], signals[first]
     swapped = replace(table(load_vehicle("hmmwv")), signals=tuple(signals))
-    for path, text in files(swapped).items():
+    for path, text in emit(swapped).items():
         (tmp_path / path.name).write_text(text)
-    own = tuple(f for f in builtin_sources().files if f.parent != FOLDER)
+    own = tuple(f for f in builtin_sources().files if f.parent != GENERATED)
     emitted = tuple(p for p in tmp_path.iterdir() if p.suffix in (".c", ".h", ".inc"))
     library = ensure_library(Sources("jounce_swapped", (*own, *emitted)), tmp_path)
     ends = []

@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 
 from jounce_fmu.foreign import library_path
+from jounce_fmu.models import data_sets
 from jounce_fmu.partners import export_partner
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.cli.main import main
 from jounce_service.config import ServerConfig
-from jounce_service.hosted import builtin_names, registry
+from jounce_service.hosted import registry
 from jounce_service.recording.reader import Reader
 from jounce_service.security import ConfigError
 from jounce_service.settings import load
@@ -240,7 +241,7 @@ def test_places_without_fmus_and_names_that_are_taken_end_the_start(bad: Path, t
                           ((str(bad), str(bad.parent)), "named hostile already")):
         with pytest.raises(ConfigError, match=words):
             registry(ServerConfig(fmu=places))
-    assert registry(ServerConfig(fmu=(str(bad.parent),))).names == tuple(sorted(("hostile", *builtin_names())))
+    assert registry(ServerConfig(fmu=(str(bad.parent),))).names == tuple(sorted(("hostile", *data_sets())))
 
 
 def test_fmus_that_differ_in_a_resource_are_different_builds(bad: Path, tmp_path: Path) -> None:

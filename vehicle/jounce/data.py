@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DataError", "Entry", "Vehicle", "load_vehicle"]
+__all__ = ["DataError", "Entry", "Vehicle", "load_vehicle", "vehicle_names"]
 
 _BUILTIN = Path(__file__).parent / "vehicles"
 _KEYS = frozenset({"value", "unit", "source", "description", "minimum", "maximum"})
@@ -85,11 +85,16 @@ def load_vehicle(name: str | Path) -> Vehicle:
     return _load(_manifest(name), ())
 
 
+def vehicle_names() -> tuple[str, ...]:
+    """Names of the vehicles that come with jounce, sorted."""
+    return tuple(sorted(p.parent.name for p in _BUILTIN.glob("*/vehicle.toml")))
+
+
 def _manifest(name: str | Path) -> Path:
     for path in (_BUILTIN / str(name) / "vehicle.toml", Path(name) / "vehicle.toml", Path(name)):
         if path.is_file():
             return path
-    known = ", ".join(sorted(p.parent.name for p in _BUILTIN.glob("*/vehicle.toml")))
+    known = ", ".join(vehicle_names())
     raise DataError(f"vehicle {str(name)!r}: no such file or built-in vehicle; built in: {known}")
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from jounce.data import load_vehicle
-from jounce.signals import table
+from jounce_fmu.builtin import model_table
 from jounce_service.describe import lines
 
 
@@ -17,6 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the table."""
-    for line in lines(table(load_vehicle(arguments.model))):
+    for line in lines(model_table(arguments.model)):
         sys.stdout.write(line + "\n")
     return 0

@@ -6,9 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from jounce.data import load_vehicle
 from jounce_fmu.build import PLATFORMS
-from jounce_fmu.builtin import export_builtin, identifier
+from jounce_fmu.builtin import export_builtin, identifier, model_table
 from jounce_service.cli.given import pair
 from jounce_service.cli.main import UsageError
 
@@ -55,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.source_only:
         platforms = []
     output, model = arguments.output, arguments.model
-    label = identifier(arguments.partner or load_vehicle(model).name)
+    label = identifier(arguments.partner or model_table(model).name)
     if arguments.partner or arguments.ssp:
         if arguments.fmi != 2 or arguments.scalars:
             raise UsageError("--fmi 3 and --scalars are for the vehicle alone")

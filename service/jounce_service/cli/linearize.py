@@ -54,16 +54,25 @@ def run(arguments: argparse.Namespace) -> int:
 def settle(
     factory: Factory, parameters: Mapping[str, Value], inputs: Mapping[str, float], *, speed: float, time: float
 ) -> tuple[Array, Array]:
-    """States and inputs after that time [s] at that speed [m/s]; the drive torques hold it, other inputs are given."""
+    """States and inputs after that time [s] at that speed [m/s]; the drive torques hold it, other inputs are given.
+
+    A speed of 0 asks nothing of the model: it may be one without a vehicle. Raises UsageError.
+    """
     table = factory.table
     u = np.array([inputs.get(s.name, s.start) for s in table.inputs])
-    drive = [table.by_name(f"wheel_{w}.drive_torque").index for w in WHEELS]
-    shown, held, total = table.by_name("speed").index, u[drive].copy(), 0.0
+    drive, shown, held, total = [], 0, u[:0], 0.0
+    if speed != 0.0:
+        try:
+            drive = [table.by_name(f"wheel_{w}.drive_torque").index for w in WHEELS]
+            shown, held = table.by_name("speed").index, u[drive].copy()
+        except KeyError as unknown:
+            raise UsageError(f"--speed: {table.name} has no speed to hold ({unknown.args[0]})") from unknown
+        parameters = {**parameters, "init.speed": speed}
     with factory.instance("settle") as instance:
-        instance.setup({**parameters, "init.speed": speed}, dict(inputs))
+        instance.setup(parameters, dict(inputs))
         every = max(1, round(INTERVAL / instance.tick))
         for _ in range(round(time / (every * instance.tick))):
-            if speed != 0.0:
+            if drive:
                 error = speed - instance.get_outputs()[shown]
                 total += error * every * instance.tick
                 u[drive] = held + GAIN * error + MEMORY * total
@@ -77,7 +86,8 @@ def settle(
 
 def summary(found: Linear, path: Path) -> list[str]:
     """What was written, how far from steady the point is, and the modes."""
-    acceleration = [i for i, s in enumerate(found.states) if s.startswith(("state.lin_vel", "state.ang_vel"))]
+    of_the_chassis = [i for i, s in enumerate(found.states) if s.startswith(("state.lin_vel", "state.ang_vel"))]
+    acceleration = of_the_chassis or range(len(found.states))
     worst = max(acceleration, key=lambda i: abs(found.rate[i]))
     lines = [
         f"wrote {path}: A {found.A.shape}, B {found.B.shape}, C {found.C.shape}, D {found.D.shape}",

@@ -59,9 +59,33 @@ static int outputs(const double *x, const double *u, const double *p, const doub
     return 0;
 }
 
+static int directional(const double *x, const double *u, const double *p, const double *d, const double *d_x,
+                       const double *d_u, double *d_rate, double *d_y, jn_fault *f) {
+    const double cubic = p[JN_P_cubic] != 0.0 ? 3.0 * p[JN_P_stiffness] * x[0] * x[0] : 0.0;
+    const double acceleration = (d[D_GAIN] * (d_u[JN_U_force] + d_u[JN_U_push_x]) - p[JN_P_damping] * d_x[1] -
+                                 (p[JN_P_stiffness] + cubic) * d_x[0]) * d[D_INVERSE_MASS];
+    (void)u; (void)f;
+    if (d_rate) {
+        d_rate[0] = d_x[1];
+        d_rate[1] = acceleration;
+    }
+    if (d_y) {
+        d_y[JN_Y_position] = d_x[0];
+        d_y[JN_Y_velocity] = d_x[1];
+        d_y[JN_Y_acceleration] = acceleration;
+        d_y[JN_Y_tick_count] = 0.0;
+        d_y[JN_Y_load_x] = d_u[JN_U_force] + d_u[JN_U_push_x];
+        d_y[JN_Y_load_y] = d_u[JN_U_push_y];
+        d_y[JN_Y_load_z] = d_u[JN_U_push_z];
+    }
+    return 0;
+}
+
 static const jn_model oscillator = {
-    "oscillator", jn_build_hash_text, 2, JN_N_U, JN_N_Y, JN_N_P, N_D, JN_P_tick, -1,
-    jn_table, JN_N_SIGNALS, jn_by_reference, derive, start, rhs, outputs, NULL, 0, jn_nominals, jn_state_references, NULL, NULL, NULL, NULL,
+    .name = "oscillator", .build_hash = jn_build_hash_text, .n_x = 2, .n_u = JN_N_U, .n_y = JN_N_Y, .n_p = JN_N_P,
+    .n_d = N_D, .p_tick = JN_P_tick, .p_integrator = -1, .signals = jn_table, .n_signals = JN_N_SIGNALS,
+    .by_reference = jn_by_reference, .derive = derive, .start = start, .rhs = rhs, .outputs = outputs,
+    .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional,
 };
 const jn_model *const jn_models[] = {&oscillator, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }

@@ -51,8 +51,10 @@ static void finish(double *x, const double *u, const double *p) {
 }
 
 static const jn_model turntable = {
-    "turntable", jn_build_hash_text, 5, JN_N_U, JN_N_Y, JN_N_P, 0, -1, -1,
-    jn_table, JN_N_SIGNALS, jn_by_reference, derive, start, rhs, outputs, finish, 1, jn_nominals, jn_state_references, NULL, NULL, NULL, NULL,
+    .name = "turntable", .build_hash = jn_build_hash_text, .n_x = 5, .n_u = JN_N_U, .n_y = JN_N_Y, .n_p = JN_N_P,
+    .p_tick = -1, .p_integrator = -1, .signals = jn_table, .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference,
+    .derive = derive, .start = start, .rhs = rhs, .outputs = outputs, .finish = finish, .n_memory = 1,
+    .nominals = jn_nominals, .state_references = jn_state_references,
 };
 const jn_model *const jn_models[] = {&turntable, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }

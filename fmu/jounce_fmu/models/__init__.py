@@ -1,0 +1,141 @@
+"""The models that jounce can build, export and host, and the data sets that each of them takes.
+
+A model is C code with a signal table; a data set is one choice of its parameters, such as a vehicle. Users know data
+sets: ``jounce export --vehicle utv``, ``create_session("utv")``. Other packages add models of their own through the
+entry-point group `GROUP`, each entry naming a `Model`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from jounce.data import DataError
+from jounce.signals import SignalTable
+from jounce_fmu.build import NATIVE, BuildError, Sources, ensure_library
+
+#: Entry-point group in which other packages name their models.
+GROUP = "jounce.models"
+#: How the name of a model's emitted signal table ends.
+TABLE_SUFFIX = "_table.c"
+
+
+class ModelError(DataError):
+    """A model or a data set that is not known, or that takes another's name."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One model: its code, its data sets, and what emits its code.
+
+    Its table tells the kinds of FMU: co-simulation always, model exchange where it names its states.
+    """
+
+    name: str
+    """Of the model, as in the names of its files."""
+    data_sets: tuple[str, ...]
+    """Names of the data sets that come with it, the first one being that of its library."""
+    sources: Sources
+    """The model's C files, its emitted table among them; the identifier is that of the first data set."""
+    read: Callable[[str | Path], SignalTable]
+    """Signal table of a data set, by its name or by the path of a user's own. Raises ValueError."""
+    emit: Callable[[], Mapping[Path, str]]
+    """Path -> text of every emitted file."""
+    reads: Callable[[Path], bool] = lambda _path: False
+    """Whether a path is a user's own data set for this model."""
+    libraries: Path = NATIVE
+    """Folder in which its library is kept."""
+
+    @property
+    def base(self) -> str:
+        """The data set with which the library starts."""
+        return self.data_sets[0]
+
+    @property
+    def table_file(self) -> Path:
+        """The emitted signal table among its files. Raises BuildError."""
+        found = [f for f in self.sources.files if f.name.endswith(TABLE_SUFFIX)]
+        if len(found) != 1:
+            raise BuildError(f"{self.name}: {len(found)} files end in {TABLE_SUFFIX}; expected 1")
+        return found[0]
+
+    def library(self) -> Path:
+        """Path of its native library, built first where it is missing or stale. Raises BuildError."""
+        return ensure_library(self.sources, self.libraries)
+
+    @property
+    def table_name(self) -> str:
+        """What the emitted table is named after."""
+        return self.table_file.name.removesuffix(TABLE_SUFFIX)
+
+
+_added: dict[str, Model] = {}
+
+
+def register(model: Model) -> None:
+    """Add a model for this process. Raises ModelError where a name is taken."""
+    _check_names(model, models())
+    _added[model.name] = model
+
+
+def unregister(name: str) -> None:
+    """Take back a model that was added. Raises ModelError where none of that name was."""
+    if _added.pop(name, None) is None:
+        raise ModelError(f"no model named {name!r} was added")
+
+
+def models() -> tuple[Model, ...]:
+    """Every known model: those that come with jounce, those of other packages, those added."""
+    return (*_installed(), *_added.values())
+
+
+def find(name: str | Path) -> Model:
+    """The model of a data set, by its name or by the path of a user's own. Raises ModelError with the known names."""
+    for model in models():
+        if str(name) in model.data_sets:
+            return model
+    for model in models():
+        if model.reads(Path(name)):
+            return model
+    raise ModelError(
+        f"{str(name)!r}: no vehicle or model of that name, and no data set in that folder; "
+        f"known are {', '.join(data_sets())}"
+    )
+
+
+def data_sets() -> tuple[str, ...]:
+    """Names of all data sets, sorted."""
+    return tuple(sorted(name for model in models() for name in model.data_sets))
+
+
+@cache
+def _installed() -> tuple[Model, ...]:
+    from jounce_fmu.models import double_wishbone
+
+    found = [double_wishbone.MODEL]
+    for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
+        try:
+            model = entry.load()
+            if not isinstance(model, Model):
+                raise ModelError(f"expected a jounce_fmu.models.Model, found a {type(model).__name__}")
+            _check_names(model, tuple(found))
+        # Whatever another package does while it is imported must not take the other models away.
+        except Exception as error:  # noqa: BLE001
+            warnings.warn(f"model {entry.name} ({entry.value}) is left out: {error}", RuntimeWarning, stacklevel=2)
+        else:
+            found.append(model)
+    return tuple(found)
+
+
+def _check_names(model: Model, others: tuple[Model, ...]) -> None:
+    if not model.data_sets:
+        raise ModelError(f"{model.name}: expected at least one data set")
+    if model.name in {m.name for m in others}:
+        raise ModelError(f"there is a model named {model.name!r} already")
+    for other in others:
+        if taken := set(model.data_sets) & set(other.data_sets):
+            raise ModelError(f"{model.name}: {other.name} has a data set named {min(taken)!r} already")
