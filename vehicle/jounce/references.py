@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal
 
 Kind = Literal["input", "output", "parameter", "state"]
@@ -32,7 +31,7 @@ class Ledger:
     references: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "references", MappingProxyType(dict(self.references)))
+        object.__setattr__(self, "references", dict(self.references))
 
     @classmethod
     def read(cls, path: Path) -> Ledger:

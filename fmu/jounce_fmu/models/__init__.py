@@ -102,7 +102,7 @@ def find(name: str | Path) -> Model:
         if model.reads(Path(name)):
             return model
     raise ModelError(
-        f"{str(name)!r}: no vehicle or model of that name, and no data set in that folder; "
+        f"vehicle {str(name)!r}: no vehicle or model of that name, and no data set in that folder; "
         f"known are {', '.join(data_sets())}"
     )
 
