@@ -21,7 +21,7 @@ def test_every_vehicle_is_a_data_set_of_the_double_wishbone_model(tmp_path: Path
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ModelError, match=r"vehicle 'hummer': no vehicle or model of that name.*known are .*hmmwv, .*utv"):
+    with pytest.raises(ModelError, match=r"'hummer': no vehicle or model of that name.*known are .*hmmwv, .*utv"):
         find("hummer")
 
 
