@@ -104,6 +104,8 @@ static int table_is_sound(const jn_model *m) {
         if (row && m->signals[at].vr <= m->signals[m->by_reference[row - 1]].vr) return 0;
     }
     if (m->directional && m->finish && !m->finish_forward) return 0;
+    if (!m->rhs == !m->step) return 0;
+    if (m->step && (m->nominals || m->jacobian || m->directional || m->p_integrator >= 0)) return 0;
     if (m->nominals && !m->state_references) return 0;
     for (k = 0; m->nominals && k < m->n_x - m->n_memory; k++)
         if (!(m->nominals[k] > 0.0)) return 0;
@@ -115,7 +117,7 @@ static int table_is_sound(const jn_model *m) {
 
 static size_t rounded(size_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
 
-enum { PLACES = 18 }; /* vectors of an instance */
+enum { PLACES = 19 }; /* vectors of an instance */
 
 jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
     double **places[PLACES];
@@ -127,7 +129,8 @@ jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
     {
         size_t x = (size_t)m->n_x, u = (size_t)m->n_u, y = (size_t)m->n_y, p = (size_t)m->n_p, d = (size_t)m->n_d;
         const size_t n = m->jacobian ? x - (size_t)m->n_memory : 0;
-        const size_t wanted[PLACES] = {u, p, p, d, x, y, d, x, p, x, x, x, x, u, x, y, n * n, n};
+        const size_t wanted[PLACES] = {u, p, p, d, x, y, d, x, p, x, x, x, x, u, x, y, n * n, n,
+                                       (size_t)m->n_work};
         memcpy(counts, wanted, sizeof counts);
     }
     total = rounded(sizeof probe) + rounded(face_bytes) + ALIGN;
@@ -138,7 +141,7 @@ jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
     places[5] = &s->y; places[6] = &s->d_old; places[7] = &s->x_old; places[8] = &s->p_old;
     places[9] = &s->x_stage; places[10] = &s->dx; places[11] = &s->dx2;
     places[12] = &s->d_x; places[13] = &s->d_u; places[14] = &s->d_rate; places[15] = &s->d_y;
-    places[16] = &s->matrix; places[17] = &pivot;
+    places[16] = &s->matrix; places[17] = &pivot; places[18] = &s->work;
     s->face = (char *)s + rounded(sizeof probe);
     base = (char *)s->face + rounded(face_bytes);
     base += (ALIGN - (uintptr_t)base % ALIGN) % ALIGN;
@@ -342,7 +345,8 @@ static int one_tick(jn_instance *s, jn_fault *f) {
     const jn_model *m = s->model;
     const int implicit = m->p_integrator >= 0 && s->p_now[m->p_integrator] == ROS2;
     int i;
-    if (implicit ? jn_ros2_tick(s, f) : rk4_tick(s, f)) return -1;
+    if (m->step ? m->step(s->tick, s->u, s->p_now, s->d, s->x, s->work, f)
+                : implicit ? jn_ros2_tick(s, f) : rk4_tick(s, f)) return -1;
     if (m->finish) m->finish(s->x, s->u, s->p_now);
     i = jn_first_odd(s->x, m->n_x);
     if (i < 0) return 0;

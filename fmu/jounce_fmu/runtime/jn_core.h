@@ -39,6 +39,7 @@ typedef struct jn_instance {
     double *d_x, *d_u, *d_rate, *d_y; /* tangents of x, u, dx, y */
     double *matrix; /* of the implicit step, by columns, for models with a Jacobian */
     int *pivot;
+    double *work; /* of models that step themselves */
     char error[512];
 } jn_instance;
 

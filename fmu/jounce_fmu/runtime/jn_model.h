@@ -42,9 +42,13 @@ typedef struct jn_model {
     int (*derive)(const double *p, double *d, jn_fault *f);
     int (*start)(const double *p, const double *d, const double *u, double *x, jn_fault *f);
     int (*rhs)(double tau, const double *x, const double *u, const double *p, const double *d, double *dx,
-               jn_fault *f); /* tau: time since the start of the tick, s */
+               jn_fault *f); /* tau: time since the start of the tick, s; NULL where there is a step */
     int (*outputs)(const double *x, const double *u, const double *p, const double *d, long long ticks,
                    double *y, jn_fault *f);
+    /* One tick of h [s] from x to x by the model itself, with n_work doubles of scratch that keep nothing between calls;
+     * x after a fault does not matter. Such a model has no rhs, no integrator and no model exchange. Or NULL. */
+    int (*step)(double h, const double *u, const double *p, const double *d, double *x, double *work, jn_fault *f);
+    int n_work;
     /* After a start and after each tick: back onto the manifold (quaternions), and what the next tick must
      * remember of the inputs in the last n_memory states, whose rates are zero. Or NULL. */
     void (*finish)(double *x, const double *u, const double *p);
