@@ -51,7 +51,7 @@ class Sweep:
         return np.column_stack([gap[:, :3].max(1), gap[:, 3:]])
 
 
-#: Goals of `Sweep.errors` (issue 2, must show 4).
+#: Goals of `Sweep.errors`.
 KINEMATIC_GOALS = (0.05, 0.01, 0.01, 0.02)
 
 
