@@ -10,12 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from jounce.signals import SignalTable
+from jounce.values import Value
 from jounce_fmu.build import BuildError, Sources, ensure_library
 from jounce_fmu.describe import NameStyle, interface_guid
 from jounce_fmu.foreign import Interface
 from jounce_fmu.models import Model, find
 from jounce_fmu.pack import export_fmu
-from jounce_fmu.starts import Value, changed
+from jounce_fmu.starts import changed
 from jounce_fmu.table_c import emit_table
 
 

@@ -7,7 +7,7 @@ import platform
 import sys
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from jounce.signals import Causality, Scalar, Signal, SignalTable, Type
+from jounce.values import number, read
 from jounce_fmu.describe import DEFAULT_TICK, default_tick, interface_guid
 
 #: Type in a model description -> ours, and the getter and setter; FMI 2 first. Enumerations travel as integers.
@@ -128,20 +129,20 @@ def _signal(v: Any) -> Signal:
     low, high = (v.min, v.max) if v.min is not None or declared is None else (declared.min, declared.max)
     places = np.ndindex(*v.shape) if v.shape else ()
     components = tuple(f"[{','.join(str(i + 1) for i in place)}]" for place in places) or ("",)
-    return Signal(
+    signal = Signal(
         v.name,
         v.causality,
         unit,
         v.description or "",
         components,
         frame="",
-        start=_start(v, len(components)),
         minimum=least if low is None else max(least, float(low)),
         maximum=most if high is None else min(most, float(high)),
         type=kind,
         variability=v.variability if v.variability in ("discrete", "fixed", "tunable") else "continuous",
         items=items,
     )
+    return replace(signal, start=_start(v, signal))
 
 
 def _limits(name: str) -> tuple[float, float]:
@@ -154,9 +155,11 @@ def _limits(name: str) -> tuple[float, float]:
     return max(float(limits.min), -_WHOLE), min(float(limits.max), _WHOLE)
 
 
-def _start(v: Any, count: int) -> tuple[float, ...]:
+def _start(v: Any, signal: Signal) -> tuple[float, ...]:
+    count = len(signal.components)
     texts = [""] if v.start is None else str(v.start).split()
-    values = [{"true": 1.0, "false": 0.0, "": 0.0}[t] if t in ("true", "false", "") else float(t) for t in texts]
+    # A 64-bit start that no double holds is only shown, as its neighbour.
+    values = [(read(v.name, signal, t) if signal.type == "Boolean" else number(t)) if t else 0.0 for t in texts]
     values = values * count if len(values) == 1 else values
     if len(values) != count:
         raise ValueError(f"{v.name} has {len(values)} start values: allowed are {count}")

@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.values import BadValue, Value, expected, read
 from jounce_fmu.foreign import Interface, Variable
 
-Value = float | bool | str
 Array = NDArray[np.float64]
 
 _STATUS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
@@ -141,7 +141,7 @@ class FmuInstance:
             self.tick = float(values.get("tick", self.tick))
 
     def set_values(self, values: Mapping[str, Value]) -> None:
-        """Set parameters or inputs by name: enumerations by item, booleans as bool or "true"/"false".
+        """Set parameters or inputs by name, with values as `jounce.values` reads them.
 
         Elements of an array that are not given take their start values.
         """
@@ -295,20 +295,13 @@ def load(path: Path) -> ct.CDLL:
 
 
 def _number(variable: Variable, value: Value, kind: np.dtype[Any]) -> float:
-    g = variable.signal
-    if isinstance(value, str):
-        if value in g.items:
-            return float(g.items.index(value) + 1)
-        if g.type == "Boolean" and value.lower() in ("true", "false"):
-            return float(value.lower() == "true")
-        try:
-            value = float(value)
-        except ValueError:
-            allowed = ", ".join(g.items) or ("true, false" if g.type == "Boolean" else "numbers")
-            raise FmuError(f"{variable.name} = {value!r}: allowed are {allowed}") from None
-    number = float(value)
+    """The value as the FMU's type can hold it; what is in bounds is the FMU's to say."""
+    try:
+        number = read(variable.name, variable.signal, value)
+    except BadValue as error:
+        raise FmuError(str(error)) from None
     if kind.kind != "f":
         limits = np.iinfo(kind)
         if not (number.is_integer() and limits.min <= number <= limits.max):
-            raise FmuError(f"{variable.name} = {value!r}: allowed are whole numbers ({g.type})")
+            raise FmuError(f"{variable.name} = {value!r}: expected {expected(variable.signal)}")
     return number

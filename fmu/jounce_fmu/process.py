@@ -22,8 +22,9 @@ from typing import Final
 
 import numpy as np
 
+from jounce.values import Value
 from jounce_fmu.host import Factory
-from jounce_fmu.instance import Array, FmuError, Value
+from jounce_fmu.instance import Array, FmuError
 from jounce_fmu.output import Output
 from jounce_fmu.worker import COUNT, DONE, FRAME, GRACE, LOAD, OPEN, SAVE, SETUP, STEP, TICK
 

@@ -15,12 +15,13 @@ from pathlib import Path
 from jounce import __version__
 from jounce.data import load_vehicle
 from jounce.signals import Scalar, SignalTable, table
+from jounce.values import Value
 from jounce_fmu.build import BuildError
 from jounce_fmu.builtin import export_builtin, identifier
 from jounce_fmu.describe import fmi_name, value_text, xml_text
 from jounce_fmu.pack import write_archive
 from jounce_fmu.partners import export_partner, partner_class
-from jounce_fmu.starts import Value, changed
+from jounce_fmu.starts import changed
 from jounce_fmu.units import exponents
 
 _SPACES = {p: f"http://ssp-standard.org/SSP1/SystemStructure{n}"

@@ -44,8 +44,8 @@ class Setup:
         values = dict(self.parameters)
         for name, value in parameters.items():
             scalar = scalar_of(table, table.parameters, name, "parameter")
-            given = value.text if value.WhichOneof("kind") == "text" else value.number
-            values[name] = parse(table, scalar, given)
+            kind = value.WhichOneof("kind")
+            values[name] = parse(scalar, getattr(value, kind) if kind else None)
         start = self.start.copy()
         for name, number in start_inputs.items():
             scalar = scalar_of(table, table.inputs, name, "input")

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce import values
 from jounce.signals import Scalar, SignalTable
 from jounce_service import errors
 
 Vector = NDArray[np.float64]
 Columns = NDArray[np.intp]
 _MOST = sys.float_info.max
-_TRUTH = {"true": 1.0, "false": 0.0}
+_REASONS = {values.NotFinite: errors.NotFinite, values.OutOfRange: errors.InputOutOfRange}
 
 
 @dataclass(frozen=True)
@@ -99,49 +100,21 @@ def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
 
 
 def check_scalar(scalar: Scalar, value: float) -> float:
-    """The value; raises NotFinite, InputOutOfRange or BadField, naming the signal, the value and what is allowed."""
-    signal = scalar.signal
-    allowed = f"{scalar.minimum!r} to {scalar.maximum!r} {signal.unit}"
-    if not math.isfinite(value):
-        raise errors.NotFinite(
-            f"{scalar.name} = {value!r} is not finite", field=scalar.name, given=repr(value), allowed=allowed
-        )
-    if not scalar.minimum <= value <= scalar.maximum:
-        raise errors.InputOutOfRange(
-            f"{scalar.name} = {value!r} {signal.unit} is outside {allowed}",
-            field=scalar.name,
-            given=repr(value),
-            allowed=allowed,
-        )
-    if signal.type != "Real" and value != math.floor(value):
-        raise errors.BadField(
-            f"{scalar.name} = {value!r} is not a whole number",
-            field=scalar.name,
-            given=repr(value),
-            allowed="a whole number",
-        )
-    return value
+    """The value; raises NotFinite, InputOutOfRange or BadField, naming the signal, the value and what is expected."""
+    return _told(values.check, scalar, value)
 
 
-def parse(table: SignalTable, scalar: Scalar, given: float | str) -> float:
-    """A number, or the text of one, a truth value or an enumeration's item, as the signal's double."""
-    signal = scalar.signal
-    if isinstance(given, str):
-        text = given.strip()
-        if signal.type == "Enumeration" and text in signal.items:
-            return float(signal.items.index(text) + 1)
-        if signal.type == "Boolean" and text.lower() in _TRUTH:
-            return _TRUTH[text.lower()]
-        try:
-            value = float(text)
-        except ValueError:
-            allowed = ", ".join(signal.items) or ("true, false" if signal.type == "Boolean" else "a number")
-            raise errors.BadField(
-                f"{scalar.name} = {given!r} is not {allowed}", field=scalar.name, given=given, allowed=allowed
-            ) from None
-    else:
-        value = float(given)
-    return check_scalar(scalar, value)
+def parse(scalar: Scalar, requested: object) -> float:
+    """The double of a number, a truth value or a text; raises as `check_scalar` does."""
+    return _told(values.double, scalar, requested)
+
+
+def _told(rule: Callable[[Scalar, Any], float], scalar: Scalar, requested: object) -> float:
+    try:
+        return rule(scalar, requested)
+    except values.BadValue as error:
+        kind = _REASONS.get(type(error), errors.BadField)
+        raise kind(str(error), field=error.name, given=error.requested, allowed=error.expected) from None
 
 
 def scalar_of(table: SignalTable, scalars: Sequence[Scalar], name: str, what: str) -> Scalar:

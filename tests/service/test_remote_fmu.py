@@ -169,7 +169,7 @@ def test_it_joins_a_session_as_one_of_two_and_waits_no_longer_than_its_timeout(
     ({"remote.session": "nobody", "init.speed": 3.0}, "init.speed"),
     ({"remote.model": "tank"}, "UNKNOWN_MODEL"),
     ({"remote.owns": "wheel_FL.force, rudder"}, "rudder"),
-    ({"imu.pos.x": math.nan}, "finite numbers"),
+    ({"imu.pos.x": math.nan}, "a finite number"),
 ])
 def test_what_the_session_cannot_do_is_refused_in_initialization_with_the_reason(
         values: dict[str, object], word: str, address: str, archive: Path, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_the_output_interval_does_not_change_the_end_and_the_end_is_always_writt
     ("", "line 1 column 1"), ("t,force\n", "'t': allowed is time"), ("time,forse\n", "column 2.*forse.*force"),
     ("time,force,force\n", "'force' is there twice"), ("time,force\n0,x\n", "line 2 column force: 'x'"),
     ("time,force\n0,1\n1,nan\n", "line 3 column force: 'nan'"),
-    ("time,force\n0,101\n", "line 2 column force: '101': allowed is 0.0 to 100.0 N"),
+    ("time,force\n0,101\n", "line 2 column force: '101': expected a finite number from 0.0 to 100.0 N"),
     ("time,force\n0,1,2\n", "line 2: 3 columns: allowed are 2"), ("time,force\n0\n", "line 2: 1 columns"),
     ("time,force\n1,1\n1,1\n", "line 3 column time: '1': allowed is more than 1.0 s"),
     ("time,position.x\n", "column 2.*position.x"),

@@ -115,6 +115,20 @@ def test_a_bad_input_is_refused_naming_signal_and_value_and_nothing_is_applied(
     assert advance(server, session, 1, output_names=["reaction"]).outputs[0] == 2.0 * 0.5
 
 
+@pytest.mark.parametrize(("name", "value", "reason", "expected"), [
+    ("gain", pb.Value(), "BAD_FIELD", "a finite number from 0.0 to 5.0"),
+    ("gain", pb.Value(text="1_0"), "BAD_FIELD", "a finite number from 0.0 to 5.0"),
+    ("gain", pb.Value(text="nan"), "NOT_FINITE", "a finite number from 0.0 to 5.0"),
+    ("valid", pb.Value(text="yes"), "BAD_FIELD", "true or false"),
+    ("mode", pb.Value(number=3.0), "INPUT_OUT_OF_RANGE", "SLOW, FAST, or the number of one from 1 to 2"),
+])
+def test_a_parameter_without_a_value_of_its_type_is_refused_with_what_is_expected(
+        server: Any, info: Info, name: str, value: pb.Value, reason: str, expected: str) -> None:
+    found = refused(info, server.stub.CreateSession, pb.CreateSessionRequest(model="integrator",
+                                                                             parameters={name: value}))
+    assert (found.reason, found.field, found.allowed) == (reason, name, expected)
+
+
 def test_sessions_and_models_that_do_not_exist_are_not_found(server: Any, info: Info) -> None:
     assert refused(info, server.stub.GetSession, pb.GetSessionRequest(session_id="x")).reason == "UNKNOWN_SESSION"
     assert refused(info, server.stub.DescribeModel, pb.DescribeModelRequest(model="x")).allowed == "integrator"

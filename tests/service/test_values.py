@@ -11,8 +11,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from integrator_model import TABLE
 
+from jounce.data import load_vehicle
+from jounce.signals import table
+from jounce.values import BadValue, double
+from jounce_fmu.build import BuildError
+from jounce_fmu.host import FmuError, open_builtin
+from jounce_fmu.starts import changed
 from jounce_service import errors
-from jounce_service.values import check, select
+from jounce_service.cli.given import scalar as from_command_line
+from jounce_service.cli.main import UsageError
+from jounce_service.values import check, parse, select
 
 EVERY = select(TABLE.inputs, ["*"], "input")
 #: velocity.x and .y within +-10, force within 0 and 100, open without bounds.
@@ -42,3 +50,39 @@ def test_a_selection_has_one_place_for_each_of_its_scalars_in_the_order_asked_fo
     selection, y = select(TABLE.outputs, names, "output"), np.arange(len(TABLE.outputs)) + 0.5
     assert y[selection.places].tolist() == y[selection.columns].tolist() == [
         y[[s.name for s in TABLE.outputs].index(name)] for name in names]
+
+
+@pytest.mark.parametrize(("name", "texts"), [
+    ("init.equilibrium", ["true", "True", "TRUE", "false", "1", "0.0", "yes", "2", "\uff11", ""]),
+    ("integrator", ["RK4", "ROS2", "2", "2.0", "rk4", "1_0", "RK5"]),
+    ("terrain.mu", ["0.5", ".5", "5E-1", "0.5_0", "1,0", "nan", "inf", "true", "\uff11", ""]),
+])  # fmt: skip
+def test_a_text_means_the_same_wherever_it_comes_in(name: str, texts: list[str]) -> None:
+    """In the starts of an export, in a host's parameters, over the wire and on the command line."""
+    signals = table(load_vehicle("hmmwv"))
+    scalar = signals.by_name(name)
+    with open_builtin().instance("text") as instance:
+        for text in texts:
+            ways = [lambda t: changed(signals, {name: t}).by_name(name).start, lambda t: parse(scalar, t),
+                    lambda t: from_command_line(signals, f"{name}={t}", "parameter")[1]]  # fmt: skip
+            try:
+                value = double(scalar, text)
+            except BadValue:
+                for way in ways:
+                    with pytest.raises((BuildError, errors.ServiceError, UsageError)):
+                        way(text)
+                with pytest.raises(FmuError):
+                    instance.set_values({name: text})
+            else:
+                assert [way(text) for way in ways] == [value] * len(ways)
+                instance.set_values({name: text})
+
+
+def test_a_refusal_on_the_wire_has_the_reason_the_value_and_what_is_expected() -> None:
+    scalar = TABLE.by_name("gain")
+    for requested, kind in [("1_0", errors.BadField), (math.nan, errors.NotFinite), (6.0, errors.InputOutOfRange)]:
+        with pytest.raises(kind) as caught:
+            parse(scalar, requested)
+        error = caught.value
+        assert (error.field, error.given, error.allowed) == (
+            "gain", repr(requested), f"a finite number from 0.0 to 5.0{' ' + scalar.signal.unit}".removesuffix(" 1"))

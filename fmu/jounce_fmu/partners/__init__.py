@@ -17,11 +17,12 @@ from pathlib import Path
 from pythonfmu.builder import FmuBuilder
 
 from jounce import __version__
+from jounce.values import Value
 from jounce_fmu.build import BuildError
 from jounce_fmu.describe import NameStyle, interface_guid, model_description
 from jounce_fmu.pack import write_archive
 from jounce_fmu.partners.slave import Partner
-from jounce_fmu.starts import Value, changed
+from jounce_fmu.starts import changed
 
 #: Name -> class, in the module of that name.
 PARTNERS = {"driver": "Driver", "terrain": "Terrain", "remote": "Remote"}

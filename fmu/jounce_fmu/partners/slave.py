@@ -23,8 +23,9 @@ from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
 from jounce.signals import Causality, Scalar, Signal, SignalTable, Type
+from jounce.values import Value, double
 from jounce_fmu.describe import interface_guid
-from jounce_fmu.starts import Value, changed, number
+from jounce_fmu.starts import changed
 
 Array = NDArray[np.float64]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -288,7 +289,7 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
             if g.causality == "parameter" and self.begun and value != self._values[reference]:
                 raise PartnerError(f"{scalar.name} = {value!r}: a fixed parameter cannot change any more")
             try:
-                new[reference] = value if g.type == "String" else number(scalar, value)
+                new[reference] = value if g.type == "String" else double(scalar, value)
             except ValueError as error:
                 raise PartnerError(str(error)) from None
         self._values.update(new)

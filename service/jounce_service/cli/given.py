@@ -24,6 +24,12 @@ def scalar(table: SignalTable, text: str, what: Literal["parameter", "input"]) -
     name, value = pair(text, option)
     try:
         found = scalar_of(table, group, name, what)
-        return found.name, parse(table, found, value)
+        return found.name, parse(found, value)
     except errors.ServiceError as error:
-        raise UsageError(f"{option} {text!r}: {error}; allowed: {error.allowed}") from error
+        raise UsageError(f"{option} {text!r}: {with_expected(error)}") from error
+
+
+def with_expected(error: Exception) -> str:
+    """The error's text, and what is expected where the error knows and the text does not say so."""
+    wanted = error.allowed if isinstance(error, errors.ServiceError) else ""
+    return str(error) if wanted in str(error) else f"{error}; expected {wanted}"

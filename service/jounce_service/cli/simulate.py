@@ -19,13 +19,14 @@ from typing import TextIO
 import numpy as np
 
 from jounce.signals import Scalar, SignalTable
+from jounce.values import number
 from jounce_fmu.host import open_builtin
 from jounce_service import errors
-from jounce_service.cli.given import scalar
+from jounce_service.cli.given import scalar, with_expected
 from jounce_service.cli.main import UsageError
 from jounce_service.hosted import FmuModel
 from jounce_service.models import HostedInstance, HostedModel, Vector
-from jounce_service.values import check_scalar, scalar_of
+from jounce_service.values import parse, scalar_of
 
 #: Times this close to a tick [fraction of a tick] are meant to be on it: decimal times are not exact.
 _ON_TICK = 1e-6
@@ -149,12 +150,12 @@ def _column(path: Path, table: SignalTable, place: int, name: str) -> Scalar:
     try:
         return scalar_of(table, table.inputs, name, "input")
     except errors.UnknownSignal as error:
-        raise UsageError(f"{path.name} line 1 column {place}: {error}: allowed: {error.allowed}") from error
+        raise UsageError(f"{path.name} line 1 column {place}: {with_expected(error)}") from error
 
 
 def _number(where: str, column: str, text: str) -> float:
     try:
-        value = float(text)
+        value = number(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
@@ -164,9 +165,9 @@ def _number(where: str, column: str, text: str) -> float:
 
 def _value(where: str, scalar: Scalar, text: str) -> float:
     try:
-        return check_scalar(scalar, _number(where, scalar.name, text))
+        return parse(scalar, text)
     except errors.ServiceError as error:
-        raise UsageError(f"{where} column {scalar.name}: {text!r}: allowed is {error.allowed}") from error
+        raise UsageError(f"{where} column {scalar.name}: {text!r}: expected {error.allowed}") from error
 
 
 def ticks(seconds: float, tick: float, what: str) -> int:

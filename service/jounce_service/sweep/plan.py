@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from jounce.signals import SignalTable
+from jounce_service.cli.given import with_expected
 from jounce_service.cli.main import UsageError
 from jounce_service.cli.simulate import InputRows, interval, read_inputs, ticks
 from jounce_service.errors import ServiceError
@@ -116,7 +117,7 @@ def planned(path: Path, content: Mapping[str, Any], model: HostedModel) -> tuple
     try:
         outputs = tuple(select(table.outputs, content.get("outputs", ["*"]), "output").names)
     except (ServiceError, TypeError) as error:
-        raise UsageError(f"{path.name}: outputs: {_told(error)}") from error
+        raise UsageError(f"{path.name}: outputs: {with_expected(error)}") from error
     duration, every = float(content["duration"]), content.get("output_interval")
     every = None if every is None else float(every)
     fixed, grid, drawn = _parameters(path.name, content, table)
@@ -175,11 +176,9 @@ def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 def _value(where: str, table: SignalTable, name: str, given: Any) -> float:
     try:
         scalar = scalar_of(table, table.parameters, name, "parameter")
-        if not isinstance(given, int | float | str):
-            raise UsageError(f"{where} = {given!r}: allowed is one value")
-        return parse(table, scalar, given)
+        return parse(scalar, given)
     except ServiceError as error:
-        raise UsageError(f"{where} = {given!r}: {_told(error)}") from error
+        raise UsageError(f"{where} = {given!r}: {with_expected(error)}") from error
 
 
 def _values(where: str, table: SignalTable, name: str, given: Any) -> list[float]:
@@ -195,7 +194,7 @@ def _draw(where: str, table: SignalTable, name: str, given: Any) -> Draw:
     try:
         scalar = scalar_of(table, table.parameters, name, "parameter")
     except ServiceError as error:
-        raise UsageError(f"{where}: {_told(error)}") from error
+        raise UsageError(f"{where}: {with_expected(error)}") from error
     if scalar.signal.type != "Real":
         raise UsageError(f"{where}: of type {scalar.signal.type}: allowed are real parameters")
     kind = given.get("distribution") if isinstance(given, dict) else None
@@ -215,8 +214,3 @@ def _finite(value: Any) -> bool:
 
 def _or(names: Iterable[str]) -> str:
     return " or ".join(f'"{n}"' for n in names)
-
-
-def _told(error: Exception) -> str:
-    allowed = f"; allowed: {error.allowed}" if isinstance(error, ServiceError) and error.allowed else ""
-    return f"{error}{allowed}"

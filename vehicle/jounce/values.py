@@ -1,0 +1,128 @@
+"""From a number, a truth value or a text to the double of a signal: one rule for every way in.
+
+Texts are those of XML Schema's ``double`` and of FMI, with the capitals that other tools write: ``1``, ``-2.5e3``,
+``.5``; for a Boolean ``true`` or ``false`` in any case, ``1`` or ``0``; for an enumeration the name of an item or its
+number from 1. What only Python takes for a number (``1_000``, digits of other scripts) is none.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from decimal import Decimal
+
+import numpy as np
+
+from jounce.signals import Scalar, Signal
+
+Value = float | bool | str
+
+_SPACE = " \t\r\n"
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE)
+#: Doubles hold every whole number up to this one.
+_WHOLE = 2.0**53
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+class BadValue(ValueError):
+    """A value that its signal cannot have: the scalar's ``name``, what was ``requested`` and what is ``expected``."""
+
+    def __init__(self, name: str, requested: object, expected: str) -> None:
+        """``requested`` is shown as in Python."""
+        super().__init__(f"{name} = {requested!r}: expected {expected}")
+        self.name, self.requested, self.expected = name, repr(requested), expected
+
+
+class NotFinite(BadValue):
+    """NaN or an infinity, or a number too large for a double."""
+
+
+class OutOfRange(BadValue):
+    """Outside the bounds."""
+
+
+def number(text: str) -> float:
+    """The double of a text, which may be infinite or NaN. Raises ValueError."""
+    if not _NUMBER.fullmatch(text.strip(_SPACE)):
+        raise ValueError(f"{text!r}: expected a number")
+    return float(text)
+
+
+def read(name: str, signal: Signal, requested: object) -> float:
+    """The double that a value means for a scalar of the signal; bounds are left to `check`.
+
+    Raises BadValue where it is no value of the signal's type, which a truth value is of Booleans alone.
+    """
+    value = _meaning(signal, requested)
+    if value is None:
+        raise BadValue(name, requested, expected(signal))
+    return value
+
+
+def check(scalar: Scalar, value: float) -> float:
+    """The value. Raises NotFinite, OutOfRange, or BadValue for a fraction where a whole number is due."""
+    value = float(value)
+    if not math.isfinite(value):
+        raise NotFinite(scalar.name, value, expected(scalar.signal, scalar.minimum))
+    if not scalar.minimum <= value <= scalar.maximum:
+        raise OutOfRange(scalar.name, value, expected(scalar.signal, scalar.minimum))
+    if scalar.signal.type != "Real" and not value.is_integer():
+        raise BadValue(scalar.name, value, expected(scalar.signal, scalar.minimum))
+    return value
+
+
+def double(scalar: Scalar, requested: object) -> float:
+    """What `read` gives, within the bounds. Raises BadValue, NotFinite, OutOfRange."""
+    return check(scalar, read(scalar.name, scalar.signal, requested))
+
+
+def expected(signal: Signal, minimum: float | None = None) -> str:
+    """What the signal takes, in words; ``minimum`` is that of the component."""
+    if signal.items:
+        return f"{', '.join(signal.items)}, or the number of one from 1 to {len(signal.items)}"
+    if signal.type == "Boolean":
+        return "true or false"
+    kind = "a finite number" if signal.type == "Real" else "a whole number"
+    low, high = signal.minimum if minimum is None else minimum, signal.maximum
+    bounds = [f"from {low!r}"] * math.isfinite(low) + [f"to {high!r}"] * math.isfinite(high)
+    unit = [] if signal.unit == "1" else [signal.unit if bounds else f"[{signal.unit}]"]
+    return " ".join([kind, *bounds, *unit])
+
+
+def _meaning(signal: Signal, requested: object) -> float | None:
+    """The double, or None where there is none."""
+    if isinstance(requested, bool | np.bool_):
+        return float(requested) if signal.type == "Boolean" else None
+    if isinstance(requested, str):
+        requested = requested.strip(_SPACE)
+        if requested in signal.items:
+            return float(signal.items.index(requested) + 1)
+        if signal.type == "Boolean" and requested.lower() in _TRUTH:
+            return _TRUTH[requested.lower()]
+    try:
+        if isinstance(requested, str):
+            value = number(requested)
+        elif isinstance(requested, numbers.Real):
+            value = _rounded(requested)
+        else:
+            return None
+    except ValueError:
+        return None
+    return value if signal.type == "Real" or _exact(requested, value) else None
+
+
+def _rounded(requested: numbers.Real) -> float:
+    try:
+        return float(requested)
+    except OverflowError:
+        return -math.inf if requested < 0 else math.inf
+
+
+def _exact(requested: str | numbers.Real, value: float) -> bool:
+    """Whether a large whole number is the double, and not its neighbour."""
+    if not _WHOLE <= abs(value) < math.inf:
+        return True
+    if isinstance(requested, numbers.Integral):
+        return int(requested) == value
+    return not isinstance(requested, str) or Decimal(requested) == Decimal(value)
