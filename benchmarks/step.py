@@ -1,4 +1,4 @@
-"""How long do a right-hand side and a step take, RK4 and ROS2, and how long do MuJoCo and Pinocchio take?
+"""How long do a right-hand side and a step take, RK4 and ROSENBROCK, and how long do MuJoCo and Pinocchio take?
 
 All loops run in C or C++, on one thread, interleaved. See README.md for what is comparable and what is not.
 """
@@ -24,7 +24,7 @@ from jounce.data import Vehicle, load_vehicle
 SPEED = 15.0  # m/s
 DRIVE = 45.0  # N.m a wheel, about the rolling resistance
 LANES = ("1 lane", "4 lanes")
-ROS2 = {"integrator": 2.0, "tick": 0.005}
+ROSENBROCK = {"integrator": 2.0, "tick": 0.005}
 Subject = Callable[[], Samples]
 
 
@@ -42,8 +42,8 @@ def jounce_subjects(core: Core, blocks: int, calls: int) -> tuple[dict[str, Subj
             subjects[f"jounce {LANES[variant]}: {name}"] = partial(subject, blocks=blocks, calls=calls)
             if kind in (STEP, STEP_OUTPUTS):
                 single[f"jounce {LANES[variant]}: {name}"] = partial(subject, blocks=20 * blocks, calls=1)
-        implicit = partial(core.measure, core.open(variant, values | ROS2), STEP)
-        name = f"jounce {LANES[variant]}: step of 5 ms, ROS2"
+        implicit = partial(core.measure, core.open(variant, values | ROSENBROCK), STEP)
+        name = f"jounce {LANES[variant]}: step of 5 ms, ROSENBROCK"
         subjects[name] = partial(implicit, blocks=blocks, calls=max(calls // 10, 2))
         single[name] = partial(implicit, blocks=2 * blocks, calls=1)
     return subjects, single

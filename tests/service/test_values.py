@@ -54,7 +54,7 @@ def test_a_selection_has_one_place_for_each_of_its_scalars_in_the_order_asked_fo
 
 @pytest.mark.parametrize(("name", "texts"), [
     ("init.equilibrium", ["true", "True", "TRUE", "false", "1", "0.0", "yes", "2", "\uff11", ""]),
-    ("integrator", ["RK4", "ROS2", "2", "2.0", "rk4", "1_0", "RK5"]),
+    ("integrator", ["RK4", "ROSENBROCK", "2", "2.0", "rk4", "1_0", "RK5"]),
     ("terrain.mu", ["0.5", ".5", "5E-1", "0.5_0", "1,0", "nan", "inf", "true", "\uff11", ""]),
 ])  # fmt: skip
 def test_a_text_means_the_same_wherever_it_comes_in(name: str, texts: list[str]) -> None:
@@ -76,6 +76,13 @@ def test_a_text_means_the_same_wherever_it_comes_in(name: str, texts: list[str])
             else:
                 assert [way(text) for way in ways] == [value] * len(ways)
                 instance.set_values({name: text})
+
+
+def test_a_former_name_of_an_item_is_taken_with_a_warning() -> None:
+    integrator = table(load_vehicle("hmmwv")).by_name("integrator")
+    with pytest.warns(FutureWarning, match="integrator = ROS2: the name is ROSENBROCK now"):
+        assert parse(integrator, "ROS2") == 2.0
+    assert parse(integrator, "ROSENBROCK") == 2.0
 
 
 def test_a_refusal_on_the_wire_has_the_reason_the_value_and_what_is_expected() -> None:

@@ -8,8 +8,9 @@ unless a signal says otherwise.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -34,7 +35,8 @@ class Signal:
     """One external variable; a vector signal has one component suffix per scalar.
 
     Bounds are inclusive; ``component_minimum`` raises the lower one per component.
-    ``text`` is the start of a String, a type that only the Python FMUs have.
+    ``text`` is the start of a String, a type that only the Python FMUs have. ``former`` are names that items had, with
+    the item of today.
     """
 
     name: str
@@ -53,11 +55,20 @@ class Signal:
     items: tuple[str, ...] = ()
     alias: str = ""
     text: str = ""
+    former: tuple[tuple[str, str], ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
         """() for a scalar, (n,) for a vector of n components."""
         return () if self.components == ("",) else (len(self.components),)
+
+    def item(self, text: str) -> float | None:
+        """Value of an enumeration's item, or None if it has none of that name; a former name gives a warning."""
+        present = dict(self.former).get(text, text)
+        if present != text:
+            # FutureWarning, which Python shows to users by default.
+            warnings.warn(f"{self.name} = {text}: the name is {present} now", FutureWarning, stacklevel=3)
+        return float(self.items.index(present) + 1) if present in self.items else None
 
 
 @dataclass(frozen=True)
@@ -296,7 +307,10 @@ def _run_parameters() -> Iterator[Signal]:
     yield par("terrain.mu", "1", 0.8, "friction of the plane", 0.0, 2.0)
     for axis in "xyz":
         yield par(f"imu.pos.{axis}", "m", 0.0, "IMU location in the chassis frame")
-    yield enum("integrator", ("RK4", "ROS2"), "explicit of order 4, or L-stable of order 2 for long ticks")
+    yield replace(
+        enum("integrator", ("RK4", "ROSENBROCK"), "explicit of order 4, or L-stable of order 2 for long ticks"),
+        former=(("ROS2", "ROSENBROCK"),),
+    )
 
 
 def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:

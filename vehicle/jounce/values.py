@@ -96,8 +96,8 @@ def _meaning(signal: Signal, requested: object) -> float | None:
         return float(requested) if signal.type == "Boolean" else None
     if isinstance(requested, str):
         requested = requested.strip(_SPACE)
-        if requested in signal.items:
-            return float(signal.items.index(requested) + 1)
+        if (item := signal.item(requested)) is not None:
+            return item
         if signal.type == "Boolean" and requested.lower() in _TRUTH:
             return _TRUTH[requested.lower()]
     try:

@@ -1,9 +1,9 @@
-/* Emitted by jounce_fmu.table_c for double_wishbone, interface {69e4fab7-641e-b9ce-5ce6-3b5d05eaf344}. Do not edit. */
+/* Emitted by jounce_fmu.table_c for double_wishbone, interface {57fa790d-6b5d-816b-4729-9d220a380736}. Do not edit. */
 #include <math.h>
 
 #include "jn_model.h"
 
-const char jn_guid[] = "{69e4fab7-641e-b9ce-5ce6-3b5d05eaf344}";
+const char jn_guid[] = "{57fa790d-6b5d-816b-4729-9d220a380736}";
 
 const jn_signal jn_table[] = {
     {"steering_wheel_angle", 1000U, 'u', 'r', 0, 0, 0.0, -13.613568165555769, 13.613568165555769, 0},

@@ -307,7 +307,7 @@ static int derive(const double *p, double *d, jn_fault *f) {
     int k;
     if (p[JN_P_integrator] == 1.0 && p[JN_P_tick] > RK4_TICK)
         return refuse(f, JN_ROW_P + JN_P_tick, p[JN_P_tick],
-                      "allowed are up to 0.002 s for RK4; ROS2 takes longer ticks");
+                      "allowed are up to 0.002 s for RK4; ROSENBROCK takes longer ticks");
     if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;
     derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_LINKAGE, d + D_CHASSIS);
     for (k = 0; k < 3; k++) {

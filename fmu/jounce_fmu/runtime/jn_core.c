@@ -1,4 +1,4 @@
-/* Instance core: one allocation, integer tick, fixed-step RK4 or ROS2, lazy outputs. See jn_core.h. */
+/* Instance core: one allocation, integer tick, fixed-step RK4 or ROSENBROCK, lazy outputs. See jn_core.h. */
 #include "jn_core.h"
 
 #include <float.h>
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jn_ros2.h"
+#include "jn_rosenbrock.h"
 
 #define DEFAULT_TICK 0.001
 #define RK4 1.0 /* values of the parameter `integrator` */
-#define ROS2 2.0
+#define ROSENBROCK 2.0
 #define ALIGN 64 /* bytes; widest vector loads a model variant may use */
 
 enum { BLOCK = 4 }; /* doubles; vectors are computed in whole blocks, whose rest is zero (ALIGN leaves it room) */
@@ -225,9 +225,9 @@ static int try_start(jn_instance *s) {
     jn_fault f;
     int i;
     jn_clear_fault(&f);
-    if (m->p_integrator >= 0 && s->p[m->p_integrator] != RK4 && !(m->jacobian && s->p[m->p_integrator] == ROS2))
+    if (m->p_integrator >= 0 && s->p[m->p_integrator] != RK4 && !(m->jacobian && s->p[m->p_integrator] == ROSENBROCK))
         return jn_fail(s, "%s = %g: allowed is 1 (RK4)%s", m->signals[m->n_u + m->n_y + m->p_integrator].name,
-                       s->p[m->p_integrator], m->jacobian ? " or 2 (ROS2)" : "");
+                       s->p[m->p_integrator], m->jacobian ? " or 2 (ROSENBROCK)" : "");
     memcpy(s->p_now, s->p, (size_t)m->n_p * sizeof *s->p);
     if (m->p_tick >= 0) s->tick = s->p[m->p_tick];
     if (!(s->tick > 0.0))
@@ -343,10 +343,10 @@ static int rk4_tick(jn_instance *s, jn_fault *f) {
 
 static int one_tick(jn_instance *s, jn_fault *f) {
     const jn_model *m = s->model;
-    const int implicit = m->p_integrator >= 0 && s->p_now[m->p_integrator] == ROS2;
+    const int implicit = m->p_integrator >= 0 && s->p_now[m->p_integrator] == ROSENBROCK;
     int i;
     if (m->step ? m->step(s->tick, s->u, s->p_now, s->d, s->x, s->work, f)
-                : implicit ? jn_ros2_tick(s, f) : rk4_tick(s, f)) return -1;
+                : implicit ? jn_rosenbrock_tick(s, f) : rk4_tick(s, f)) return -1;
     if (m->finish) m->finish(s->x, s->u, s->p_now);
     i = jn_first_odd(s->x, m->n_x);
     if (i < 0) return 0;

@@ -34,7 +34,7 @@ typedef struct {
 typedef struct jn_model {
     const char *name, *build_hash;
     int n_x, n_u, n_y, n_p, n_d;
-    int p_tick, p_integrator; /* place in p, or -1: none (then 1 ms, RK4). Integrator 1 is RK4, 2 ROS2. */
+    int p_tick, p_integrator; /* place in p, or -1: none (then 1 ms, RK4). Integrator 1 is RK4, 2 ROSENBROCK. */
     const jn_signal *signals;
     int n_signals;
     const int *by_reference; /* the rows in the order of their value references */
@@ -61,7 +61,8 @@ typedef struct jn_model {
                        const double *d_u, double *d_rate, double *d_y, jn_fault *f);
     /* The same for `finish`, from the states before it; NULL where that is. */
     void (*finish_forward)(const double *x, const double *u, const double *p, const double *d_u, double *d_x);
-    /* For ROS2, at the start of a tick: d rhs / d x without the memory, column by column, d rhs / d tau. Or NULL. */
+    /* For ROSENBROCK, at the start of a tick: d rhs / d x without the memory, column by column, and d rhs / d tau.
+     * Or NULL. */
     int (*jacobian)(const double *x, const double *u, const double *p, const double *d, double *columns,
                     double *by_time, jn_fault *f);
     /* Fill the fault with what is odd about parameters that are allowed, the k-th of them, and return 1; 0 when there

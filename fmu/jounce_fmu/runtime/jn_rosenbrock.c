@@ -1,4 +1,4 @@
-/* ROS2, an L-stable Rosenbrock method of two stages and order 2:
+/* An L-stable Rosenbrock method of two stages and order 2:
  *
  *   (I - g h A) k1 = f(t, x) + g h f',   (I - g h A) k2 = f(t + h, x + h k1) - 2 k1 - g h f',
  *   x+ = x + h (3 k1 + k2) / 2
@@ -10,7 +10,7 @@
  * this g: table 6.4 with s = 2); J. G. Verwer et al. 1999, SIAM J. Sci. Comput. 20, 1456, the method ROS2
  * (this form, which has order 2 whatever A is).
  */
-#include "jn_ros2.h"
+#include "jn_rosenbrock.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static void solve(const double *a, const int *pivot, int n, double *b) {
     }
 }
 
-int jn_ros2_tick(jn_instance *s, jn_fault *f) {
+int jn_rosenbrock_tick(jn_instance *s, jn_fault *f) {
     const jn_model *m = s->model;
     const int n = m->n_x - m->n_memory;
     const double h = s->tick;
