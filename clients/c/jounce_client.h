@@ -1,8 +1,9 @@
 /* C client of the jounce lockstep service: a participant on the server's fast lane (docs/service.md).
  *
- * Needs jounce_client.c, C99, and POSIX sockets; knows the few messages that it exchanges. Sessions are created over
- * gRPC by another program, which passes on id and token. One participant belongs to one thread at a time. Simulated
- * time is an integer tick; values are doubles in the unit and frame of the signal table (SI, ISO 8855).
+ * Needs jounce_client.c, C99, and POSIX sockets; knows the few messages that it exchanges. Another program creates the
+ * session over gRPC, passes on id and token, and deletes the session when all have left. One participant belongs to one
+ * thread at a time. Simulated time is an integer tick; values are doubles in the unit and frame of the signal table (SI,
+ * ISO 8855).
  */
 #ifndef JOUNCE_CLIENT_H
 #define JOUNCE_CLIENT_H

@@ -181,10 +181,11 @@ class SessionManager:
             raise errors.Draining("the server is stopping", field="server", allowed="another server")
         if len(self._sessions) + self._making >= self.config.max_sessions:
             raise errors.TooManySessions(
-                "too many sessions",
+                "too many sessions: delete those that are done (DeleteSession; in Python, `with "
+                "client.create_session(...) as session` does), or start the server with a higher --max-sessions",
                 field="sessions",
                 given=len(self._sessions) + self._making + 1,
-                allowed=str(self.config.max_sessions),
+                allowed=f"at most {self.config.max_sessions}",
             )
         self._making += 1
         try:

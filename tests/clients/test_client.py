@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
-from jounce_client import AsyncClient, Client, JounceError
+from jounce_client import AsyncClient, Client, JounceError, Session
 
 
 def test_describe_names_the_signals(address: str) -> None:
@@ -117,6 +118,59 @@ def test_a_deleted_session_is_gone(address: str) -> None:
         client.delete_session(session)
         with pytest.raises(JounceError):
             client.advance(session, 1)
+
+
+def test_a_session_is_deleted_at_the_end_of_its_block_and_so_is_a_fork(address: str) -> None:
+    with Client.connect(address) as client:
+        with client.create_session("integrator") as session, client.fork(session) as fork:
+            assert client.advance(fork, 2).tick == 2
+        for gone in (session, fork):
+            with pytest.raises(JounceError, match="UNKNOWN_SESSION"):
+                client.get_session(gone)
+
+
+def test_a_block_that_fails_deletes_its_session_and_shows_its_own_error(address: str) -> None:
+    with Client.connect(address) as client:
+        with (pytest.raises(ZeroDivisionError), client.create_session("integrator") as session,
+              client.join(session, "a", owns=["velocity"]) as member):
+            member.step([1.0, 0.0])
+            raise ZeroDivisionError
+        with pytest.raises(JounceError, match="UNKNOWN_SESSION"):
+            client.get_session(session)
+        with client.create_session("integrator") as session:
+            client.delete_session(session)
+        with pytest.raises(KeyError), client.create_session("integrator"):
+            client.close()
+            raise KeyError
+
+
+def test_more_loops_than_the_server_holds_sessions_run_one_after_the_other(address: str) -> None:
+    with Client.connect(address) as client:
+        for _ in range(70):
+            with client.create_session("integrator") as session, client.join(session, "a", owns=["velocity"]) as member:
+                assert member.step([1.0, 0.0]).tick == 1
+
+
+def test_a_session_that_another_process_or_program_gets_is_not_its_own_to_delete(address: str) -> None:
+    with Client.connect(address) as client, client.create_session("integrator") as session:
+        for other in (pickle.loads(pickle.dumps(session)), session.for_participants()):
+            assert type(other) is Session and other.id == session.id
+        assert pickle.loads(pickle.dumps(session)).token == session.token
+
+
+def test_a_session_of_the_async_client_is_deleted_at_the_end_of_its_block(address: str) -> None:
+    async def run() -> None:
+        async with await AsyncClient.connect(address) as client:
+            async with await client.create_session("integrator") as session, await client.fork(session) as fork:
+                assert (await client.advance(fork, 2)).tick == 2
+            with pytest.raises(ZeroDivisionError):
+                async with await client.create_session("integrator") as failed:
+                    raise ZeroDivisionError
+            for gone in (session, fork, failed):
+                with pytest.raises(JounceError, match="UNKNOWN_SESSION"):
+                    await client.get_session(gone)
+
+    asyncio.run(run())
 
 
 def test_the_async_client_does_the_same(address: str, finish: Any) -> None:

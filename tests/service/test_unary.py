@@ -206,6 +206,7 @@ def test_caps_on_sessions_and_ticks_are_kept(serve: Any, info: Info) -> None:
     session = server.create()
     found = refused(info, server.stub.CreateSession, pb.CreateSessionRequest(model="integrator"))
     assert (found.reason, found.code) == ("TOO_MANY_SESSIONS", 8)
+    assert "DeleteSession" in found.message and "--max-sessions" in found.message
     with pytest.raises(grpc.RpcError) as caught:
         advance(server, session, 101)
     assert info(caught.value).reason == "TOO_MANY_TICKS"

@@ -7,7 +7,7 @@
 int main(int argc, char** argv) try {
     if (argc != 5) return std::fprintf(stderr, "usage: loop ADDRESS MODEL INPUT STEPS\n"), 2;
     jounce::Client client(argv[1]);
-    const jounce::Session session = client.create_session(argv[2]);
+    const jounce::OpenSession session(client, client.create_session(argv[2]));
 
     jounce::Terms terms;
     terms.owns = {argv[3]};
@@ -23,7 +23,6 @@ int main(int argc, char** argv) try {
         std::printf("\n");
     }
     pilot.leave();
-    client.delete_session(session);
 } catch (const jounce::Error& error) {
     return std::fprintf(stderr, "%s\n", error.what()), 1;
 }

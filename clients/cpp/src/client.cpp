@@ -190,6 +190,17 @@ Session Client::fork(const Session& session, const Snapshot& snapshot) {
     return opened(inside_->call(&Stub::ForkSession, request), session.model);
 }
 
+OpenSession::OpenSession(const Client& client, Session session)
+    : inside_(client.inside_), session_(std::move(session)) {}
+
+OpenSession::~OpenSession() {
+    if (!inside_) return;  // moved from
+    try {
+        inside_->call(&Stub::DeleteSession, named<v1::DeleteSessionRequest>(session_));
+    } catch (const std::exception&) {
+    }
+}
+
 Participant Client::join(const Session& session, const std::string& name, const Terms& terms) {
     auto line = std::make_unique<Participant::Inside>(inside_->stub);
     inside_->prepare(line->context);

@@ -131,6 +131,30 @@ void nobody_at_the_address_is_said_with_the_address() {
     REQUIRE(error.given == "unix:/no/such/socket");
 }
 
+void an_open_session_is_deleted_at_the_end_of_its_scope(Client& client) {
+    std::string id, token;
+    const auto gone = [&] { refused("UNKNOWN_SESSION", [&] { client.pause({id, token, "", "", 0.001}); }); };
+    try {
+        const jounce::OpenSession session(client, client.create_session("integrator"));
+        id = session->id, token = session->token;
+        REQUIRE(client.advance(session, 2).tick == 2);
+        const jounce::OpenSession fork(client, client.fork(session, client.save(session)));
+        REQUIRE(client.advance(fork, 1).tick == 3);
+        client.delete_session(fork);  // too early is no error
+        throw std::runtime_error("left by an exception");
+    } catch (const std::runtime_error& error) {
+        REQUIRE(std::string(error.what()) == "left by an exception");
+    }
+    gone();
+    {
+        jounce::OpenSession first(client, client.create_session("integrator"));
+        const jounce::OpenSession second(std::move(first));
+        id = second->id, token = second->token;
+        REQUIRE(client.advance(second, 1).tick == 1);
+    }
+    gone();
+}
+
 void tls_and_a_bearer_token_let_in_and_nothing_less_does(const std::string& address, const char* ca,
                                                          const std::string& bearer) {
     std::ostringstream text;
@@ -164,6 +188,7 @@ int main(int argc, char** argv) try {
     a_barrier_that_times_out_names_who_is_missing(client);
     pauses_resets_and_restores_are_told_and_obeyed(client);
     a_participant_that_was_lost_comes_back_with_its_token(client);
+    an_open_session_is_deleted_at_the_end_of_its_scope(client);
     a_call_that_takes_longer_than_its_deadline_says_so(argv[1]);
     nobody_at_the_address_is_said_with_the_address();
     std::printf("all good\n");

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ Array = npt.NDArray[np.float64]
 ParameterValue = float | bool | str
 #: Inputs of a step: packed in the order of ``Participant.inputs``, or by scalar name (others are held).
 Inputs = npt.ArrayLike | Mapping[str, float]
+_Made = TypeVar("_Made", bound="Session")
 
 #: Packed replies exceed gRPC's default of 4 MB for no model we know; a describe reply may.
 CHANNEL_OPTIONS = [("grpc.max_receive_message_length", 64 * 2**20)]
@@ -46,12 +47,19 @@ class Session:
 
     def for_participants(self) -> Session:
         """The same session for programs that may join it, and no more."""
-        return replace(self, token=self.join_token)
+        return self._under(self.join_token)
 
     def controlled_by(self, participant: Member) -> Session:
         """The same session under a participant's own token, which may pause, reset, save, restore and fork it if the
         session was created with that participant among its ``controllers``."""
-        return replace(self, token=participant.token)
+        return self._under(participant.token)
+
+    def _under(self, token: str) -> Session:
+        return Session(self.id, token, self.tick_seconds, self.model, self.join_token)
+
+    def __reduce__(self) -> tuple[type[Session], tuple[str, str, float, str, str]]:
+        # Another process gets the plain session: whoever made it deletes it.
+        return Session, (self.id, self.token, self.tick_seconds, self.model, self.join_token)
 
 
 @dataclass(frozen=True)
@@ -297,9 +305,9 @@ def named(session: Session) -> dict[str, str]:
     return {"session_id": session.id, "token": session.token}
 
 
-def opened(reply: pb.CreateSessionResponse, model: str) -> Session:
-    """The session in a reply."""
-    return Session(reply.session_id, reply.token, reply.tick_seconds, model, reply.join_token)
+def opened(kind: Callable[..., _Made], client: object, reply: pb.CreateSessionResponse, model: str) -> _Made:
+    """The session in a reply, as the ``kind`` that its ``client`` deletes."""
+    return kind(reply.session_id, reply.token, reply.tick_seconds, model, reply.join_token, client)
 
 
 def fork_request(session: Session, snapshot: Snapshot | None, participants: Sequence[str],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -64,16 +65,17 @@ class AsyncClient:
     async def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
                              start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
                              controllers: Sequence[str] = (), pacing: Pacing | None = None,
-                             record_every: int | None = None) -> Session:
+                             record_every: int | None = None) -> AsyncOpenSession:
         """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
 
+        ``async with await client.create_session(...) as session`` deletes it at the end of the block.
         Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
         wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
         that often (None: as the server is set).
         """
         request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing,
                                        record_every)
-        return _wire.opened(await _call(self._stub.CreateSession(request)), model)
+        return _wire.opened(AsyncOpenSession, self, await _call(self._stub.CreateSession(request)), model)
 
     async def get_session(self, session: Session) -> pb.GetSessionResponse:
         """Where a session stands."""
@@ -132,10 +134,10 @@ class AsyncClient:
         await _call(self._stub.RestoreSnapshot(request))
 
     async def fork(self, session: Session, snapshot: Snapshot | None = None, *, participants: Sequence[str] = (),
-                   pacing: Pacing | None = None) -> Session:
-        """Make a session that goes on from a snapshot, or from the present tick."""
+                   pacing: Pacing | None = None) -> AsyncOpenSession:
+        """Make a session that goes on from a snapshot, or from the present tick; a context manager as well."""
         request = _wire.fork_request(session, snapshot, participants, pacing)
-        return _wire.opened(await _call(self._stub.ForkSession(request)), session.model)
+        return _wire.opened(AsyncOpenSession, self, await _call(self._stub.ForkSession(request)), session.model)
 
     async def download(self, session: Session, snapshot: Snapshot) -> bytes:
         """The bytes of a snapshot, for another session or server of the same build."""
@@ -170,6 +172,26 @@ class AsyncClient:
     async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None,
                         trace: TracebackType | None) -> None:
         await self.close()
+
+
+@dataclass(frozen=True)
+class AsyncOpenSession(Session):
+    """A session that ``client`` has made; as a context manager it is deleted at the end of the block."""
+
+    client: AsyncClient | None = field(default=None, repr=False, compare=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                        trace: TracebackType | None) -> None:
+        assert self.client is not None
+        try:
+            await self.client.delete_session(self)
+        except (JounceError, grpc.aio.UsageError) as error:  # UsageError: of a closed channel
+            # One that is gone needs no deletion, and the error of the block itself is the one to see.
+            if kind is None and not (isinstance(error, JounceError) and error.reason == "UNKNOWN_SESSION"):
+                raise
 
 
 class AsyncParticipant(_wire.Member):

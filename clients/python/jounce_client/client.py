@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -26,14 +27,15 @@ class Client:
 
     A lockstep loop::
 
-        with Client.connect("unix:/tmp/jounce.sock") as client:
-            session = client.create_session("hmmwv", {"init.speed": 10.0})
-            with client.join(session, "pilot", owns=["steering_wheel_angle"], wants=["speed"], period=20) as pilot:
-                state = pilot.start
-                while state.time < 5.0:
-                    state = pilot.step({"steering_wheel_angle": 0.1 * state["speed"]})
+        with (Client.connect("unix:/tmp/jounce.sock") as client,
+              client.create_session("hmmwv", {"init.speed": 10.0}) as session,
+              client.join(session, "pilot", owns=["steering_wheel_angle"], wants=["speed"], period=20) as pilot):
+            state = pilot.start
+            while state.time < 5.0:
+                state = pilot.step({"steering_wheel_angle": 0.1 * state["speed"]})
 
-    All calls raise JounceError.
+    At the end of its block the participant leaves, the session is deleted, and the connection is closed. All calls
+    raise JounceError.
     """
 
     def __init__(self, channel: grpc.Channel, token: str = "", tls: Tls | None = None) -> None:
@@ -81,16 +83,17 @@ class Client:
     def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
                        start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
                        controllers: Sequence[str] = (), pacing: Pacing | None = None,
-                       record_every: int | None = None) -> Session:
+                       record_every: int | None = None) -> OpenSession:
         """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
 
+        As a context manager the session is deleted at the end of its block; otherwise call ``delete_session``.
         Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
         wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
         that often (None: as the server is set).
         """
         request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing,
                                        record_every)
-        return _wire.opened(_call(self._stub.CreateSession, request), model)
+        return _wire.opened(OpenSession, self, _call(self._stub.CreateSession, request), model)
 
     def get_session(self, session: Session) -> pb.GetSessionResponse:
         """Where a session stands."""
@@ -148,10 +151,10 @@ class Client:
         _call(self._stub.RestoreSnapshot, request)
 
     def fork(self, session: Session, snapshot: Snapshot | None = None, *, participants: Sequence[str] = (),
-             pacing: Pacing | None = None) -> Session:
-        """Make a session that goes on from a snapshot, or from the present tick."""
+             pacing: Pacing | None = None) -> OpenSession:
+        """Make a session that goes on from a snapshot, or from the present tick; a context manager as well."""
         request = _wire.fork_request(session, snapshot, participants, pacing)
-        return _wire.opened(_call(self._stub.ForkSession, request), session.model)
+        return _wire.opened(OpenSession, self, _call(self._stub.ForkSession, request), session.model)
 
     def download(self, session: Session, snapshot: Snapshot) -> bytes:
         """The bytes of a snapshot, for another session or server of the same build."""
@@ -185,6 +188,26 @@ class Client:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.close()
+
+
+@dataclass(frozen=True)
+class OpenSession(Session):
+    """A session that ``client`` has made; as a context manager it is deleted at the end of the block."""
+
+    client: Client | None = field(default=None, repr=False, compare=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        assert self.client is not None
+        try:
+            self.client.delete_session(self)
+        except (JounceError, ValueError) as error:  # ValueError: of a closed channel
+            # One that is gone needs no deletion, and the error of the block itself is the one to see.
+            if kind is None and not (isinstance(error, JounceError) and error.reason == "UNKNOWN_SESSION"):
+                raise
 
 
 class Line(Protocol):

@@ -129,8 +129,26 @@ public:
     Participant join(const Session& session, const std::string& name, const Terms& terms = {});
 
 private:
+    friend class OpenSession;
     struct Inside;
     std::shared_ptr<Inside> inside_;
+};
+
+// Deletes a session at the end of its scope: OpenSession session(client, client.create_session("hmmwv"));
+// Works for forks as well. The destructor throws nothing: what it could not delete ends with the server's session lease.
+class OpenSession {
+public:
+    OpenSession(const Client& client, Session session);
+    ~OpenSession();
+    OpenSession(OpenSession&&) noexcept = default;
+    OpenSession& operator=(OpenSession&&) = delete;
+
+    operator const Session&() const { return session_; }
+    const Session* operator->() const { return &session_; }
+
+private:
+    std::shared_ptr<Client::Inside> inside_;
+    Session session_;
 };
 
 // One participant in lockstep. Destruction without `leave` is a lost connection to the session.

@@ -6,6 +6,8 @@ import argparse
 import csv
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +26,8 @@ def arguments(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--token", help="join token of the session (or its session token)")
     parser.add_argument("--session-file", type=Path,
                         help="instead of both: JSON file to wait for, which the program with --create writes")
-    parser.add_argument("--create", metavar="MODEL", help="make the session, and write --session-file")
+    parser.add_argument("--create", metavar="MODEL",
+                        help="make the session, write --session-file, and delete the session at the end")
     parser.add_argument("--participants", nargs="+", default=[], help="with --create: who must join before the start")
     parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE",
                         help="with --create: a parameter of the model, may repeat")
@@ -46,17 +49,26 @@ def parse(parser: argparse.ArgumentParser, argv: list[str] | None) -> argparse.N
     return given
 
 
-def session_of(given: argparse.Namespace, client: Client) -> Session:
-    """The session that the flags name, made or waited for. Raises JounceError."""
-    if given.create:
-        parameters = dict(_parameter(text) for text in given.parameter)
-        session = client.create_session(given.create, parameters, participants=given.participants)
+@contextmanager
+def session_of(given: argparse.Namespace, client: Client) -> Iterator[Session]:
+    """The session that the flags name, made or waited for; one that is made here is deleted. Raises JounceError."""
+    if not given.create:
+        yield _named(given, client)
+        return
+    parameters = dict(_parameter(text) for text in given.parameter)
+    with client.create_session(given.create, parameters, participants=given.participants) as session:
         # Whole or not at all, and for this user only: it holds a secret.
         part = given.session_file.with_name(given.session_file.name + ".part")
         part.touch(mode=0o600)
         part.write_text(json.dumps({"session": session.id, "token": session.join_token}))
         part.replace(given.session_file)
-        return session
+        yield session
+        # The other programs may still be on their way out.
+        while any(member.joined for member in client.get_session(session).participants):
+            time.sleep(_LOOK)
+
+
+def _named(given: argparse.Namespace, client: Client) -> Session:
     if not given.session_file:
         return Session(given.session, given.token)
     end = time.monotonic() + _WAIT

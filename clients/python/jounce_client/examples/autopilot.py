@@ -142,8 +142,7 @@ def main(argv: list[str] | None = None) -> int:
     given = parse(parser, argv)
     course = DoubleLaneChange(start=given.track_start)
     pilot = Autopilot(course, given.speed)
-    with Client.connect(given.address) as client:
-        session = session_of(given, client)
+    with Client.connect(given.address) as client, session_of(given, client) as session:
         tick = client.get_session(session).tick_seconds
         period, last = round(PERIOD / tick), round(given.duration / tick)
         with client.join(session, "autopilot", owns=OWNS, wants=WANTS, period=period, barrier_timeout=60.0) as member:

@@ -180,27 +180,24 @@ class Adapter:
 def drive(client: Client, name: str, *, speed: float, duration: float, model: str = "hmmwv") -> Report:
     """One drive through the double lane change in lockstep. Raises JounceError."""
     vehicle, course, steps = Vehicle(), DoubleLaneChange(), round(duration / PERIOD)
-    session = client.create_session(model, {"init.speed": speed}, participants=["controller"])
     rows = []
-    try:
-        period = round(PERIOD / session.tick_seconds)
-        with client.join(session, "controller", owns=OWNS, wants=WANTS, period=period, barrier_timeout=60.0) as member:
-            state = member.start
-            own = parameters(state, vehicle)
-            adapter, bicycle = Adapter(vehicle, own), KinematicBicycle(own, PERIOD)
-            begin = float(np.asarray(state["com.pos"])[0])
-            reference = Reference(course, own, speed=speed, start=begin, steps=steps)
-            controller = CONTROLLERS[name](bicycle, reference)
-            for step in range(steps):
-                seen = adapter.state(state)
-                slip = math.atan(math.tan(seen[4]) * own.l_r / own.l_wb)
-                turning = float(np.asarray(state["ref_frame.ang_vel"])[2])
-                expected = seen[2] * math.sin(slip) / own.l_r
-                rows.append((course.lateral_error(seen[0], seen[1]), seen[2] - speed, turning * seen[2],
-                             abs(expected) - abs(turning), turning, float(state["sideslip"]) - slip))
-                state = member.step(adapter.inputs(controller.command(step, seen)))
-    finally:
-        client.delete_session(session)
+    with (client.create_session(model, {"init.speed": speed}, participants=["controller"]) as session,
+          client.join(session, "controller", owns=OWNS, wants=WANTS, period=round(PERIOD / session.tick_seconds),
+                      barrier_timeout=60.0) as member):
+        state = member.start
+        own = parameters(state, vehicle)
+        adapter, bicycle = Adapter(vehicle, own), KinematicBicycle(own, PERIOD)
+        begin = float(np.asarray(state["com.pos"])[0])
+        reference = Reference(course, own, speed=speed, start=begin, steps=steps)
+        controller = CONTROLLERS[name](bicycle, reference)
+        for step in range(steps):
+            seen = adapter.state(state)
+            slip = math.atan(math.tan(seen[4]) * own.l_r / own.l_wb)
+            turning = float(np.asarray(state["ref_frame.ang_vel"])[2])
+            expected = seen[2] * math.sin(slip) / own.l_r
+            rows.append((course.lateral_error(seen[0], seen[1]), seen[2] - speed, turning * seen[2],
+                         abs(expected) - abs(turning), turning, float(state["sideslip"]) - slip))
+            state = member.step(adapter.inputs(controller.command(step, seen)))
     errors = np.array(rows)
     most = [float(v) for v in np.abs(errors).max(axis=0)]
     rms = float(np.sqrt(np.mean(np.square(errors[:, 0]))))

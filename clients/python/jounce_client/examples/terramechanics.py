@@ -45,8 +45,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--soil", choices=sorted(SOILS), default="sandy_loam", help="default %(default)s")
     given = parse(parser, argv)
     contact = SoilContact(SOILS[given.soil])
-    with Client.connect(given.address) as client:
-        session = session_of(given, client)
+    with Client.connect(given.address) as client, session_of(given, client) as session:
         tick = client.get_session(session).tick_seconds
         last = round(given.duration / tick)
         with client.join(session, "terramechanics", owns=OWNS, wants=WANTS, barrier_timeout=60.0) as member:

@@ -77,11 +77,8 @@ class WhatIf:
 
     def forecast(self, instant: Snapshot, angle: float) -> State:
         """The end of the horizon on a fork."""
-        fork = self._client.fork(self._session, instant)
-        try:
+        with self._client.fork(self._session, instant) as fork:
             return self.drive(fork, angle)
-        finally:
-            self._client.delete_session(fork)
 
     def drive(self, session: Session, angle: float) -> State:
         """Half of the horizon to one side, half to the other: a change of lane."""
@@ -107,13 +104,12 @@ def main(argv: list[str] | None = None) -> int:
                         help="forks under way at a time (default: the processors here, %(default)s)")
     parser.add_argument("--summary", type=Path, help="JSON file to write; else standard output has it")
     given = parser.parse_args(argv)
-    with Client.connect(given.address) as client:
-        session = client.create_session(given.model, {"init.speed": given.speed})
+    with (Client.connect(given.address) as client,
+          client.create_session(given.model, {"init.speed": given.speed}) as session):
         client.advance(session, round(1.0 / session.tick_seconds))
         what_if = WhatIf(client, session, Task(candidates=given.candidates))
         decision, forecast = what_if.decide(given.workers)
         applied = what_if.drive(session, decision.angle)
-        client.delete_session(session)
     if applied.values.tobytes() != forecast.values.tobytes():
         sys.exit("what_if: the plant did not do what its fork had done")
     text = json.dumps(asdict(decision), indent=1) + "\n"
