@@ -205,8 +205,10 @@ def test_refused_calls_name_the_cause_and_leave_the_instance_as_it_was(
         assert "reference 7" in refused(slave, slave.fmu.setReal, [7], [0.0])
         assert "reference 7" in refused(slave, slave.fmu.getReal, [7])
         assert "reference 100000" in refused(slave, slave.fmu.getReal, [100000])
-        for h in (0.0, -0.001, math.nan, math.inf, 0.011):
-            assert "allowed" in refused(slave, slave.fmu.doStep, 0.001, h)
+        for h in (-0.001, math.nan, math.inf, 0.011):
+            assert "step" in refused(slave, slave.fmu.doStep, 0.001, h)
+        for h in (0.0, 1.03e-13, -1e-13):  # what is left of a summed time
+            slave.fmu.doStep(0.001, h)
         half = len(state) // 2
         for bad, word in ((state[:40], "header"), (state[:-1], "checksum"), (b"x" * len(state), "not of this FMU"),
                           (state[:half] + bytes([state[half] ^ 1]) + state[half + 1:], "checksum")):
