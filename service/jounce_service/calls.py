@@ -7,6 +7,7 @@ import math
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Self, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 import grpc
 
@@ -25,6 +26,8 @@ from jounce_service.stream import Stream, in_time
 _Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
 _Reply = TypeVar("_Reply")
 _Undo: TypeAlias = Callable[[_Reply], Coroutine[Any, Any, None]]
+#: Key in the initial metadata of Watch: the viewer is in place (jounce.proto).
+_WATCHING = "jounce-watching"
 #: Pieces in which snapshots go out [bytes]: well under every default limit of a message.
 _PIECE = 1 << 20
 
@@ -37,16 +40,22 @@ class SessionCalls(rpc.SessionServiceServicer):
         self._manager = manager
         # The event loop keeps only weak references to its tasks.
         self._unwanted: set[asyncio.Task[None]] = set()
+        self._described: dict[str, bytes] = {}
+        self._reads: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def ListModels(self, request: pb.ListModelsRequest, context: _Context) -> pb.ListModelsResponse:
         """The hosted models, those that could not be opened with the reason."""
         registry = self._manager.registry
-        return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
+        async with self._reading(context):
+            return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
 
-    async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> pb.DescribeModelResponse:
-        """A model's signal table."""
-        async with _errors_to(context):
-            return described(self._manager.registry.get(request.model), request.model)
+    async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> bytes:
+        """A model's signal table, as the bytes of a DescribeModelResponse: it does not change."""
+        async with self._reading(context), _errors_to(context):
+            model = self._manager.registry.get(request.model)
+            if request.model not in self._described:
+                self._described[request.model] = described(model, request.model).SerializeToString()
+            return self._described[request.model]
 
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """A new session."""
@@ -55,7 +64,7 @@ class SessionCalls(rpc.SessionServiceServicer):
 
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
         """Where a session stands."""
-        async with _errors_to(context):
+        async with self._reading(context), _errors_to(context):
             return status(self._manager.find(request.session_id))
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest, context: _Context) -> pb.DeleteSessionResponse:
@@ -153,6 +162,8 @@ class SessionCalls(rpc.SessionServiceServicer):
             session = self._manager.find(request.session_id)
             viewer = session.watch(request)
             try:
+                # The viewer knows that it will miss nothing from here on.
+                await context.send_initial_metadata(((_WATCHING, "1"),))
                 while (frame := await viewer.frame()) is not None:
                     await context.write(frame)
             finally:
@@ -163,6 +174,15 @@ class SessionCalls(rpc.SessionServiceServicer):
         join_by = asyncio.get_running_loop().time() + self._manager.config.message_timeout
         async with _errors_to(context), _Ahead(context) as ahead:
             await Stream(self._manager, ahead).run(join_by)
+
+    @asynccontextmanager
+    async def _reading(self, context: _Context) -> AsyncIterator[None]:
+        """One read per connection at a time: one who asks for hundreds must not keep the event loop from others."""
+        lock = self._reads.setdefault(context.peer(), asyncio.Lock())
+        async with lock:
+            # A turn of the loop, which a session with a tick to release may need.
+            await asyncio.sleep(0)
+            yield
 
     async def _made(self, making: Coroutine[Any, Any, _Reply], undo: _Undo[_Reply]) -> _Reply:
         """Something new. Where the caller has gone nobody knows its name, so it does not stay."""

@@ -18,7 +18,7 @@ from jounce_service import errors
 from jounce_service.barrier import Barrier
 from jounce_service.config import ServerConfig
 from jounce_service.participant import Columns, Late, Lateness, Participant
-from jounce_service.values import Selection, check, select
+from jounce_service.values import Selection, check, named, select
 
 
 class Outlet(Protocol):
@@ -148,8 +148,7 @@ def bare(join: pb.Join) -> pb.Join:
 def terms_of(join: pb.Join, table: SignalTable, config: ServerConfig) -> Terms:
     """Reads a Join; raises a ServiceError naming what is wrong with it."""
     period = join.period_ticks or 1
-    if not join.name:
-        raise errors.BadField("a participant needs a name", field="name", allowed="a name")
+    named(join.name)
     if period > config.max_ticks_per_call:
         raise errors.TooManyTicks(
             f"period {period} ticks is too long",

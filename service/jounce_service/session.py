@@ -12,7 +12,7 @@ import math
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from jounce_service.patience import Patience
 from jounce_service.setup import Setup
 from jounce_service.snapshots import Store
 from jounce_service.states import SessionState, require
-from jounce_service.values import check, select
+from jounce_service.values import Selector, check, select
 from jounce_service.watch import Viewer, Viewers
 
 _OPEN = (SessionState.CREATED, SessionState.RUNNING)
@@ -60,9 +60,8 @@ class Session:
         self.last_used = 0.0
         #: The last Advance with a request number, and its reply.
         self.last_advance: tuple[pb.AdvanceRequest, pb.AdvanceResponse] | None = None
-        # A simple client names the same signals at every Advance.
-        self.select_inputs = lru_cache(8)(lambda names: select(setup.model.table.inputs, names, "input"))
-        self.select_outputs = lru_cache(8)(lambda names: select(setup.model.table.outputs, names, "output"))
+        self.select_inputs = Selector(self.table.inputs, "input")
+        self.select_outputs = Selector(self.table.outputs, "output")
         #: Tick at which a participant's connection went, by name.
         self.gone: dict[str, int] = {}
         self._patience = Patience(self)
@@ -260,7 +259,7 @@ class Session:
     def watch(self, request: pb.WatchRequest) -> Viewer:
         """A new viewer."""
         self.require("Watch")
-        viewer = Viewer(select(self.table.outputs, request.outputs, "output"), request.every_ticks or 1)
+        viewer = Viewer(self.select_outputs(request.outputs), request.every_ticks or 1)
         self.viewers.add(viewer, self.config.max_viewers)
         return viewer
 

@@ -375,7 +375,7 @@ def test_stopping_the_server_closes_its_recordings_and_ends_the_thread(serve: St
 
 
 @pytest.mark.parametrize(("settings", "words"), [
-    ({"record_every": 0}, "record_every = 0: allowed is 1 or more"),
+    ({"record_every": 0}, "record_every = 0: expected 1 or more"),
     ({"record": __file__}, "no recordings can be kept"),
 ])
 def test_a_folder_that_cannot_be_is_said_before_anything_is_bound(serve: Start, tmp_path: Path,

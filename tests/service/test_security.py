@@ -108,6 +108,31 @@ def test_every_call_but_health_wants_a_known_bearer_token(serve: Any, info: Any,
     assert finish(check_async()) == 1.0
 
 
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_the_scheme_of_a_token_has_no_case_and_the_token_has(
+    serve: Any, info: Any, tmp_path: Path, scheme: str
+) -> None:
+    (tmp_path / "tokens").write_text(TOKEN)
+    server = serve(token_file=str(tmp_path / "tokens"))
+    server.stub.ListModels(pb.ListModelsRequest(), metadata=(("authorization", f"{scheme} {TOKEN}"),))
+    for words in (f"{scheme} {TOKEN.swapcase()}", f"{scheme}{TOKEN}", f"Basic {TOKEN}", scheme, f"{scheme} ", ""):
+        with pytest.raises(grpc.RpcError) as caught:
+            server.stub.ListModels(pb.ListModelsRequest(), metadata=(("authorization", words),))
+        assert info(caught.value).reason == "NOT_AUTHENTICATED"
+
+
+@pytest.mark.parametrize("mutual", [False, True])
+def test_a_certificate_that_has_expired_is_warned_of_at_the_start(
+    serve: Any, pki: Any, caplog: pytest.LogCaptureFixture, mutual: bool
+) -> None:
+    good, _ = pki
+    more = (good.file,) if mutual else ()
+    serve(**tls(good.issue("fresh"), *more))
+    assert "certificate" not in caplog.text
+    serve(**tls(good.issue("stale", -DAY), *more))
+    assert [r.levelname for r in caplog.records if "certificate has expired" in r.getMessage()] == ["WARNING"]
+
+
 def test_settings_that_do_not_make_a_lock_are_refused_in_words(serve: Any, pki: Any, tmp_path: Path) -> None:
     good, other = pki
     (certificate, key), (_, other_key) = good.issue("one"), other.issue("two")

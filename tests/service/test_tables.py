@@ -247,7 +247,8 @@ class Provoke:
         return self.after(lambda server, session: server.member(session, "a"), "Advance")
 
     def too_many_sessions(self) -> Any:
-        server = self.serve(max_sessions=0)
+        server = self.serve(max_sessions=1)
+        server.create()
         return self.unary(server.create)
 
     def too_many_participants(self) -> Any:

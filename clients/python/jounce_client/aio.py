@@ -27,23 +27,26 @@ class AsyncClient:
         """Takes over ``channel``; ``connect`` is the usual way in."""
         self._channel = channel
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
+        # Those of viewers that the server may not have in place yet.
+        self._begun: list[Any] = []
         stub: Any = _wire.stub_of(channel)
         self._stub: Any = Bearer(stub, token) if token else stub
 
     @classmethod
-    async def connect(cls, address: str, *, timeout: float = 10.0, tls: Tls | None = None, token: str = "") -> Self:
+    async def connect(cls, address: str, *, timeout: float = 10.0, tls: Tls | None = None, token: str = "",
+                      keepalive: float = _wire.KEEPALIVE) -> Self:
         """Connect to ``host:port`` or ``unix:/path``; see ``Client.connect``."""
+        options = _wire.channel_options(address, keepalive)
         if tls is None:
-            channel = grpc.aio.insecure_channel(address, options=_wire.CHANNEL_OPTIONS)
+            channel = grpc.aio.insecure_channel(address, options=options)
         else:
-            options = [*_wire.CHANNEL_OPTIONS, *tls.options()]
-            channel = grpc.aio.secure_channel(address, tls.credentials(), options=options)
+            channel = grpc.aio.secure_channel(address, tls.credentials(), options=[*options, *tls.options()])
         client = cls(channel, token)
         try:
-            await _call(client._stub.ListModels(pb.ListModelsRequest(), timeout=timeout, wait_for_ready=True))
-        except JounceError:
+            await _call(client._stub.ListModels(pb.ListModelsRequest(), timeout=timeout))
+        except JounceError as error:
             await channel.close()
-            raise
+            raise _wire.unreachable(error, address, timeout) from None
         return client
 
     async def models(self) -> tuple[str, ...]:
@@ -90,16 +93,18 @@ class AsyncClient:
     async def advance(self, session: Session, ticks: int, inputs: Mapping[str, float] | None = None,
                       outputs: Sequence[str] = ()) -> State:
         """Set ``inputs``, advance exactly ``ticks``, and get ``outputs``, in one call."""
+        while self._begun:
+            await self._begun.pop().initial_metadata()
         reply = await _call(self._stub.Advance(_wire.advance_request(session, ticks, inputs or {}, outputs)))
         return State(reply.tick, reply.sim_ns, np.array(reply.outputs), *await self._layout(session, outputs))
 
     async def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
                    period: int = 1, phase: int = 0, first_order: Sequence[str] = (),
-                   barrier_timeout: float | None = None, late: Late | None = None,
+                   barrier_timeout: float | None = None, late: Late | str | None = None,
                    rejoin: str = "") -> AsyncParticipant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on; see ``Client.join``."""
-        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, inputs=owns, outputs=wants,
-                                  period_ticks=period, phase_ticks=phase, first_order_inputs=first_order)
+        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, inputs=owns,
+                                  outputs=wants, first_order_inputs=first_order)
         stream = self._stub.Lockstep()
         try:
             await stream.write(join)
@@ -155,12 +160,22 @@ class AsyncClient:
         request = pb.DeleteSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
         await _call(self._stub.DeleteSnapshot(request))
 
-    async def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> AsyncIterator[Frame]:
-        """Frames at every ``every``-th tick, until the session ends; who reads slowly loses frames (``dropped``)."""
-        names, index = await self._layout(session, outputs)
-        request = pb.WatchRequest(session_id=session.id, outputs=list(outputs), every_ticks=every)
-        async for reply in _frames(self._stub.Watch(request)):
-            yield _wire.frame(reply, names, index)
+    def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> AsyncIterator[Frame]:
+        """Frames at every ``every``-th tick, until the session ends; see ``Client.watch``.
+
+        The call is on its way when this returns, and the viewer in place before a later ``advance`` of this client.
+        """
+        call = self._stub.Watch(_wire.watch_request(session, outputs, every))
+        self._begun.append(call)
+        return self._shown(call, session, outputs)
+
+    async def _shown(self, call: Any, session: Session, outputs: Sequence[str]) -> AsyncIterator[Frame]:
+        try:
+            layout = await self._layout(session, outputs)
+            async for reply in _frames(call):
+                yield _wire.frame(reply, *layout)
+        finally:
+            call.cancel()
 
     async def close(self) -> None:
         """Close the connection; participants joined over it are detached."""
@@ -214,8 +229,11 @@ class AsyncParticipant(_wire.Member):
 
     async def leave(self) -> None:
         """Leave in an orderly way: the clock no longer waits for this participant."""
-        await self._ask(pb.LockstepRequest(leave=pb.Leave()))
-        await self._stream.done_writing()
+        try:
+            await self._ask(pb.LockstepRequest(leave=pb.Leave()))
+            await self._stream.done_writing()
+        finally:
+            self._stream.cancel()
 
     async def _ask(self, request: packed.Request) -> packed.Reply:
         try:

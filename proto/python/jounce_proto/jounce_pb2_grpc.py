@@ -241,7 +241,8 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Outputs for viewers and loggers, decimated; can never slow the session. Needs no token.
+        """Outputs for viewers and loggers, decimated; can never slow the session. Needs no token. The initial metadata come,
+        with the key `jounce-watching`, once the viewer is in place: it is shown whatever the clock does from then on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -99,6 +99,7 @@ struct ClientOptions {
     std::optional<double> call_timeout;  // [s] per unary call, DEADLINE_EXCEEDED after it; absent = none
     std::string ca;      // PEM text of the authorities of the server's certificate; empty = no TLS
     std::string bearer;  // bearer token
+    double keepalive = 15.0;  // [s] after which a server that gives no sign of life is gone; 0 = it is never asked
 };
 
 class Participant;
@@ -106,7 +107,7 @@ class Participant;
 // A connection to a server at "host:port" or "unix:/path".
 class Client {
 public:
-    // UNAVAILABLE if nobody answers in time.
+    // UNAVAILABLE, at once where nobody listens, or if nobody answers in time.
     explicit Client(const std::string& address, ClientOptions options = {});
     ~Client();
     Client(Client&&) noexcept;
