@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -251,11 +250,3 @@ def test_arguments_of_the_other_calls_are_refused_by_name(address: str) -> None:
                 with pytest.raises(JounceError):
                     member.step(inputs)  # type: ignore[arg-type]
             assert member.step([1.0]).tick == 1
-
-
-def test_only_threads_of_the_test_are_left(server: JounceServer) -> None:
-    before = threading.active_count()
-    with Client.connect(server.addresses[-1]) as client:
-        session = client.create_session("integrator")
-        client.join(session, "a", owns=["force"]).step([1.0])
-    assert threading.active_count() <= before + 1
