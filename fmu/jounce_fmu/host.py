@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from jounce.signals import SignalTable
 from jounce.values import Value
 from jounce_fmu.build import BuildError
-from jounce_fmu.builtin import checked_table, variant_table
 from jounce_fmu.foreign import Interface, library_path, read_description
 from jounce_fmu.instance import Array, FmuError, FmuInstance, load
 from jounce_fmu.models import find
+from jounce_fmu.tables import checked_table, variant_table
 
 __all__ = ["Array", "Factory", "Fmu2Instance", "FmuError", "FmuInstance", "Value", "open_builtin", "open_fmu"]
 

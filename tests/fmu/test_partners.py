@@ -14,11 +14,11 @@ from fmpy import read_model_description
 from fmpy.fmi1 import FMICallException
 from fmpy.validation import validate_fmu
 
+from jounce.contact.soil import SOILS, SoilContact, WheelMotion
+from jounce.course import DoubleLaneChange
 from jounce.data import load_vehicle
+from jounce.driver import GIVES, Autopilot, Sight
 from jounce.signals import table
-from jounce_client.examples.autopilot import OWNS, Autopilot, Sight
-from jounce_client.examples.course import DoubleLaneChange
-from jounce_client.examples.soil import SOILS, SoilContact, WheelMotion
 from jounce_fmu.build import BuildError
 from jounce_fmu.partners import PARTNERS, export_partner
 from jounce_service.cli.main import main
@@ -106,7 +106,7 @@ def test_the_driver_commands_at_50_hz_what_the_autopilot_does_to_the_last_bit(
                 expected = [*pilot.command(sight).tolist(), course.lateral_error(x, y)]
             slave.set(seen)
             slave.fmu.doStep(0.001 * k, 0.001)
-            assert slave.get([*OWNS, "driver.lateral_error"]) == expected
+            assert slave.get([*GIVES, "driver.lateral_error"]) == expected
     assert abs(expected[0]) > 1e-3
 
 

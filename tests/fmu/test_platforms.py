@@ -16,9 +16,9 @@ import pytest
 from fmpy.validation import validate_fmu
 
 from jounce_fmu.build import PLATFORMS, BuildError, Sources, compile_library, compiler, fmi_headers
-from jounce_fmu.builtin import checked_sources
 from jounce_fmu.host import open_builtin
 from jounce_fmu.pack import export_fmu
+from jounce_fmu.tables import checked_sources
 from jounce_service.cli.main import main
 
 LOADER = Path(__file__).parent / "models" / "loader.c"

@@ -9,7 +9,7 @@ from pathlib import Path
 from jounce.data import load_vehicle, vehicle_names
 from jounce.signals import LEDGER, SignalTable, table
 from jounce_fmu.build import PACKAGE, BuildError, builtin_sources
-from jounce_fmu.models import Model
+from jounce_fmu.models.model import Model
 from jounce_fmu.table_c import emit_header, emit_table
 
 NAME, BASE = "double_wishbone", "hmmwv"

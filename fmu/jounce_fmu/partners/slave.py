@@ -131,6 +131,10 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
         """Present value of a scalar."""
         return self._values[self._places[name]]
 
+    def signal(self, signal: Signal) -> Array:
+        """Present values of a signal's components; () for a scalar."""
+        return np.array([self[signal.name + c] for c in signal.components]).reshape(signal.shape)
+
     def inputs(self) -> Array:
         """All inputs, in table order."""
         return np.array([self._values[r] for r in self._inputs], dtype=np.float64)

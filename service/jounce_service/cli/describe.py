@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from jounce_fmu.builtin import model_table
+from jounce_fmu.tables import model_table
 from jounce_service.describe import lines
 
 

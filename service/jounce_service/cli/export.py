@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from jounce_fmu.build import PLATFORMS
-from jounce_fmu.builtin import export_builtin, identifier, model_table
+from jounce_fmu.builtin import export_builtin, identifier
+from jounce_fmu.tables import model_table
 from jounce_service.cli.given import pair
 from jounce_service.cli.main import UsageError
 
