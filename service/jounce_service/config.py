@@ -46,6 +46,7 @@ class ServerConfig:
     max_snapshot_bytes: int = _setting(64 << 20, "size of a session's snapshots in all, in bytes")
     record: str = _setting("", "folder in which every session is recorded (extra: recording); '' for none")
     record_every: int = _setting(20, "outputs are recorded at every so many ticks where a session does not say", 1)
+    record_required: bool = _setting(False, "a session whose recording cannot begin or ends before it fails")
     max_recording_bytes: int = _setting(8 << 30, "greatest recording of one session in bytes: there it ends", 1 << 10)
     max_ticks_per_call: int = _setting(1_000_000, "ticks that one Advance or one period may span", 1)
     max_call_seconds: float = _setting(600.0, "wall-clock seconds that one Advance or upload may take; 0 = any")

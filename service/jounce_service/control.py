@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import math
 from collections.abc import Callable
 from typing import TypeVar
@@ -19,6 +20,7 @@ from jounce_service.snapshots import pack, unpack
 from jounce_service.states import SessionState
 
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 
 
 async def pause(session: Session) -> pb.PauseSessionResponse:
@@ -47,6 +49,28 @@ async def warn(session: Session) -> None:
     """Tells every participant that the server is stopping; the session goes on."""
     async with session.standing():
         await _tell(session, pb.EVENT_KIND_DRAINING)
+
+
+async def recording_lost(session: Session) -> None:
+    """The recording has ended before its session: everyone is told, or the session fails where it is required."""
+    recording = session.engine.recording
+    assert recording is not None
+    facts = {"session": session.id, "recording": recording.name, "text": recording.failure}
+    _log.warning("recording ended before its session", extra=facts)
+    async with session.standing():
+        if session.state in (SessionState.FAILED, SessionState.CLOSED):
+            return
+        if recording.required:
+            session.fail(
+                errors.RecordingLost(
+                    f"the recording ended: {recording.failure}",
+                    field="recording",
+                    given=recording.name,
+                    allowed="a recording as long as the session",
+                )
+            )
+        else:
+            await _tell(session, pb.EVENT_KIND_RECORDING_ENDED)
 
 
 async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSessionResponse:

@@ -188,6 +188,10 @@ class RecordingUnavailable(ServiceError):
     """A recording was asked for and cannot be made."""
 
 
+class RecordingLost(ServiceError):
+    """The recording ended, and its session may not go on without; the session has failed."""
+
+
 class BarrierTimeout(ServiceError):
     """Others did not deliver in time; the delivery stands and a repeat waits again."""
 
@@ -282,6 +286,7 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     TooManyViewers: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_VIEWERS"),
     SnapshotCorrupt: (_S.DATA_LOSS, "SNAPSHOT_CORRUPT"),
     SnapshotForeign: (_S.DATA_LOSS, "SNAPSHOT_FOREIGN"),
+    RecordingLost: (_S.DATA_LOSS, "RECORDING_LOST"),
     NoSnapshots: (_S.UNIMPLEMENTED, "NO_SNAPSHOTS"),
     RecordingUnavailable: (_S.FAILED_PRECONDITION, "RECORDING_UNAVAILABLE"),
     BarrierTimeout: (_S.DEADLINE_EXCEEDED, "BARRIER_TIMEOUT"),

@@ -13,7 +13,7 @@ from dataclasses import replace
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.config import ServerConfig
-from jounce_service.control import read, revive, save, start_of, warn
+from jounce_service.control import read, recording_lost, revive, save, start_of, warn
 from jounce_service.describe import described
 from jounce_service.metrics import Totals
 from jounce_service.models import Registry
@@ -21,6 +21,7 @@ from jounce_service.pacing import pacing_of
 from jounce_service.recording.recorder import Recorder
 from jounce_service.session import Session
 from jounce_service.setup import names_of, setup_of
+from jounce_service.states import SessionState
 
 #: Time [s] after a call in which the next is likely: who has left its session may still save or delete it.
 _JUST_NOW = 1.0
@@ -40,6 +41,8 @@ class SessionManager:
         self._sessions: dict[str, Session] = {}
         self._making = 0
         self.totals = Totals()
+        # The event loop keeps only weak references to its tasks.
+        self._telling: set[asyncio.Task[None]] = set()
 
     async def create(self, request: pb.CreateSessionRequest) -> pb.CreateSessionResponse:
         """A new session; every name and value is checked before the model is made."""
@@ -53,7 +56,8 @@ class SessionManager:
             # Settling to equilibrium may take a while; other sessions go on meanwhile.
             instance = await asyncio.to_thread(setup.instance, session_id)
             session = Session(session_id, setup, instance, self.config)
-            self._record(session, start_of(session), request.recording.every_ticks)
+            asked = request.recording if request.HasField("recording") else None
+            await self._record(session, start_of(session), asked)
             return self._opened(session)
 
     async def fork(self, source: Session, request: pb.ForkSessionRequest) -> pb.CreateSessionResponse:
@@ -72,7 +76,7 @@ class SessionManager:
             instance = await asyncio.to_thread(setup.model.revive, session_id, snapshot.state)
             session = Session(session_id, setup, instance, self.config)
             revive(session, snapshot)
-            self._record(session, snapshot, 0)
+            await self._record(session, snapshot, None)
             return self._opened(session)
 
     def find(self, session_id: str) -> Session:
@@ -193,20 +197,36 @@ class SessionManager:
         finally:
             self._making -= 1
 
-    def _record(self, session: Session, origin: pb.Snapshot, every: int) -> None:
+    async def _record(self, session: Session, origin: pb.Snapshot, asked: pb.Recording | None) -> None:
+        """Begins a recording; one that is ``asked`` for, or required, must be on the disk. RecordingUnavailable."""
         if self.recorder is None:
             return
+        requested, asked = asked is not None, asked or pb.Recording()
         model = session.setup.model
         try:
-            recording = self.recorder.open(session.id, origin.model, model.table, every)
+            recording = self.recorder.open(session.id, origin.model, model.table, asked.every_ticks)
         except OSError as error:
             session.engine.close()
-            raise errors.RecordingUnavailable(
-                f"no recording can be made: {error.strerror}", field="recording", allowed="room in the server's folder"
-            ) from error
+            raise _no_recording(str(error.strerror)) from error
+        loop = asyncio.get_running_loop()
+        recording.on_failure = lambda: loop.call_soon_threadsafe(self._recording_lost, session)
         session.engine.recording = recording
+        recording.required = asked.fail_session if asked.HasField("fail_session") else self.config.record_required
         recording.model(described(model, origin.model))
         session.record(pb.EVENT_KIND_STARTED, origin=origin)
+        if requested or recording.required:
+            await asyncio.wrap_future(self.recorder.begin(recording))
+            if recording.failure:
+                session.engine.close()
+                raise _no_recording(recording.failure)
+
+    def _recording_lost(self, session: Session) -> None:
+        if session.id not in self._sessions and session.state is not SessionState.CLOSED:
+            return  # refused: its caller is told
+        self.totals.lost_recordings += 1
+        task = asyncio.get_running_loop().create_task(recording_lost(session))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
 
     def _opened(self, session: Session) -> pb.CreateSessionResponse:
         self._sessions[session.id] = session
@@ -222,3 +242,9 @@ class SessionManager:
             tick=session.tick,
             tick_seconds=session.instance.tick,
         )
+
+
+def _no_recording(why: str) -> errors.RecordingUnavailable:
+    return errors.RecordingUnavailable(
+        f"no recording can be made: {why}", field="recording", allowed="room in the server's folder"
+    )

@@ -179,6 +179,16 @@ class Provoke:
         request = pb.CreateSessionRequest(model="integrator", recording=pb.Recording())
         return self.unary(lambda: self.serve().stub.CreateSession(request))
 
+    def recording_lost(self) -> Any:
+        server = self.serve(record=tempfile.mkdtemp(), record_required=True)
+        session = server.create("b")
+        member = server.member(session, "a")
+        member.deliver()
+        time.sleep(0.05)
+        (recording,) = server.server.manager.recorder._recordings
+        recording._fail("the disk is full")
+        return member.read().error
+
     def unknown_session(self) -> Any:
         return self.advance(pb.CreateSessionResponse(session_id="x"))
 

@@ -225,8 +225,8 @@ class Frame(State):
 
 @dataclass(frozen=True)
 class Event:
-    """What happened to the session: ``kind`` is PAUSED, RESUMED, RESET, RESTORED or DRAINING (the server is stopping:
-    the session goes on for a while), ``state`` where it stands."""
+    """What happened to the session: ``kind`` is PAUSED, RESUMED, RESET, RESTORED, DRAINING (the server is stopping: the
+    session goes on for a while) or RECORDING_ENDED (before the session), ``state`` where it stands."""
 
     kind: str
     epoch: int
@@ -340,11 +340,12 @@ def joined(reply: packed.Reply) -> Membership:
 
 def create_request(model: str, parameters: Mapping[str, ParameterValue], start_inputs: Mapping[str, float],
                    participants: Sequence[str], controllers: Sequence[str], pacing: Pacing | None,
-                   record_every: int | None) -> pb.CreateSessionRequest:
+                   record_every: int | None, record_required: bool | None) -> pb.CreateSessionRequest:
     """The wire form of a new session's settings."""
     recording = None
-    if record_every is not None:
-        recording = message(pb.Recording, every_ticks=whole("record_every", record_every, 1))
+    if record_every is not None or record_required is not None:
+        every = None if record_every is None else whole("record_every", record_every, 1)
+        recording = message(pb.Recording, every_ticks=every, fail_session=record_required)
     return message(pb.CreateSessionRequest, model=model, parameters=parameter_values(parameters),
                    start_inputs=numbers(start_inputs), expected_participants=participants, controllers=controllers,
                    pacing=pacing_message(pacing), recording=recording)

@@ -68,16 +68,17 @@ class AsyncClient:
     async def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
                              start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
                              controllers: Sequence[str] = (), pacing: Pacing | None = None,
-                             record_every: int | None = None) -> AsyncOpenSession:
+                             record_every: int | None = None, record_required: bool | None = None) -> AsyncOpenSession:
         """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
 
         ``async with await client.create_session(...) as session`` deletes it at the end of the block.
         Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
         wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
-        that often (None: as the server is set).
+        that often (None: as the server is set), ``record_required`` says whether the session fails where its recording
+        ends before it (None: as the server is set).
         """
         request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing,
-                                       record_every)
+                                       record_every, record_required)
         return _wire.opened(AsyncOpenSession, self, await _call(self._stub.CreateSession(request)), model)
 
     async def get_session(self, session: Session) -> pb.GetSessionResponse:

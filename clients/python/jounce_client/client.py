@@ -95,16 +95,17 @@ class Client:
     def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
                        start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
                        controllers: Sequence[str] = (), pacing: Pacing | None = None,
-                       record_every: int | None = None) -> OpenSession:
+                       record_every: int | None = None, record_required: bool | None = None) -> OpenSession:
         """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
 
         As a context manager the session is deleted at the end of its block; otherwise call ``delete_session``.
         Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
         wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
-        that often (None: as the server is set).
+        that often (None: as the server is set), ``record_required`` says whether the session fails where its recording
+        ends before it (None: as the server is set).
         """
         request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing,
-                                       record_every)
+                                       record_every, record_required)
         return _wire.opened(OpenSession, self, _call(self._stub.CreateSession, request), model)
 
     def get_session(self, session: Session) -> pb.GetSessionResponse:

@@ -71,6 +71,7 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_FAILED: _ClassVar[EventKind]
     EVENT_KIND_CLOSED: _ClassVar[EventKind]
     EVENT_KIND_DRAINING: _ClassVar[EventKind]
+    EVENT_KIND_RECORDING_ENDED: _ClassVar[EventKind]
 CAUSALITY_UNSPECIFIED: Causality
 CAUSALITY_INPUT: Causality
 CAUSALITY_OUTPUT: Causality
@@ -112,6 +113,7 @@ EVENT_KIND_STARTED: EventKind
 EVENT_KIND_FAILED: EventKind
 EVENT_KIND_CLOSED: EventKind
 EVENT_KIND_DRAINING: EventKind
+EVENT_KIND_RECORDING_ENDED: EventKind
 
 class ErrorInfo(_message.Message):
     __slots__ = ("reason", "field", "given", "allowed", "message", "code", "missing", "expected_tick", "expected_epoch")
@@ -292,10 +294,12 @@ class PacingStatus(_message.Message):
     def __init__(self, overruns: _Optional[int] = ..., worst_overrun: _Optional[float] = ..., late_releases: _Optional[int] = ..., behind: _Optional[float] = ...) -> None: ...
 
 class Recording(_message.Message):
-    __slots__ = ("every_ticks",)
+    __slots__ = ("every_ticks", "fail_session")
     EVERY_TICKS_FIELD_NUMBER: _ClassVar[int]
+    FAIL_SESSION_FIELD_NUMBER: _ClassVar[int]
     every_ticks: int
-    def __init__(self, every_ticks: _Optional[int] = ...) -> None: ...
+    fail_session: bool
+    def __init__(self, every_ticks: _Optional[int] = ..., fail_session: _Optional[bool] = ...) -> None: ...
 
 class RecordingStatus(_message.Message):
     __slots__ = ("name", "size", "failure")

@@ -56,7 +56,7 @@ struct State {
     double time() const { return static_cast<double>(sim_ns) * 1e-9; }
 };
 
-enum class EventKind { paused = 1, resumed = 2, reset = 3, restored = 4, draining = 8 };
+enum class EventKind { paused = 1, resumed = 2, reset = 3, restored = 4, draining = 8, recording_ended = 9 };
 
 struct Event {
     EventKind kind;
