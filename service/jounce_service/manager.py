@@ -218,6 +218,7 @@ class SessionManager:
             await asyncio.wrap_future(self.recorder.begin(recording))
             if recording.failure:
                 session.engine.close()
+                (self.recorder.folder / recording.name).unlink(missing_ok=True)
                 raise _no_recording(recording.failure)
 
     def _recording_lost(self, session: Session) -> None:

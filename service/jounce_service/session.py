@@ -267,6 +267,8 @@ class Session:
         """Notes an event in the recording, if there is one; ``origin`` is a new past."""
         if self.engine.recording is not None:
             event = pb.RecordedEvent(kind=kind, epoch=self.barrier.epoch, tick=self.tick, text=text, origin=origin)
+            if kind == pb.EVENT_KIND_STARTED:
+                event.session_id = self.id
             self.engine.recording.event(event, None if origin is None else self.instance.get_outputs())
 
     async def close(self) -> None:

@@ -449,6 +449,7 @@ def test_a_recording_that_is_asked_for_and_cannot_begin_makes_no_session(
         assert (info(caught.value).reason, "File too large" in info(caught.value).message) == (
             "RECORDING_UNAVAILABLE", True)
     assert [i.freed for i in server.model.made.values()] == [1, 1, 1]
+    assert not list((tmp_path / "rec").iterdir())
     room(1 << 30)
     assert server.stub.CreateSession(pb.CreateSessionRequest(model="integrator", recording=asked)).tick == 0
     assert "recording ended" not in caplog.text

@@ -813,17 +813,19 @@ class WatchResponse(_message.Message):
     def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., outputs: _Optional[_Iterable[float]] = ..., dropped: _Optional[int] = ...) -> None: ...
 
 class RecordedEvent(_message.Message):
-    __slots__ = ("kind", "epoch", "tick", "unix_ns", "text", "origin")
+    __slots__ = ("kind", "epoch", "tick", "unix_ns", "text", "origin", "session_id")
     KIND_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     TICK_FIELD_NUMBER: _ClassVar[int]
     UNIX_NS_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     kind: EventKind
     epoch: int
     tick: int
     unix_ns: int
     text: str
     origin: Snapshot
-    def __init__(self, kind: _Optional[_Union[EventKind, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., unix_ns: _Optional[int] = ..., text: _Optional[str] = ..., origin: _Optional[_Union[Snapshot, _Mapping[str, object]]] = ...) -> None: ...
+    session_id: str
+    def __init__(self, kind: _Optional[_Union[EventKind, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., unix_ns: _Optional[int] = ..., text: _Optional[str] = ..., origin: _Optional[_Union[Snapshot, _Mapping[str, object]]] = ..., session_id: _Optional[str] = ...) -> None: ...
