@@ -1,4 +1,1 @@
-"""Example participants, each its own process.
-
-``what_if`` needs the client alone. The others take their laws from `jounce`, which has to be installed besides.
-"""
+"""Example participants: an autopilot and a terramechanics program, each its own process."""

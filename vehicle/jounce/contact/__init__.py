@@ -1,1 +1,0 @@
-"""What the ground does to a wheel."""
