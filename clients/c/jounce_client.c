@@ -17,6 +17,8 @@
 
 /* Longest reply that is believed [bytes]. */
 #define MOST ((size_t)64 << 20)
+/* Time within which the server's machine must give a sign of life, where the caller does not say [s]. */
+#define KEEPALIVE 15.0
 
 /* Fields of the oneofs LockstepRequest.kind and LockstepReply.kind. */
 enum { ASK_STEP = 1, ASK_JOIN = 2, ASK_LEAVE = 3, ASK_SYNC = 4 };
@@ -429,7 +431,31 @@ static int dial_unix(const char *path) {
     return fd;
 }
 
-static int dial_tcp(const char *address) {
+static int at_least_one(double value) { return value < 1.0 ? 1 : value > 86400e3 ? 86400000 : (int)(value + 0.5); }
+
+/* jounce_proto/keepalive.py, in C. */
+static void keep_alive(int fd, double seconds) {
+    int yes = 1, idle = at_least_one(seconds * 2.0 / 3.0), wait = at_least_one(seconds / 3.0);
+    if (seconds <= 0.0) return;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+#ifdef TCP_KEEPIDLE
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+#endif
+#ifdef TCP_KEEPINTVL
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &wait, sizeof wait);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &yes, sizeof yes);
+#endif
+#ifdef TCP_USER_TIMEOUT
+    {
+        int all = at_least_one(seconds * 1e3);
+        setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &all, sizeof all);
+    }
+#endif
+    (void)idle;
+    (void)wait;
+}
+
+static int dial_tcp(const char *address, double keepalive) {
     const char *colon = strrchr(address, ':');
     struct addrinfo hints, *found = NULL, *one;
     char host[256];
@@ -460,7 +486,7 @@ static int dial_tcp(const char *address) {
     if (fd >= 0) {
         /* A step must not wait for the acknowledgement of the last one. */
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+        keep_alive(fd, keepalive);
     }
     return fd;
 }
@@ -484,7 +510,6 @@ static void put_join(buffer *b, const jounce_terms *t) {
     for (i = 0; i < t->n_first_order; i++) put_text(b, 13, t->first_order[i]);
     if (t->lease >= 0.0) put_double(b, 14, t->lease);
     put_text(b, 15, t->participant_token);
-    put_number(b, 16, t->take_over != 0);
 }
 
 jounce *jounce_join(const char *address, const jounce_terms *terms, jounce_error *error) {
@@ -498,7 +523,8 @@ jounce *jounce_join(const char *address, const jounce_terms *terms, jounce_error
         return NULL;
     }
     if (!strncmp(address, "fast:", 5)) address += 5;
-    j->fd = strncmp(address, "unix:", 5) ? dial_tcp(address) : dial_unix(address + 5);
+    if (!strncmp(address, "unix:", 5)) j->fd = dial_unix(address + 5);
+    else j->fd = dial_tcp(address, terms->keepalive < 0.0 ? KEEPALIVE : terms->keepalive);
     if (j->fd < 0) {
         code = lost(j, "UNAVAILABLE", strerror(errno));
         snprintf(j->why.given, sizeof j->why.given, "%s", address);

@@ -44,10 +44,11 @@ typedef struct {
     const char *const *first_order;  /* owned inputs that go on along the line through their last two values */
     size_t n_first_order;
     const char *participant_token;   /* to come back after JOUNCE_LOST, with all else as in the first join */
-    int take_over;                   /* 1: from one of that name that is still connected; needs the session token */
+    double keepalive;                /* [s] after which a server whose machine does not answer is gone; 0 = never,
+                                      * negative = 15 */
 } jounce_terms;
 
-#define JOUNCE_TERMS {0, 0, 0, 0, 0, 0, 0, 1, 0, -1.0, 0, -1.0, -1.0, 0, 0, 0, 0, 0, 0, 0}
+#define JOUNCE_TERMS {0, 0, 0, 0, 0, 0, 0, 1, 0, -1.0, 0, -1.0, -1.0, 0, 0, 0, 0, 0, 0, -1.0}
 
 /* Where the participant stands. */
 typedef struct {

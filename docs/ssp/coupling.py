@@ -19,7 +19,7 @@ from libcosimpy.CosimLogging import CosimLogLevel, log_output_level
 from libcosimpy.CosimObserver import CosimObserver
 from numpy.typing import NDArray
 
-from jounce_client.examples.course import DoubleLaneChange
+from jounce.course import DoubleLaneChange
 from jounce_fmu.host import Factory, Fmu2Instance, open_fmu
 from jounce_fmu.ssp import export_ssp
 from jounce_service.demo import GROUNDS, Settings, run_ground, serving

@@ -74,6 +74,10 @@ class BuildError(RuntimeError):
     """The native library could not be made; the text is the compiler's own where it spoke."""
 
 
+class BadRequest(BuildError):
+    """What was asked for cannot be built: the data, a name or an option, whatever the compiler."""
+
+
 def _code(folder: Path) -> list[Path]:
     return [f for f in folder.iterdir() if f.suffix in (".c", ".h", ".inc")]
 

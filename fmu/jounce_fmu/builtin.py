@@ -1,4 +1,4 @@
-"""Models by the names of their data sets: tables, checked sources, FMUs."""
+"""FMUs of models, by the names of their data sets."""
 
 from __future__ import annotations
 
@@ -11,40 +11,15 @@ from pathlib import Path
 
 from jounce.signals import SignalTable
 from jounce.values import Value
-from jounce_fmu.build import BuildError, Sources, ensure_library
+from jounce_fmu.build import Sources, ensure_library
 from jounce_fmu.describe import NameStyle, interface_guid
 from jounce_fmu.foreign import Interface
-from jounce_fmu.models import Model, find
+from jounce_fmu.host import Factory
+from jounce_fmu.models import find
 from jounce_fmu.pack import export_fmu
 from jounce_fmu.starts import changed
 from jounce_fmu.table_c import emit_table
-
-
-def checked_sources(name: str | Path = "hmmwv") -> tuple[SignalTable, Sources]:
-    """Table and sources of a data set's model; BuildError when the emitted table is not that of the signals."""
-    model = find(name)
-    return checked_table(model), model.sources
-
-
-def checked_table(model: Model) -> SignalTable:
-    """Table of a model's first data set; BuildError when the emitted table is another."""
-    signals, path = model.read(model.base), model.table_file
-    if path.read_text() != emit_table(signals, model.table_name):
-        raise BuildError(f"{path.name} is not that of the present signal table: emit the model again")
-    return signals
-
-
-def model_table(name: str | Path) -> SignalTable:
-    """Table of a data set, by its name or the path of a user's own. Raises BuildError, DataError, ModelError."""
-    return find(name).read(name)
-
-
-def variant_table(name: str | Path, common: SignalTable) -> SignalTable:
-    """Table of a data set that must share the interface of its model's base. Raises BuildError."""
-    own = model_table(name)
-    if interface_guid(own) != interface_guid(common):
-        raise BuildError(f"vehicle {str(name)!r} has other bounds than {common.name!r}: only an FMU can be made of it")
-    return own
+from jounce_fmu.tables import checked_table
 
 
 def identifier(name: str) -> str:
@@ -100,7 +75,5 @@ def export_builtin(
 
 def _check_start(own: SignalTable, library: Path) -> None:
     """Raise FmuError, which names the parameter, where a vehicle has no start state."""
-    from jounce_fmu.host import Factory  # which imports this module
-
     with Factory(own.name, library, Interface.of_table(own)).instance("check") as check:
         check.setup({s.name: s.start for s in own.parameters}, {s.name: s.start for s in own.inputs})

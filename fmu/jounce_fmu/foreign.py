@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import platform
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,10 @@ _TYPES: dict[str, tuple[Type, str]] = {
     **{f"Float{n}": ("Real", f"Float{n}") for n in (32, 64)},
     **{f"{sign}Int{n}": ("Integer", f"{sign}Int{n}") for sign in ("", "U") for n in (8, 16, 32, 64)},
 }
+_log = logging.getLogger(__name__)
+#: Bytes of a modelDescription.xml, and elements of an array.
+_LARGEST = 1 << 26
+_ELEMENTS = 1_000_000
 #: Doubles hold every whole number up to this one.
 _WHOLE = 2.0**53
 
@@ -85,6 +92,11 @@ class Interface:
         Without variables of other types, such as String, clocked ones and aliases. Raises ValueError for values that
         cannot be read.
         """
+        with refused_as_value_error():
+            return cls._of_description(description)
+
+    @classmethod
+    def _of_description(cls, description: Any) -> Interface:
         third = str(description.fmiVersion).startswith("3.")
         groups: dict[Causality, list[Variable]] = {"input": [], "output": [], "parameter": []}
         for v in description.modelVariables:
@@ -101,7 +113,7 @@ class Interface:
         by_parameter = bool(ticks) and ticks[0].unit == "s" and ticks[0].start == (step,)
         tick = step or DEFAULT_TICK
         if not 0.0 < tick < math.inf:
-            raise ValueError(f"step size {tick!r} s: allowed are finite ones above 0")
+            raise ValueError(f"step size {tick!r} s: expected a finite one above 0")
         keeps = ability is None or bool(ability.canGetAndSetFMUstate and ability.canSerializeFMUstate)
         inputs, outputs, parameters = map(tuple, groups.values())
         return cls(description.guid, table, tick, inputs, outputs, parameters, by_parameter, keeps)
@@ -127,6 +139,8 @@ def _signal(v: Any) -> Signal:
             kind = "Integer"
     unit = v.unit or (declared.unit if declared is not None else None) or "1"
     low, high = (v.min, v.max) if v.min is not None or declared is None else (declared.min, declared.max)
+    if math.prod(v.shape) not in range(1, _ELEMENTS + 1) or any(n < 1 for n in v.shape):
+        raise ValueError(f"{v.name} has the shape {v.shape}: expected 1 to {_ELEMENTS} elements")
     places = np.ndindex(*v.shape) if v.shape else ()
     components = tuple(f"[{','.join(str(i + 1) for i in place)}]" for place in places) or ("",)
     signal = Signal(
@@ -136,13 +150,20 @@ def _signal(v: Any) -> Signal:
         v.description or "",
         components,
         frame="",
-        minimum=least if low is None else max(least, float(low)),
-        maximum=most if high is None else min(most, float(high)),
+        minimum=least if low is None else max(least, _bound(v, low)),
+        maximum=most if high is None else min(most, _bound(v, high)),
         type=kind,
         variability=v.variability if v.variability in ("discrete", "fixed", "tunable") else "continuous",
         items=items,
     )
     return replace(signal, start=_start(v, signal))
+
+
+def _bound(v: Any, text: str) -> float:
+    bound = float(text)
+    if math.isnan(bound):
+        raise ValueError(f"{v.name} has a bound {text}: expected a number")
+    return bound
 
 
 def _limits(name: str) -> tuple[float, float]:
@@ -162,33 +183,86 @@ def _start(v: Any, signal: Signal) -> tuple[float, ...]:
     values = [(read(v.name, signal, t) if signal.type == "Boolean" else number(t)) if t else 0.0 for t in texts]
     values = values * count if len(values) == 1 else values
     if len(values) != count:
-        raise ValueError(f"{v.name} has {len(values)} start values: allowed are {count}")
+        raise ValueError(f"{v.name} has {len(values)} start values: expected {count}")
+    if v.causality == "input" and not all(map(math.isfinite, values)):
+        raise ValueError(f"{v.name} starts at {v.start}: expected finite numbers")
     return tuple(values)
 
 
 def read_description(path: str | Path) -> Any:
-    """fmpy's ``ModelDescription`` of an .fmu or a modelDescription.xml of FMI 2 or 3; raises ValueError."""
+    """fmpy's ``ModelDescription`` of an .fmu or a modelDescription.xml of FMI 2 or 3; raises ValueError.
+
+    Variables without the variability that FMI 2 asks for are mended, see `_mend`.
+    """
     # A worker that gets an Interface needs no fmpy, which takes long to import.
     import fmpy
-    from fmpy.model_description import ValidationError
 
-    try:
-        if Path(path).suffix == ".xml":
-            version = ET.parse(path).getroot().get("fmiVersion", "")
-        else:
-            with zipfile.ZipFile(path) as archive, archive.open("modelDescription.xml") as file:
-                version = ET.parse(file).getroot().get("fmiVersion", "")
+    with refused_as_value_error(), tempfile.TemporaryDirectory() as folder:
+        root = ET.fromstring(_xml(Path(path)))
+        version = root.get("fmiVersion", "")
         if not version.startswith(("2.", "3.")):
-            raise ValueError(f"FMI version {version!r}: allowed are 2.0 and 3.0")
-        return fmpy.read_model_description(str(path))
-    except (KeyError, SyntaxError, zipfile.BadZipFile, ValidationError) as error:
-        raise ValueError(str(error)) from error
+            raise ValueError(f"FMI version {version!r}: expected 2.0 or 3.0")
+        if version.startswith("2."):
+            _mend(root)
+        mended = Path(folder) / "modelDescription.xml"
+        ET.ElementTree(root).write(mended, encoding="utf-8", xml_declaration=True)
+        return fmpy.read_model_description(str(mended))
+
+
+@contextmanager
+def refused_as_value_error() -> Iterator[None]:
+    """What goes wrong with a foreign description becomes a ValueError: fmpy raises whatever it runs into."""
+    try:
+        yield
+    except (ValueError, OSError):
+        raise
+    except Exception as error:
+        text = str(error) or "no reason given"
+        raise ValueError(text if type(error) is Exception else f"{type(error).__name__}: {text}") from error
+
+
+def _xml(path: Path) -> bytes:
+    if path.suffix == ".xml":
+        data = path.read_bytes()
+    else:
+        with zipfile.ZipFile(path) as archive:
+            size = archive.getinfo("modelDescription.xml").file_size
+            if size > _LARGEST:
+                raise ValueError(f"modelDescription.xml of {size} bytes: expected at most {_LARGEST}")
+            data = archive.read("modelDescription.xml")
+    # Entities name other files, or make gigabytes of a few bytes.
+    if b"<!DOCTYPE" in data:
+        raise ValueError("modelDescription.xml has a DOCTYPE: FMI has none")
+    return data
+
+
+def _mend(root: ET.Element) -> None:
+    """Variability for FMI 2 variables that need one and have none, as pythonfmu writes them, with a warning.
+
+    FMI 2.0.4 section 2.2.7: the default is continuous, which only Real variables may be, and no parameters.
+    """
+    mended: dict[str, list[str]] = {}
+    for v in root.iterfind("ModelVariables/ScalarVariable"):
+        if v.get("variability", "continuous") != "continuous":
+            continue
+        if v.get("causality") in ("parameter", "calculatedParameter"):
+            kind = "fixed"
+        elif v.find("Real") is None:
+            kind = "discrete"
+        else:
+            continue
+        v.set("variability", kind)
+        mended.setdefault(kind, []).append(v.get("name", ""))
+    for kind, names in mended.items():
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        _log.warning("%s: taken as %s, since they cannot be continuous, FMI's default: %s%s",
+                     root.get("modelName"), kind, ", ".join(names[:5]), more)  # fmt: skip
 
 
 def library_path(folder: Path, identifier: str, version: int = 2) -> Path:
     """Where an unpacked FMU keeps its library for this machine; raises ValueError."""
     if not identifier or Path(identifier).name != identifier:
-        raise ValueError(f"model identifier {identifier!r}: allowed are names without a folder")
+        raise ValueError(f"model identifier {identifier!r}: expected a name without a folder")
     system, suffix = {"win32": ("windows", ".dll"), "darwin": ("darwin", ".dylib")}.get(sys.platform, ("linux", ".so"))
     machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine())
     name = f"{machine}-{system}" if version == 3 else f"{system.replace('windows', 'win')}64"

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from jounce.signals import SignalTable
 from jounce.values import Value
 from jounce_fmu.build import BuildError
-from jounce_fmu.builtin import checked_table, variant_table
-from jounce_fmu.foreign import Interface, library_path, read_description
+from jounce_fmu.foreign import Interface, library_path, read_description, refused_as_value_error
 from jounce_fmu.instance import Array, FmuError, FmuInstance, load
 from jounce_fmu.models import find
+from jounce_fmu.tables import checked_table, variant_table
 
 __all__ = ["Array", "Factory", "Fmu2Instance", "FmuError", "FmuInstance", "Value", "open_builtin", "open_fmu"]
 
@@ -164,24 +164,27 @@ def _check_hash(library: Path, build_hash: str) -> None:
 
 
 def open_fmu(path: str | Path) -> Factory:
-    """Any FMI 2.0 or 3.0 co-simulation FMU, unpacked to a folder that lives as long as the factory."""
+    """Any FMI 2.0 or 3.0 co-simulation FMU, unpacked to a folder that lives as long as the factory.
+
+    Raises FmuError for whatever is wrong with it.
+    """
     from jounce_fmu.host3 import Fmu3Instance
 
     try:
         description = read_description(path)
         if description.coSimulation is None:
-            raise FmuError(f"{path}: not a co-simulation FMU")
+            raise ValueError("not a co-simulation FMU")
         interface = Interface.of_description(description)
         keep = tempfile.TemporaryDirectory(prefix="jounce-fmu-")
         folder = Path(keep.name)
         version = 3 if str(description.fmiVersion).startswith("3.") else 2
         library = library_path(folder, description.coSimulation.modelIdentifier, version)
-        with zipfile.ZipFile(path) as archive:
+        with refused_as_value_error(), zipfile.ZipFile(path) as archive:
             archive.extractall(folder)
-    except (ValueError, zipfile.BadZipFile) as error:
+        if not library.is_file():
+            raise ValueError(f"no library for this machine ({library.parent.name})")
+    except (ValueError, OSError) as error:
         raise FmuError(f"{path}: {error}") from error
-    if not library.is_file():
-        raise FmuError(f"{path}: no library for this machine ({library.parent.name})")
     resources = folder / "resources"
     # FMI 2 has a URI; FMI 3 a path that ends in a separator.
     place = resources.as_uri() if version == 2 else os.path.join(resources, "")

@@ -12,6 +12,7 @@ from jounce_fmu.instance import FmuError, FmuInstance
 
 _LOGGER = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_int, ct.c_char_p, ct.c_char_p)
 _NO, _YES = ct.c_bool(False), ct.c_bool(True)
+_ROUNDING = 1e-9  # relative; of the end of a step
 _SIZES = (8, 16, 32, 64)
 
 
@@ -42,7 +43,8 @@ class Fmu3Instance(FmuInstance):
         # The state before may be wanted again.
         told = (ct.byref(f) for f in (event, end, early, last))
         status = int(self._step_function(self._component, ct.c_double(time), ct.c_double(length), _NO, *told))
-        if status < 2 and (end.value or early.value):
+        there = abs(time + length - last.value) <= _ROUNDING * max(length, abs(time + length))
+        if status < 2 and (end.value or (early.value and not there)):
             what = "wants the simulation to end" if end.value else "returned early, which it may not"
             raise FmuError(f"{self.table.name} {what} at {last.value!r} s")
         return status

@@ -102,9 +102,14 @@ class Linear:
     outputs: tuple[str, ...]
 
     def save(self, path: Path) -> None:
-        """As .npz with the names of the fields."""
-        with path.open("wb") as file:
-            np.savez(file, **{k: np.asarray(v) for k, v in asdict(self).items()})  # type: ignore[arg-type]
+        """As .npz with the names of the fields; the file is whole or not there."""
+        part = path.with_name(path.name + ".part")
+        try:
+            with part.open("wb") as file:
+                np.savez(file, **{k: np.asarray(v) for k, v in asdict(self).items()})  # type: ignore[arg-type]
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
     def response(self, frequency: float, given: str, shown: str) -> complex:
         """Of an output to an input at a frequency [Hz]: units of the one per unit of the other."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jounce.signals import SignalTable
-from jounce_fmu.build import NATIVE, PLATFORMS, BuildError, Sources, compile_library, ensure_library
+from jounce_fmu.build import NATIVE, PLATFORMS, BadRequest, Sources, compile_library, ensure_library
 from jounce_fmu.describe import NameStyle, model_description
 from jounce_fmu.describe3 import build_description, model_description3
 from jounce_fmu.icon import icon_png
@@ -39,9 +39,9 @@ def export_fmu(
     Raises BuildError, DescribeError.
     """
     if unknown := [p for p in platforms if p not in PLATFORMS]:
-        raise BuildError(f"unknown platforms {unknown}; allowed are {', '.join(PLATFORMS)}")
+        raise BadRequest(f"unknown platforms {unknown}; allowed are {', '.join(PLATFORMS)}")
     if fmi not in (2, 3):
-        raise BuildError(f"FMI version {fmi!r}; allowed are 2 and 3")
+        raise BadRequest(f"FMI version {fmi!r}; allowed are 2 and 3")
     packed = sources.packed()
     c_files = [name for name in packed if name.endswith(".c")]
     content = {f"sources/{name}": data for name, data in packed.items()}

@@ -16,7 +16,7 @@ from jounce import __version__
 from jounce.data import load_vehicle
 from jounce.signals import Scalar, SignalTable, table
 from jounce.values import Value
-from jounce_fmu.build import BuildError
+from jounce_fmu.build import BadRequest
 from jounce_fmu.builtin import export_builtin, identifier
 from jounce_fmu.describe import fmi_name, value_text, xml_text
 from jounce_fmu.pack import write_archive
@@ -51,7 +51,7 @@ def export_ssp(
 ) -> Path:
     """Write the package; ``starts`` go by scalar name to the component that has it. Returns the path.
 
-    ``step`` [s] is the communication step and ``duration`` [s] the length that tools are told. Raises BuildError.
+    ``step`` [s] is the communication step and ``duration`` [s] the length that tools are told. Raises BadRequest.
     """
     parts = _parts(model, {**_STARTS, **(starts or {})})
     vehicle, *partners = parts
@@ -105,7 +105,7 @@ def _parts(model: str, starts: Mapping[str, Value]) -> list[Part]:
     for signal, value in starts.items():
         owners = [n for n, t in tables.items() if any(s.name == signal for s in t.parameters)]
         if len(owners) != 1:
-            raise BuildError(f"{signal}: {len(owners)} of {', '.join(tables)} have such a parameter; allowed is 1")
+            raise BadRequest(f"{signal}: {len(owners)} of {', '.join(tables)} have such a parameter; allowed is 1")
         given[owners[0]][signal] = value
     return [Part(name, changed(t, given[name]), given[name]) for name, t in tables.items()]
 

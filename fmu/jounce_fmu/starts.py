@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from jounce.signals import SignalTable
 from jounce.values import Value, double
-from jounce_fmu.build import BuildError
+from jounce_fmu.build import BadRequest
 
 
 def changed(table: SignalTable, starts: Mapping[str, Value]) -> SignalTable:
-    """The table with other start values, by scalar name; enumerations by item. Raises BuildError."""
+    """The table with other start values, by scalar name; enumerations by item. Raises BadRequest."""
     signals = {s.name: s for s in table.signals}
     for name, value in starts.items():
         try:
@@ -26,7 +26,7 @@ def changed(table: SignalTable, starts: Mapping[str, Value]) -> SignalTable:
             start[g.components.index(name.removeprefix(g.name))] = double(scalar, value)
             signals[g.name] = replace(g, start=tuple(start))
         except KeyError as error:
-            raise BuildError(str(error.args[0])) from None
+            raise BadRequest(str(error.args[0])) from None
         except ValueError as error:
-            raise BuildError(str(error)) from None
+            raise BadRequest(str(error)) from None
     return replace(table, signals=tuple(signals.values()))

@@ -25,8 +25,8 @@ async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceRes
         if stored is not None:
             return stored
         _check_place(session, request)
-        inputs = session.select_inputs(tuple(request.input_names))
-        outputs = session.select_outputs(tuple(request.output_names))
+        inputs = session.select_inputs(request.input_names)
+        outputs = session.select_outputs(request.output_names)
         values = check(inputs, request.inputs)
         session.barrier.settle()
         before = session.state, session.barrier.inputs.copy()

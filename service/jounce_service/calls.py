@@ -7,6 +7,7 @@ import math
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Self, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 import grpc
 
@@ -15,7 +16,6 @@ from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_proto import packed
 from jounce_service import control, errors
 from jounce_service.advance import advance
-from jounce_service.callers import ANYBODY, Caller, Callers
 from jounce_service.describe import described, status
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
@@ -26,6 +26,8 @@ from jounce_service.stream import Stream, in_time
 _Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
 _Reply = TypeVar("_Reply")
 _Undo: TypeAlias = Callable[[_Reply], Coroutine[Any, Any, None]]
+#: Key in the initial metadata of Watch: the viewer is in place (jounce.proto).
+_WATCHING = "jounce-watching"
 #: Pieces in which snapshots go out [bytes]: well under every default limit of a message.
 _PIECE = 1 << 20
 
@@ -33,48 +35,42 @@ _PIECE = 1 << 20
 class SessionCalls(rpc.SessionServiceServicer):
     """The SessionService. Calls that change a session run to their end even when the caller goes away."""
 
-    def __init__(self, manager: SessionManager, callers: Callers | None = None) -> None:
-        """The sessions are the manager's; ``callers`` are the bearer tokens, None for none."""
+    def __init__(self, manager: SessionManager) -> None:
+        """The sessions are the manager's."""
         self._manager = manager
-        self._callers = callers or Callers()
         # The event loop keeps only weak references to its tasks.
         self._unwanted: set[asyncio.Task[None]] = set()
+        self._described: dict[str, bytes] = {}
+        self._reads: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def ListModels(self, request: pb.ListModelsRequest, context: _Context) -> pb.ListModelsResponse:
         """The hosted models, those that could not be opened with the reason."""
         registry = self._manager.registry
-        return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
+        async with self._reading(context):
+            return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
 
-    async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> pb.DescribeModelResponse:
-        """A model's signal table."""
-        async with _errors_to(context):
-            return described(self._manager.registry.get(request.model), request.model)
+    async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> bytes:
+        """A model's signal table, as the bytes of a DescribeModelResponse: it does not change."""
+        async with self._reading(context), _errors_to(context):
+            model = self._manager.registry.get(request.model)
+            if request.model not in self._described:
+                self._described[request.model] = described(model, request.model).SerializeToString()
+            return self._described[request.model]
 
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """A new session."""
         async with _errors_to(context):
-            return await self._made(self._manager.create(request, self._caller(context)), self._close)
+            return await self._made(self._manager.create(request), self._close)
 
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
         """Where a session stands."""
-        async with _errors_to(context):
-            return status(self._readable(request, context))
-
-    async def ListSessions(self, request: pb.ListSessionsRequest, context: _Context) -> pb.ListSessionsResponse:
-        """The caller's sessions, or all."""
-        return self._manager.listed(self._caller(context))
-
-    async def EvictParticipant(
-        self, request: pb.EvictParticipantRequest, context: _Context
-    ) -> pb.EvictParticipantResponse:
-        """Takes a participant out."""
-        async with _errors_to(context):
-            return await _whole(self._manager.evict(request, self._caller(context)))
+        async with self._reading(context), _errors_to(context):
+            return status(self._manager.find(request.session_id))
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest, context: _Context) -> pb.DeleteSessionResponse:
         """Closes a session."""
         async with _errors_to(context):
-            await _whole(self._manager.delete(request.session_id, request.token, self._caller(context)))
+            await _whole(self._manager.delete(request.session_id, request.token))
             return pb.DeleteSessionResponse()
 
     async def Advance(self, request: pb.AdvanceRequest, context: _Context) -> pb.AdvanceResponse:
@@ -158,15 +154,16 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def ForkSession(self, request: pb.ForkSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """A new session from a snapshot."""
         async with _errors_to(context):
-            forked = self._manager.fork(self._controlled(request), request, self._caller(context))
-            return await self._made(forked, self._close)
+            return await self._made(self._manager.fork(self._controlled(request), request), self._close)
 
     async def Watch(self, request: pb.WatchRequest, context: _Context) -> None:
         """Frames until the viewer goes or the session is closed."""
         async with _errors_to(context):
-            session = self._readable(request, context)
+            session = self._manager.find(request.session_id)
             viewer = session.watch(request)
             try:
+                # The viewer knows that it will miss nothing from here on.
+                await context.send_initial_metadata(((_WATCHING, "1"),))
                 while (frame := await viewer.frame()) is not None:
                     await context.write(frame)
             finally:
@@ -177,6 +174,15 @@ class SessionCalls(rpc.SessionServiceServicer):
         join_by = asyncio.get_running_loop().time() + self._manager.config.message_timeout
         async with _errors_to(context), _Ahead(context) as ahead:
             await Stream(self._manager, ahead).run(join_by)
+
+    @asynccontextmanager
+    async def _reading(self, context: _Context) -> AsyncIterator[None]:
+        """One read per connection at a time: one who asks for hundreds must not keep the event loop from others."""
+        lock = self._reads.setdefault(context.peer(), asyncio.Lock())
+        async with lock:
+            # A turn of the loop, which a session with a tick to release may need.
+            await asyncio.sleep(0)
+            yield
 
     async def _made(self, making: Coroutine[Any, Any, _Reply], undo: _Undo[_Reply]) -> _Reply:
         """Something new. Where the caller has gone nobody knows its name, so it does not stay."""
@@ -191,13 +197,6 @@ class SessionCalls(rpc.SessionServiceServicer):
 
     async def _close(self, made: pb.CreateSessionResponse) -> None:
         await self._manager.delete(made.session_id, made.token)
-
-    def _caller(self, context: _Context) -> Caller:
-        # Somebody unknown has been refused before.
-        return (self._callers.any and self._callers.who(context.invocation_metadata())) or ANYBODY
-
-    def _readable(self, request: Any, context: _Context) -> Session:
-        return self._manager.readable(request.session_id, request.token, self._caller(context))
 
     def _controlled(self, request: Any) -> Session:
         return self._manager.controlled(request.session_id, request.token)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import math
 from collections.abc import Callable
 from typing import TypeVar
@@ -19,6 +20,7 @@ from jounce_service.snapshots import pack, unpack
 from jounce_service.states import SessionState
 
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 
 
 async def pause(session: Session) -> pb.PauseSessionResponse:
@@ -43,55 +45,32 @@ async def resume(session: Session) -> pb.ResumeSessionResponse:
         return pb.ResumeSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
 
 
-async def evict(session: Session, request: pb.EvictParticipantRequest, anyone: bool) -> pb.EvictParticipantResponse:
-    """Takes a participant out; ``anyone`` is an administrator, who needs no token."""
-    async with session.standing():
-        session.require("EvictParticipant")
-        if not anyone:
-            # Here, since a participant may come and go while the call waits.
-            _check_may_evict(session, request.token, request.name)
-        expected = request.name in session.barrier.expected
-        if request.name in session.members:
-            session.evict(
-                request.name,
-                errors.Evicted(f"{request.name!r} was evicted", field="name", given=request.name, allowed="a new Join"),
-            )
-        elif not (expected and request.release):
-            raise errors.UnknownParticipant(
-                f"{request.name!r} is expected and has not joined" if expected else f"no participant {request.name!r}",
-                field="name",
-                given=request.name,
-                allowed="release, for one that is only expected"
-                if expected
-                else ", ".join(sorted(session.members)) or "none: nobody has joined",
-            )
-        if request.release:
-            session.barrier.release(request.name)
-        return pb.EvictParticipantResponse(tick=session.tick)
-
-
-def _check_may_evict(session: Session, token: str, name: str) -> None:
-    if not token:
-        raise errors.NoToken("the call needs a token", field="token", allowed="the session's or the participant's")
-    if session.holds(token):
-        return
-    member = session.member_with(token)
-    if member is None:
-        raise errors.WrongToken(
-            "the token is neither the session's nor the participant's",
-            field="token",
-            allowed="the session's or the participant's",
-        )
-    if member.name != name:
-        raise errors.NoRight(
-            f"the token is that of {member.name!r}", field="token", given=member.name, allowed="the session token"
-        )
-
-
 async def warn(session: Session) -> None:
     """Tells every participant that the server is stopping; the session goes on."""
     async with session.standing():
         await _tell(session, pb.EVENT_KIND_DRAINING)
+
+
+async def recording_lost(session: Session) -> None:
+    """The recording has ended before its session: everyone is told, or the session fails where it is required."""
+    recording = session.engine.recording
+    assert recording is not None
+    facts = {"session": session.id, "recording": recording.name, "text": recording.failure}
+    _log.warning("recording ended before its session", extra=facts)
+    async with session.standing():
+        if session.state in (SessionState.FAILED, SessionState.CLOSED):
+            return
+        if recording.required:
+            session.fail(
+                errors.RecordingLost(
+                    f"the recording ended: {recording.failure}",
+                    field="recording",
+                    given=recording.name,
+                    allowed="a recording as long as the session",
+                )
+            )
+        else:
+            await _tell(session, pb.EVENT_KIND_RECORDING_ENDED)
 
 
 async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSessionResponse:

@@ -22,8 +22,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.course import DoubleLaneChange
 from jounce_client import Client, JounceError
-from jounce_client.examples.course import DoubleLaneChange
 
 Table = dict[str, NDArray[np.float64]]
 #: Wall-clock time [s] a child gets to start, and to end after SIGTERM.

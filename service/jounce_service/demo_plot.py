@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from jounce_client.examples.course import DoubleLaneChange
+from jounce.course import DoubleLaneChange
 from jounce_service.demo import Result, front_axle
 
 _WHEELS = ("FL", "FR", "RL", "RR")

@@ -9,6 +9,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
+from jounce_service.cli.csv_inputs import FORMAT
+from jounce_service.cli.main import EXIT_CODES
 from jounce_service.config import ServerConfig
 from jounce_service.errors import TABLE
 from jounce_service.settings import flag, variable
@@ -40,14 +42,34 @@ def configuration() -> Iterator[str]:
         yield f"| {names} | `{field.default!r}` | {field.metadata['help']} |"
 
 
+def csv_format() -> Iterator[str]:
+    """The format of inputs over time."""
+    return (f"- {line}" for line in FORMAT)
+
+
+def exit_codes() -> Iterator[str]:
+    """Exit codes of all commands."""
+    yield "| code | meaning |"
+    yield "|---|---|"
+    for code, meaning in EXIT_CODES.items():
+        yield f"| {code} | {meaning} |"
+
+
 #: Name in the page's markers -> rows.
 TABLES: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "states": states,
     "statuses": statuses,
     "configuration": configuration,
+    "csv": csv_format,
+    "exit codes": exit_codes,
 }
 #: Page -> its tables.
-PAGES: Final = {"service.md": ("states", "statuses"), "configuration.md": ("configuration",)}
+PAGES: Final = {
+    "service.md": ("states", "statuses"),
+    "configuration.md": ("configuration",),
+    "csv.md": ("csv",),
+    "command-line.md": ("exit codes",),
+}
 
 
 def filled(page: Path) -> str:

@@ -105,15 +105,7 @@ class InputOwned(ServiceError):
 
 
 class NameTaken(ServiceError):
-    """A participant of that name is connected."""
-
-
-class UnknownParticipant(ServiceError):
-    """The session has no participant of that name."""
-
-
-class Evicted(ServiceError):
-    """The participant was evicted from the session."""
+    """A participant of that name is joined."""
 
 
 class WrongTick(ServiceError):
@@ -157,7 +149,7 @@ class AlreadyJoined(ServiceError):
 
 
 class StreamReplaced(ServiceError):
-    """The participant takes part over another stream, or its lease has ended."""
+    """The participant has rejoined over another stream."""
 
 
 class ParticipantsPresent(ServiceError):
@@ -194,6 +186,10 @@ class NoSnapshots(ServiceError):
 
 class RecordingUnavailable(ServiceError):
     """A recording was asked for and cannot be made."""
+
+
+class RecordingLost(ServiceError):
+    """The recording ended, and its session may not go on without; the session has failed."""
 
 
 class BarrierTimeout(ServiceError):
@@ -237,7 +233,7 @@ class WrongToken(ServiceError):
 
 
 class NoRight(ServiceError):
-    """The caller may not do that: not the session's owner, no controller, or no more than a join token."""
+    """The participant was not named a controller when the session was created."""
 
 
 class Draining(ServiceError):
@@ -272,7 +268,6 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     UnknownSnapshot: (_S.NOT_FOUND, "UNKNOWN_SNAPSHOT"),
     InputOwned: (_S.ALREADY_EXISTS, "INPUT_OWNED"),
     NameTaken: (_S.ALREADY_EXISTS, "NAME_TAKEN"),
-    UnknownParticipant: (_S.NOT_FOUND, "UNKNOWN_PARTICIPANT"),
     WrongTick: (_S.ABORTED, "WRONG_TICK"),
     TooLate: (_S.ABORTED, "TOO_LATE"),
     WrongEpoch: (_S.ABORTED, "WRONG_EPOCH"),
@@ -284,7 +279,6 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     NotJoined: (_S.FAILED_PRECONDITION, "NOT_JOINED"),
     AlreadyJoined: (_S.FAILED_PRECONDITION, "ALREADY_JOINED"),
     StreamReplaced: (_S.FAILED_PRECONDITION, "STREAM_REPLACED"),
-    Evicted: (_S.FAILED_PRECONDITION, "EVICTED"),
     ParticipantsPresent: (_S.FAILED_PRECONDITION, "PARTICIPANTS_PRESENT"),
     TooManySessions: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS"),
     TooManyParticipants: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_PARTICIPANTS"),
@@ -292,6 +286,7 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     TooManyViewers: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_VIEWERS"),
     SnapshotCorrupt: (_S.DATA_LOSS, "SNAPSHOT_CORRUPT"),
     SnapshotForeign: (_S.DATA_LOSS, "SNAPSHOT_FOREIGN"),
+    RecordingLost: (_S.DATA_LOSS, "RECORDING_LOST"),
     NoSnapshots: (_S.UNIMPLEMENTED, "NO_SNAPSHOTS"),
     RecordingUnavailable: (_S.FAILED_PRECONDITION, "RECORDING_UNAVAILABLE"),
     BarrierTimeout: (_S.DEADLINE_EXCEEDED, "BARRIER_TIMEOUT"),

@@ -25,7 +25,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_proto import packed
+from jounce_proto import keepalive, packed
 from jounce_service import errors
 from jounce_service.config import ServerConfig
 from jounce_service.handshake import Gate, Handshakes
@@ -37,17 +37,15 @@ _LENGTH: Final = struct.Struct("<I")
 #: Connections that may wait to be accepted [1]: a burst must not make others wait for its repeats.
 _BACKLOG: Final = 1024
 _log = logging.getLogger(__name__)
-#: A peer whose machine has gone is noticed within these, as on gRPC: option -> value [s], [s], [1].
-_KEEPALIVE: Final = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 1}
 
 
 class Closed(StrEnum):
     """Why the server ended a connection."""
 
-    TOO_LONG = "a message is longer than max_message_bytes"
+    TOO_LONG = "a message is longer than max_request_bytes"
     NOT_A_REQUEST = "the bytes are not a LockstepRequest"
     CUT_SHORT = "the connection ended within a message"
-    TOO_MUCH_AHEAD = "more than max_message_bytes of requests wait"
+    TOO_MUCH_AHEAD = "more than max_request_bytes of requests wait"
     NOT_JOINED = "no participant joined within fast_join_timeout"
     TOO_MANY = "max_fast_connections are open"
 
@@ -85,9 +83,7 @@ class FastLane:
                 bound.append(f"{host}:{listener.sockets[0].getsockname()[1]}")
             if config.fast_socket:
                 path = Path(config.fast_socket)
-                # asyncio takes the place of any socket that is there.
-                if _answers(path):
-                    raise FileExistsError(f"another server listens at {path}")
+                check_socket(path)
                 self._listeners.append(await loop.create_unix_server(self._plain, path, backlog=_BACKLOG))
                 self._socket = path, path.stat().st_ino
                 bound.append(f"unix:{path}")
@@ -146,7 +142,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, lane: FastLane) -> None:
         """Not yet connected."""
         self._lane = lane
-        self._limit = lane.config.max_message_bytes
+        self._limit = lane.config.max_request_bytes
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray()
         self._ended = False
@@ -202,7 +198,7 @@ class Connection(asyncio.Protocol):
             self._refuse(Closed.TOO_MANY, str(self._lane.config.max_fast_connections))
             transport.close()
             return
-        _keep_alive(transport.get_extra_info("socket"))
+        keepalive.apply(transport.get_extra_info("socket"), self._lane.config.keepalive)
         self._stream = Stream(self._lane.manager, self)
         self._lane.connections.add(self)
         self._timer = self._loop.call_later(self._lane.config.fast_join_timeout, self._expire)
@@ -351,19 +347,11 @@ class Connection(asyncio.Protocol):
             self._loop.call_exception_handler({"message": "fast lane: a stream failed", "exception": error})
 
 
-def _answers(path: Path) -> bool:
+def check_socket(path: Path) -> None:
+    """Raises OSError where a server listens at ``path``: asyncio and gRPC take the place of any socket there."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(os.fspath(path))
         except OSError:
-            return False
-        return True
-
-
-def _keep_alive(connection: socket.socket) -> None:
-    if connection.family == socket.AF_UNIX:
-        return
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _KEEPALIVE.items():
-        if hasattr(socket, name):
-            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+            return
+    raise FileExistsError(f"another server listens at {path}")

@@ -223,7 +223,8 @@ def registry(config: ServerConfig) -> Registry:
 def _files(places: Iterable[str]) -> Iterator[Path]:
     """The FMUs that the places name; clients only ever name models, so no other file is opened."""
     for place in map(Path, places):
-        found = sorted(place.glob("*.fmu")) if place.is_dir() else [place]
-        if not found or not found[0].is_file():
-            raise ConfigError(f"fmu {str(place)!r}: allowed are FMUs and folders with some")
+        # What lies in a folder may be anything: it is told as that model's.
+        found = sorted(place.glob("*.fmu")) if place.is_dir() else [place] if place.is_file() else []
+        if not found:
+            raise ConfigError(f"fmu {str(place)!r}: expected an FMU or a folder with some")
         yield from found

@@ -12,16 +12,16 @@ from dataclasses import replace
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
-from jounce_service.callers import ANYBODY, Caller
 from jounce_service.config import ServerConfig
-from jounce_service.control import evict, read, revive, save, start_of, warn
-from jounce_service.describe import described, summary
+from jounce_service.control import read, recording_lost, revive, save, start_of, warn
+from jounce_service.describe import described
 from jounce_service.metrics import Totals
 from jounce_service.models import Registry
 from jounce_service.pacing import pacing_of
 from jounce_service.recording.recorder import Recorder
 from jounce_service.session import Session
 from jounce_service.setup import names_of, setup_of
+from jounce_service.states import SessionState
 
 #: Time [s] after a call in which the next is likely: who has left its session may still save or delete it.
 _JUST_NOW = 1.0
@@ -41,8 +41,10 @@ class SessionManager:
         self._sessions: dict[str, Session] = {}
         self._making = 0
         self.totals = Totals()
+        # The event loop keeps only weak references to its tasks.
+        self._telling: set[asyncio.Task[None]] = set()
 
-    async def create(self, request: pb.CreateSessionRequest, caller: Caller = ANYBODY) -> pb.CreateSessionResponse:
+    async def create(self, request: pb.CreateSessionRequest) -> pb.CreateSessionResponse:
         """A new session; every name and value is checked before the model is made."""
         setup = setup_of(self.registry.get(request.model), request, self.config.max_participants)
         if request.HasField("recording") and self.recorder is None:
@@ -54,12 +56,11 @@ class SessionManager:
             # Settling to equilibrium may take a while; other sessions go on meanwhile.
             instance = await asyncio.to_thread(setup.instance, session_id)
             session = Session(session_id, setup, instance, self.config)
-            self._record(session, start_of(session), request.recording.every_ticks)
-            return self._opened(session, caller)
+            asked = request.recording if request.HasField("recording") else None
+            await self._record(session, start_of(session), asked)
+            return self._opened(session)
 
-    async def fork(
-        self, source: Session, request: pb.ForkSessionRequest, caller: Caller = ANYBODY
-    ) -> pb.CreateSessionResponse:
+    async def fork(self, source: Session, request: pb.ForkSessionRequest) -> pb.CreateSessionResponse:
         """A new session that goes on from a snapshot of another; raises a ServiceError and leaves both alone."""
         source.require("ForkSession")
         expected = names_of(request.expected_participants, "expected_participants", self.config.max_participants)
@@ -75,8 +76,8 @@ class SessionManager:
             instance = await asyncio.to_thread(setup.model.revive, session_id, snapshot.state)
             session = Session(session_id, setup, instance, self.config)
             revive(session, snapshot)
-            self._record(session, snapshot, 0)
-            return self._opened(session, caller)
+            await self._record(session, snapshot, None)
+            return self._opened(session)
 
     def find(self, session_id: str) -> Session:
         """The session of that id; raises UnknownSession."""
@@ -90,37 +91,12 @@ class SessionManager:
                 allowed="an id from CreateSession",
             ) from None
 
-    def listed(self, caller: Caller) -> pb.ListSessionsResponse:
-        """The caller's sessions, or all for an administrator."""
-        now = time.monotonic()
-        seen = [s for s in self._sessions.values() if caller.administrator or s.owner == caller.owner]
-        return pb.ListSessionsResponse(sessions=[summary(s, now, s.owner == caller.owner) for s in seen])
-
-    def readable(self, session_id: str, token: str, caller: Caller) -> Session:
-        """The session of that id, for a call that only looks; raises NoRight where it is another tenant's."""
+    def owned(self, session_id: str, token: str) -> Session:
+        """The session of that id, for a call that changes it; raises NoToken or WrongToken."""
         session = self.find(session_id)
-        if caller.administrator or session.owner == caller.owner:
-            return session
-        if token and (session.admits(token) or session.member_with(token) is not None):
-            return session
-        raise errors.NoRight(
-            "the session is another caller's",
-            field="session_id",
-            given=session_id,
-            allowed="its owner's bearer token, an administrator's, or one of the session's tokens",
-        )
-
-    def owned(self, session_id: str, token: str, caller: Caller = ANYBODY) -> Session:
-        """The session of that id, for a call that changes it; raises NoToken or WrongToken.
-
-        An administrator as ``caller`` needs no token.
-        """
-        session = self.find(session_id)
-        if caller.administrator and not token:
-            return session
         if not token:
             raise errors.NoToken("the call needs the session token", field="token", allowed="token of CreateSession")
-        if not session.holds(token):
+        if not secrets.compare_digest(token.encode(), session.token.encode()):
             # The token given is a secret of somebody, so it is not repeated.
             raise errors.WrongToken("the token is not the session's", field="token", allowed="token of CreateSession")
         self.touch(session)
@@ -129,37 +105,30 @@ class SessionManager:
     def controlled(self, session_id: str, token: str) -> Session:
         """The same for a call that a participant named a controller may make, too; raises NoRight for others."""
         session = self.find(session_id)
-        member = session.member_with(token)
-        if member is None:
-            return self.owned(session_id, token)
-        if member.name not in session.setup.controllers:
-            raise errors.NoRight(
-                f"participant {member.name!r} may not control the session",
-                field="token",
-                given=member.name,
-                allowed=", ".join(sorted(session.setup.controllers)) or "the session token",
-            )
-        self.touch(session)
-        return session
+        for member in session.members.values():
+            if token and secrets.compare_digest(token.encode(), member.token.encode()):
+                if member.name in session.setup.controllers:
+                    self.touch(session)
+                    return session
+                raise errors.NoRight(
+                    f"participant {member.name!r} may not control the session",
+                    field="token",
+                    given=member.name,
+                    allowed=", ".join(sorted(session.setup.controllers)) or "the session token",
+                )
+        return self.owned(session_id, token)
 
     def joinable(self, session_id: str, token: str) -> Session:
         """The session of that id, for a Join; raises NoToken or WrongToken."""
         session = self.find(session_id)
-        if session.admits(token):
+        if secrets.compare_digest(token.encode(), session.join_token.encode()):
             self.touch(session)
             return session
         return self.owned(session_id, token)
 
-    async def evict(self, request: pb.EvictParticipantRequest, caller: Caller) -> pb.EvictParticipantResponse:
-        """Takes a participant out."""
-        session = self.find(request.session_id)
-        reply = await evict(session, request, caller.administrator and not request.token)
-        self.touch(session)
-        return reply
-
-    async def delete(self, session_id: str, token: str, caller: Caller = ANYBODY) -> None:
+    async def delete(self, session_id: str, token: str) -> None:
         """Closes a session and forgets it."""
-        session = self.owned(session_id, token, caller)
+        session = self.owned(session_id, token)
         session.require("DeleteSession")
         del self._sessions[session_id]
         await session.close()
@@ -228,23 +197,39 @@ class SessionManager:
         finally:
             self._making -= 1
 
-    def _record(self, session: Session, origin: pb.Snapshot, every: int) -> None:
+    async def _record(self, session: Session, origin: pb.Snapshot, asked: pb.Recording | None) -> None:
+        """Begins a recording; one that is ``asked`` for, or required, must be on the disk. RecordingUnavailable."""
         if self.recorder is None:
             return
+        requested, asked = asked is not None, asked or pb.Recording()
         model = session.setup.model
         try:
-            recording = self.recorder.open(session.id, origin.model, model.table, every)
+            recording = self.recorder.open(session.id, origin.model, model.table, asked.every_ticks)
         except OSError as error:
             session.engine.close()
-            raise errors.RecordingUnavailable(
-                f"no recording can be made: {error.strerror}", field="recording", allowed="room in the server's folder"
-            ) from error
+            raise _no_recording(str(error.strerror)) from error
+        loop = asyncio.get_running_loop()
+        recording.on_failure = lambda: loop.call_soon_threadsafe(self._recording_lost, session)
         session.engine.recording = recording
+        recording.required = asked.fail_session if asked.HasField("fail_session") else self.config.record_required
         recording.model(described(model, origin.model))
         session.record(pb.EVENT_KIND_STARTED, origin=origin)
+        if requested or recording.required:
+            await asyncio.wrap_future(self.recorder.begin(recording))
+            if recording.failure:
+                session.engine.close()
+                (self.recorder.folder / recording.name).unlink(missing_ok=True)
+                raise _no_recording(recording.failure)
 
-    def _opened(self, session: Session, caller: Caller) -> pb.CreateSessionResponse:
-        session.owner = caller.owner
+    def _recording_lost(self, session: Session) -> None:
+        if session.id not in self._sessions and session.state is not SessionState.CLOSED:
+            return  # refused: its caller is told
+        self.totals.lost_recordings += 1
+        task = asyncio.get_running_loop().create_task(recording_lost(session))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    def _opened(self, session: Session) -> pb.CreateSessionResponse:
         self._sessions[session.id] = session
         self.touch(session)
         if session.engine.meter is not None:
@@ -258,3 +243,9 @@ class SessionManager:
             tick=session.tick,
             tick_seconds=session.instance.tick,
         )
+
+
+def _no_recording(why: str) -> errors.RecordingUnavailable:
+    return errors.RecordingUnavailable(
+        f"no recording can be made: {why}", field="recording", allowed="room in the server's folder"
+    )

@@ -18,7 +18,7 @@ from jounce_service import errors
 from jounce_service.barrier import Barrier
 from jounce_service.config import ServerConfig
 from jounce_service.participant import Columns, Late, Lateness, Participant
-from jounce_service.values import Selection, check, select
+from jounce_service.values import Selection, check, named, select
 
 
 class Outlet(Protocol):
@@ -56,8 +56,6 @@ class Member:
     reply: packed.Reply | None = None
     #: Tick of its last State.
     seen: int = 0
-    #: Why it does not take part any more, where somebody took it out.
-    ended: errors.ServiceError | None = None
 
     @property
     def name(self) -> str:
@@ -113,22 +111,17 @@ class Terms:
     lateness: Lateness
     ramps: Columns
 
-    def check_free(self, barrier: Barrier) -> None:
-        """Raises InputOwned where somebody of another name owns an input."""
+    def member(self, barrier: Barrier, outlet: Outlet, now: float) -> Member:
+        """Joins the barrier. Raises NameTaken or InputOwned without a change."""
         for scalar in self.inputs.scalars:
             owner = barrier.owner(scalar.index)
-            if owner is not None and owner != self.join.name:
-                gone = barrier.participants[owner].gone_at is not None
+            if owner is not None and self.join.name not in barrier.participants:
                 raise errors.InputOwned(
-                    f"input {scalar.name} is owned by {owner!r}"
-                    + (", whose connection has gone: it may join again, and EvictParticipant takes it out" * gone),
+                    f"input {scalar.name} is owned by {owner!r}",
                     field=scalar.name,
                     given=self.join.name,
                     allowed="inputs without an owner",
                 )
-
-    def member(self, barrier: Barrier, outlet: Outlet, now: float) -> Member:
-        """Joins the barrier. Raises NameTaken or InputOwned without a change."""
         participant = barrier.join(
             self.join.name,
             self.inputs.columns,
@@ -155,8 +148,7 @@ def bare(join: pb.Join) -> pb.Join:
 def terms_of(join: pb.Join, table: SignalTable, config: ServerConfig) -> Terms:
     """Reads a Join; raises a ServiceError naming what is wrong with it."""
     period = join.period_ticks or 1
-    if not join.name:
-        raise errors.BadField("a participant needs a name", field="name", allowed="a name")
+    named(join.name)
     if period > config.max_ticks_per_call:
         raise errors.TooManyTicks(
             f"period {period} ticks is too long",

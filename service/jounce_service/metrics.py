@@ -54,6 +54,8 @@ class Totals:
         self._seconds = 0.0
         self._buckets = [0] * (len(BOUNDS) + 1)
         self._looked = time.monotonic()
+        #: Recordings that ended before their sessions [1].
+        self.lost_recordings = 0
 
     def opened(self, meter: Meter) -> None:
         """A session has come."""
@@ -90,6 +92,9 @@ class Totals:
         )
         yield CounterMetricFamily("jounce_steps", "Ticks that the sessions have advanced", value=ticks)
         yield CounterMetricFamily("jounce_overruns", "Late ticks of paced sessions", value=overruns)
+        yield CounterMetricFamily(
+            "jounce_lost_recordings", "Recordings that ended before their sessions", value=self.lost_recordings
+        )
         yield GaugeMetricFamily("jounce_sessions", "Open sessions", value=len(meters))
         yield GaugeMetricFamily(
             "jounce_realtime_factor",

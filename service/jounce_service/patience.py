@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from jounce_service import errors
+from jounce_service.barrier import Barrier
+from jounce_service.engine import Engine
 from jounce_service.members import Member
-
-if TYPE_CHECKING:
-    from jounce_service.session import Session
 
 #: Least interval [s] at which a wait looks at a session clock that may stand still.
 _LOOK: Final = 0.05
 
 
+class Waited(Protocol):
+    """What a wait needs to know of its session."""
+
+    engine: Engine
+    barrier: Barrier
+    #: Tick at which a participant's connection went, by name.
+    gone: dict[str, int]
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a move is under way."""
+
+
 class Patience:
     """Ends waits of a session's members with BarrierTimeout, each after the member's own timeout."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Waited) -> None:
         """Nobody waits yet."""
         self._session = session
 

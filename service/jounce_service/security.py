@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import ipaddress
+import logging
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,13 +14,17 @@ from typing import Any, Final
 import grpc
 
 from jounce_service import errors
-from jounce_service.callers import Callers
 from jounce_service.config import ServerConfig
 
 #: Methods that need no token: probes have none.
 _OPEN: Final = "/grpc.health.v1.Health/"
+#: OpenSSL's codes of a certificate that is not valid yet, or no longer (X509_V_ERR_CERT_NOT_YET_VALID, _HAS_EXPIRED).
+_DATES: Final = (9, 10)
 #: Shortest bearer token [characters]: what can be guessed is no secret.
 _SHORTEST: Final = 16
+
+
+_log = logging.getLogger(__name__)
 
 
 class ConfigError(ValueError):
@@ -27,8 +34,8 @@ class ConfigError(ValueError):
 def check_address(address: str, safe: bool) -> None:
     """Raises ConfigError where ``address`` is not host:port, or is open to others and that is not ``safe``."""
     host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or not 0 <= int(port) <= 65535:
-        raise ConfigError(f"address {address!r} is not host:port")
+    if not colon or not (port.isascii() and port.isdigit()) or not 0 <= int(port) <= 65535:
+        raise ConfigError(f"address {address!r} is not host:port or unix:/path")
     if not safe and not _is_loopback(host.strip("[]")):
         raise ConfigError(
             f"{address} is not a loopback address and the connection is not encrypted; "
@@ -58,6 +65,30 @@ def tls_context(config: ServerConfig) -> ssl.SSLContext | None:
     return context
 
 
+def warn_of_dates(config: ServerConfig) -> None:
+    """Logs a certificate that is not valid now: a handshake with oneself tells, as one with a client would.
+
+    The server serves all the same: whose clock is wrong, nobody knows.
+    """
+    if not config.tls_certificate:
+        return
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(config.tls_certificate, config.tls_key)
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = False
+    client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
+    client.load_verify_locations(config.tls_certificate)
+    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = client.wrap_bio(to_client, to_server), server.wrap_bio(to_server, to_client, server_side=True)
+    try:
+        for side in sides * 2:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+    except ssl.SSLCertVerificationError as error:
+        if error.verify_code in _DATES:
+            _log.warning("%s: %s: clients refuse it", config.tls_certificate, error.verify_message)
+
+
 def server_credentials(config: ServerConfig) -> grpc.ServerCredentials | None:
     """The same for gRPC, which would say no more of a bad file than that it cannot listen."""
     if tls_context(config) is None:
@@ -67,26 +98,22 @@ def server_credentials(config: ServerConfig) -> grpc.ServerCredentials | None:
     return grpc.ssl_server_credentials([pair], authorities, require_client_auth=authorities is not None)
 
 
-def callers_of(config: ServerConfig) -> Callers:
-    """The bearer tokens of the server; raises ConfigError."""
-    return Callers(_tokens(config.token_file), _tokens(config.admin_token_file))
-
-
-def _tokens(path: str) -> list[str]:
-    if not path:
+def interceptors(config: ServerConfig) -> list[grpc.aio.ServerInterceptor]:
+    """The bearer check, where there are tokens; raises ConfigError."""
+    if not config.token_file:
         return []
-    tokens = _read(path).decode(errors="replace").split()
+    tokens = _read(config.token_file).decode(errors="replace").split()
     if not tokens or any(len(t) < _SHORTEST for t in tokens):
-        raise ConfigError(f"{path}: expected one token or more, each of {_SHORTEST} characters or more")
-    return tokens
+        raise ConfigError(f"{config.token_file}: allowed is one token or more, each of {_SHORTEST} characters or more")
+    return [BearerCheck(tokens)]
 
 
 class BearerCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
     """Lets calls with a known token through; runs once per call, so that a stream's messages cost nothing."""
 
-    def __init__(self, callers: Callers) -> None:
-        """``callers`` has the tokens."""
-        self._callers = callers
+    def __init__(self, tokens: list[str]) -> None:
+        """Only hashes are kept and compared: how long a look-up takes says nothing of a token."""
+        self._hashes = frozenset(hashlib.sha256(t.encode()).digest() for t in tokens)
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: Any
@@ -94,7 +121,8 @@ class BearerCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-igno
         """The call's handler, or one that refuses it."""
         if handler_call_details.method.startswith(_OPEN):
             return await continuation(handler_call_details)
-        if self._callers.who(handler_call_details.invocation_metadata) is not None:
+        shown = [v for k, v in handler_call_details.invocation_metadata or () if k == "authorization"]
+        if len(shown) == 1 and hashlib.sha256(_bearer(shown[0])).digest() in self._hashes:
             return await continuation(handler_call_details)
         # A handler of streams does not wait for a first message.
         return grpc.stream_stream_rpc_method_handler(_refuse)
@@ -108,6 +136,12 @@ async def _refuse(_: Any, context: Any) -> None:
     )
     metadata = ((errors.METADATA_KEY, info.SerializeToString()),)
     await context.abort(grpc.StatusCode.UNAUTHENTICATED, info.message, metadata)
+
+
+def _bearer(value: str | bytes) -> bytes:
+    """The token of an authorization; empty, which is nobody's, for another scheme. Schemes have no case (RFC 9110)."""
+    scheme, _, token = (value if isinstance(value, bytes) else value.encode()).partition(b" ")
+    return token.strip(b" ") if scheme.lower() == b"bearer" else b""
 
 
 def _read(path: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,19 +15,18 @@ from google.protobuf.internal import api_implementation
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from jounce_proto import jounce_pb2 as pb
-from jounce_proto import jounce_pb2_grpc as rpc
-from jounce_proto import packed
+from jounce_proto import keepalive
 from jounce_service.calls import SessionCalls
 from jounce_service.config import ServerConfig
 from jounce_service.endpoint import Endpoint
-from jounce_service.fast import FastLane
+from jounce_service.fast import FastLane, check_socket
+from jounce_service.handlers import SERVICE_NAME, handlers
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
 from jounce_service.recording.recorder import Recorder
-from jounce_service.security import BearerCheck, ConfigError, callers_of, check_address, server_credentials
+from jounce_service.security import ConfigError, check_address, interceptors, server_credentials, warn_of_dates
+from jounce_service.settings import checked
 
-SERVICE_NAME = pb.DESCRIPTOR.services_by_name["SessionService"].full_name
 #: Calls at a time over one connection [1]; more wait in the client.
 _CALLS_PER_CONNECTION = 256
 #: Interval [s] at which a stopping server looks whether anybody is left.
@@ -61,8 +61,8 @@ class JounceServer:
     """Listens as the config says and serves the models of the registry, on the running event loop."""
 
     def __init__(self, registry: Registry, config: ServerConfig | None = None) -> None:
-        """Nothing is bound before ``start``."""
-        self.config = config or ServerConfig()
+        """Nothing is bound before ``start``. Raises ConfigError for settings out of their range."""
+        self.config = checked(config or ServerConfig())
         self.manager = SessionManager(registry, self.config)
         #: Addresses bound by ``start``, for clients: ``host:port`` and ``unix:path``.
         self.addresses: tuple[str, ...] = ()
@@ -85,9 +85,9 @@ class JounceServer:
         _check_addresses(self.config)
         self.manager.recorder = _recorder(self.config)
         credentials = server_credentials(self.config)
-        callers = callers_of(self.config)
+        warn_of_dates(self.config)
         server = grpc.aio.server(
-            interceptors=[self._running, *([BearerCheck(callers)] if callers.any else [])],
+            interceptors=[self._running, *interceptors(self.config)],
             options=[
                 ("grpc.max_allowed_incoming_connections", self.config.max_connections),
                 ("grpc.max_concurrent_streams", _CALLS_PER_CONNECTION),
@@ -97,31 +97,29 @@ class JounceServer:
                 ("grpc.compression_enabled_algorithms_bitset", 1),
                 ("grpc.max_receive_message_length", self.config.max_message_bytes),
                 ("grpc.so_reuseport", 0),
-                # A peer whose machine has gone is noticed within these [ms].
-                ("grpc.keepalive_time_ms", 10_000),
-                ("grpc.keepalive_timeout_ms", 5_000),
-                ("grpc.http2.min_recv_ping_interval_without_data_ms", 1_000),
+                *keepalive.grpc_options(self.config.keepalive),
+                # Clients choose their own keep-alive.
+                ("grpc.http2.min_recv_ping_interval_without_data_ms", 100),
             ],
         )
-        calls = SessionCalls(self.manager, callers)
-        rpc.add_SessionServiceServicer_to_server(calls, server)
-        # In place of the stubs' own.
-        lockstep = grpc.stream_stream_rpc_method_handler(calls.Lockstep, packed.request, packed.encode)
-        server.add_registered_method_handlers(SERVICE_NAME, {"Lockstep": lockstep})
+        calls = SessionCalls(self.manager)
+        server.add_registered_method_handlers(SERVICE_NAME, handlers(calls, self.config.max_request_bytes))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
         bound = []
         try:
             if self.config.address:
+                _check_free(self.config.address)
                 if credentials is None:
                     port = server.add_insecure_port(self.config.address)
                 else:
                     port = server.add_secure_port(self.config.address, credentials)
                 bound.append(f"{self.config.address.rpartition(':')[0]}:{port}")
             if self.config.socket_path:
+                check_socket(Path(self.config.socket_path))
                 server.add_insecure_port(f"unix:{self.config.socket_path}")
                 bound.append(f"unix:{self.config.socket_path}")
-        except RuntimeError as error:
+        except (OSError, RuntimeError) as error:
             raise ConfigError(f"cannot listen: {error}") from error
         try:
             await self.fast.start()
@@ -171,14 +169,25 @@ class JounceServer:
 def _recorder(config: ServerConfig) -> Recorder | None:
     if not config.record:
         return None
-    if config.record_every < 1:
-        raise ConfigError(f"record_every = {config.record_every}: allowed is 1 or more")
     try:
         return Recorder(Path(config.record), config.record_every, config.max_recording_bytes)
     except ModuleNotFoundError as error:
         raise ConfigError(f"recordings need the extra: pip install 'jounce[recording]' ({error})") from error
     except OSError as error:
         raise ConfigError(f"no recordings can be kept: {error}") from error
+
+
+def _check_free(address: str) -> None:
+    """Raises OSError where nobody could listen: gRPC would print lines of its own, and say less."""
+    host, _, port = address.rpartition(":")
+    found = socket.getaddrinfo(host.strip("[]") or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, place = found[0]
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(place)
+        except OSError as error:
+            raise OSError(error.errno, f"{address}: {error.strerror}") from error
 
 
 def _check_addresses(config: ServerConfig) -> None:

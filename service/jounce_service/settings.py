@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import Field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
+from jounce.values import number
 from jounce_service.config import ServerConfig
 from jounce_service.security import ConfigError
 
 #: Variable that names the file.
 FILE: Final = "JOUNCE_CONFIG"
+_UNIX: Final = "unix:"
 _WORDS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -27,6 +30,18 @@ def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def reader(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    """What reads a setting of that type from text; argparse puts its name into messages. Raises ValueError."""
+
+    def read(text: str) -> Any:
+        if kind is not str:
+            number(text)
+        return kind(text)
+
+    read.__name__ = getattr(kind, "__name__", "")
+    return read
+
+
 def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> ServerConfig:
     """The settings; ``flags`` holds only those given. Raises ConfigError naming place, key and what is allowed."""
     known = {f.name: f for f in fields(ServerConfig)}
@@ -36,6 +51,23 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | 
         if (text := environment.get(variable(name))) is not None:
             found[name] = _parsed(variable(name), text, field)
     return ServerConfig(**(found | {n: tuple(v) if isinstance(v, list) else v for n, v in flags.items()}))
+
+
+def checked(config: ServerConfig) -> ServerConfig:
+    """The settings with ``unix:/path`` addresses as socket paths; raises ConfigError for a number out of its range."""
+    for field in fields(config):
+        value, least, most = getattr(config, field.name), field.metadata["least"], field.metadata["most"]
+        if isinstance(value, int | float) and not (math.isfinite(value) and least <= value <= most):
+            allowed = f"{least} or more" if most == math.inf else f"{least} to {most}"
+            raise ConfigError(f"{field.name} = {value}: expected {allowed}")
+    for address, path in (("address", "socket_path"), ("fast_address", "fast_socket")):
+        given: str = getattr(config, address)
+        if given.startswith(_UNIX):
+            if getattr(config, path):
+                raise ConfigError(f"{address} = {given!r} and {path} = {getattr(config, path)!r}: expected one of them")
+            moved: dict[str, Any] = {address: "", path: given.removeprefix(_UNIX)}
+            config = replace(config, **moved)
+    return config
 
 
 def _from_file(path: Path, known: Mapping[str, Field[Any]]) -> dict[str, Any]:
@@ -65,7 +97,7 @@ def _parsed(name: str, text: str, field: Field[Any]) -> Any:
     if kind is tuple:
         return tuple(filter(None, text.split(os.pathsep)))
     try:
-        return _WORDS[text.lower()] if kind is bool else kind(text)
+        return _WORDS[text.lower()] if kind is bool else reader(kind)(text)
     except (KeyError, ValueError):
         allowed = "true or false" if kind is bool else f"a value of type {kind.__name__}"
         raise ConfigError(f"{name} = {text!r}: allowed is {allowed}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.models import HostedInstance, HostedModel, Vector
 from jounce_service.pacing import Pacing, pacing_of
-from jounce_service.values import check_scalar, parse, scalar_of
+from jounce_service.values import check_scalar, named, parse, scalar_of
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,16 @@ class Setup:
         """The same with some parameters and start inputs replaced; raises a ServiceError naming a bad one."""
         table = self.model.table
         values = dict(self.parameters)
+        known = {s.name: s for s in table.parameters}
         for name, value in parameters.items():
-            scalar = scalar_of(table, table.parameters, name, "parameter")
+            # The look-up in a table is long where a foreign model has thousands of them.
+            scalar = known.get(name) or scalar_of(table, table.parameters, name, "parameter")
             kind = value.WhichOneof("kind")
             values[name] = parse(scalar, getattr(value, kind) if kind else None)
         start = self.start.copy()
+        known = {s.name: s for s in table.inputs}
         for name, number in start_inputs.items():
-            scalar = scalar_of(table, table.inputs, name, "input")
+            scalar = known.get(name) or scalar_of(table, table.inputs, name, "input")
             start[scalar.index] = check_scalar(scalar, number)
         return replace(self, parameters=values, start=start)
 
@@ -74,8 +78,8 @@ def setup_of(model: HostedModel, request: pb.CreateSessionRequest, max_participa
 
 def names_of(names: Sequence[str], field: str, most: int) -> tuple[str, ...]:
     """Participant names, which must be distinct; raises BadField."""
-    if "" in names or len(set(names)) != len(names) or len(names) > most:
+    if len(names) > most or len(set(map(partial(named, field=field), names))) != len(names):
         raise errors.BadField(
-            f"{field} must be distinct names", field=field, given=", ".join(names), allowed=f"up to {most} names"
+            f"{field} must be distinct names", field=field, given=len(names), allowed=f"up to {most} names"
         )
     return tuple(names)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ Vector = NDArray[np.float64]
 Columns = NDArray[np.intp]
 _MOST = sys.float_info.max
 _REASONS = {values.NotFinite: errors.NotFinite, values.OutOfRange: errors.InputOutOfRange}
+#: Longest name of a participant [characters].
+LONGEST_NAME: Final = 200
+#: Names [1] that an unknown one is compared with, and letters of it that count: a look-up must not take long.
+_COMPARED: Final = 200
 
 
 @dataclass(frozen=True)
@@ -47,35 +51,58 @@ class Selection:
         return whole if np.array_equal(columns, np.arange(whole.start, whole.stop)) else columns
 
 
-def select(scalars: Sequence[Scalar], names: Iterable[str], what: str) -> Selection:
-    """The scalars that the names stand for: a scalar, a vector with all components, or ``*`` for all.
+class Selector:
+    """Selections among the same scalars; the last few are kept, for a simple client asks for the same ones again."""
 
-    Raises UnknownSignal, or BadField where one is named twice.
-    """
-    by_name = {s.name: [s] for s in scalars}
-    for s in scalars:
-        if s.signal.shape:
-            by_name.setdefault(s.signal.name, []).append(s)
-    by_name["*"] = list(scalars)
-    chosen: list[Scalar] = []
-    for name in names:
-        if name not in by_name:
-            raise errors.UnknownSignal(
-                f"no {what} named {name!r}", field=name, given=name, allowed=_near(name, by_name, what)
+    def __init__(self, scalars: Sequence[Scalar], what: str) -> None:
+        """``what`` they are, in the singular, for the messages."""
+        self._scalars, self._what = scalars, what
+        self._by_name: dict[str, Sequence[Scalar]] = {s.name: [s] for s in scalars}
+        vectors: dict[str, list[Scalar]] = {}
+        for s in scalars:
+            if s.signal.shape:
+                vectors.setdefault(s.signal.name, []).append(s)
+        self._by_name = vectors | self._by_name | {"*": scalars}
+        self._cached = lru_cache(8)(self._select)
+
+    def __call__(self, names: Sequence[str]) -> Selection:
+        """The scalars that the names stand for: a scalar, a vector with all components, or ``*`` for all.
+
+        Raises UnknownSignal, or BadField where one is named twice. What is wrong costs no more than what is right.
+        """
+        if len(names) > len(self._by_name):
+            raise errors.BadField(
+                f"{len(names)} names of {self._what}s",
+                field=self._what,
+                given=len(names),
+                allowed=f"up to {len(self._by_name)} names, each scalar once",
             )
-        chosen += by_name[name]
-    seen: set[str] = set()
-    for s in chosen:
-        if s.name in seen:
-            raise errors.BadField(f"{what} {s.name!r} is named twice", field=s.name, given=s.name, allowed="once")
-        seen.add(s.name)
-    return Selection(
-        tuple(chosen),
-        np.array([s.index for s in chosen], dtype=np.intp),
-        np.maximum([s.minimum for s in chosen], -_MOST),
-        np.minimum([s.maximum for s in chosen], _MOST),
-        any(s.signal.type != "Real" for s in chosen),
-    )
+        return self._cached(tuple(names))
+
+    def _select(self, names: tuple[str, ...]) -> Selection:
+        chosen: dict[str, Scalar] = {}
+        for name in names:
+            if name not in self._by_name:
+                raise _unknown(name, self._by_name, self._what)
+            for s in self._by_name[name]:
+                if s.name in chosen:
+                    raise errors.BadField(
+                        f"{self._what} {s.name!r} is named twice", field=s.name, given=s.name, allowed="once"
+                    )
+                chosen[s.name] = s
+        scalars = tuple(chosen.values())
+        return Selection(
+            scalars,
+            np.array([s.index for s in scalars], dtype=np.intp),
+            np.maximum([s.minimum for s in scalars], -_MOST),
+            np.minimum([s.maximum for s in scalars], _MOST),
+            any(s.signal.type != "Real" for s in scalars),
+        )
+
+
+def select(scalars: Sequence[Scalar], names: Sequence[str], what: str) -> Selection:
+    """One selection; see Selector."""
+    return Selector(scalars, what)(names)
 
 
 def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
@@ -117,21 +144,35 @@ def _told(rule: Callable[[Scalar, Any], float], scalar: Scalar, requested: objec
         raise kind(str(error), field=error.name, given=error.requested, allowed=error.expected) from None
 
 
+def named(name: str, field: str = "name") -> str:
+    """A participant's name; raises BadField where it is none, too long, or holds control characters."""
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise errors.BadField(
+            "that is no name of a participant",
+            field=field,
+            given=name[:LONGEST_NAME],
+            allowed=f"1 to {LONGEST_NAME} printable characters",
+        )
+    return name
+
+
 def scalar_of(table: SignalTable, scalars: Sequence[Scalar], name: str, what: str) -> Scalar:
     """The scalar of that name among ``scalars``; raises UnknownSignal."""
     for s in scalars:
         if s.name == name:
             return s
-    raise errors.UnknownSignal(
-        f"no {what} named {name!r} in {table.name}",
-        field=name,
-        given=name,
-        allowed=_near(name, [s.name for s in scalars], what),
-    )
+    raise _unknown(name, [s.name for s in scalars], what, f" in {table.name}")
 
 
-def _near(name: str, names: Iterable[str], what: str) -> str:
+def _unknown(name: str, names: Iterable[str], what: str, where: str = "") -> errors.UnknownSignal:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(names), n=3)
-    return " or ".join(near) if near else f"the {what}s of DescribeModel (`jounce describe` prints them)"
+    short = name[:_COMPARED]
+    alike = [n for n in names if n[:2] == short[:2] or n[-3:] == short[-3:]]
+    near = " or ".join(get_close_matches(short, alike[:_COMPARED], n=3))
+    return errors.UnknownSignal(
+        f"no {what} named {short!r}{where}",
+        field=name,
+        given=name,
+        allowed=near or f"the {what}s of DescribeModel (`jounce describe` prints them)",
+    )

@@ -14,8 +14,9 @@ pytest.importorskip("commonroad_control", reason="commonroad-control is not inst
 
 from commonroad_control.vehicle_dynamics.kinematic_bicycle.kinematic_bicycle import KinematicBicycle
 
+from jounce.course import DoubleLaneChange
+from jounce.driver import Vehicle
 from jounce_client import Client
-from jounce_client.examples.autopilot import Vehicle
 from jounce_client.examples.commonroad import (
     OWNS,
     PERIOD,
@@ -27,7 +28,6 @@ from jounce_client.examples.commonroad import (
     main,
     parameters,
 )
-from jounce_client.examples.course import DoubleLaneChange
 from jounce_service import JounceServer
 from jounce_service.hosted import builtin_registry
 

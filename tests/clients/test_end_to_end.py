@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jounce_client.examples.course import DoubleLaneChange
+from jounce.course import DoubleLaneChange
 from jounce_service.demo import Settings, demonstrate, front_axle
 
 

@@ -103,7 +103,7 @@ CASES = {
     "values that are no numbers": RUN + "\nfor x in (NAN, INF, -INF, 1e300, -1e300):\n"
     "  assert f.set('force', x) == ERROR; assert f.set('push', 1.0, 1.0, x) == ERROR; "
     "assert f.set('gain', x) == ERROR\npass" + SAME,
-    "absurd steps": RUN + "\nfor h in (0.0, -0.0, -0.01, NAN, INF, -INF, 1e-300, 1e300, 1e12, 0.0105, 5e-324):\n"
+    "absurd steps": RUN + "\nfor h in (-0.01, -1e-8, NAN, INF, -INF, 1e-8, 1e300, 1e12, 1e9, 0.0105):\n"
     "  assert f.step(0.01, h) == ERROR, h\nfor t in (0.0, -1.0, NAN, INF, -INF, 1e300, 0.02):\n"
     "  assert f.step(t, 0.01) == ERROR, t\npass" + SAME,
     "null step results": RUN + "\nfor k in range(4):\n  a=[ct.byref(ct.c_bool()) for _ in range(3)] + "

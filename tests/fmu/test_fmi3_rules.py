@@ -189,7 +189,7 @@ def test_a_step_that_breaks_down_ends_early_where_the_importer_allows_it_else_ta
     assert part.get("tick_count", 1, "Int64") == [ticks]
 
 
-@pytest.mark.parametrize("h", [0.0, -0.001, NAN, INF, -INF, 0.0005, 0.04 * (1 + 1e-5), 1e300, 5e-324])
+@pytest.mark.parametrize("h", [-0.001, -2e-9, NAN, INF, -INF, 0.0005, 0.04 * (1 + 1e-5), 1e300, 1e9])
 def test_a_step_of_no_whole_ticks_is_refused_and_time_stands_still(new: New, h: float) -> None:
     raw = new()
     raw.ready(start=1.0)
@@ -197,6 +197,21 @@ def test_a_step_of_no_whole_ticks_is_refused_and_time_stands_still(new: New, h: 
     assert "step size" in raw.log[-1]
     assert raw.step(1.0, 0.04 * (1 + 0.9e-6)) == OK
     assert raw.get("tick_count", 1, "Int64") == [40]
+
+
+@pytest.mark.parametrize("h", [1.03e-13, 5e-324, 0.0, -1e-13])
+def test_a_step_far_below_a_tick_takes_none(new: New, h: float) -> None:
+    raw = new(early=True)
+    raw.ready(start=1.0)
+    assert raw.full_step(1.0, h) == (OK, False, False, False, 1.0)
+    assert raw.get("tick_count", 1, "Int64") == [0]
+
+
+def test_a_step_that_would_run_for_hours_returns_early_where_the_importer_allows_it(new: New) -> None:
+    raw = new(early=True)
+    raw.ready()
+    assert raw.full_step(0.0, 1e9) == (OK, False, False, True, 1000.0)
+    assert raw.get("tick_count", 1, "Int64") == [1_000_000]
 
 
 def test_the_stop_time_holds(new: New) -> None:
@@ -259,8 +274,6 @@ def test_what_the_description_does_not_offer_says_so(new: New) -> None:
     raw.ready()
     zero, none = ct.c_size_t(0), None
     for name, arguments in {
-        "GetDirectionalDerivative": (none, zero, none, zero, none, zero, none, zero),
-        "GetAdjointDerivative": (none, zero, none, zero, none, zero, none, zero),
         "GetOutputDerivatives": (none, zero, none, none, zero),
         "GetNumberOfVariableDependencies": (ct.c_uint(10000), ct.byref(zero)),
         "GetVariableDependencies": (ct.c_uint(10000), none, none, none, none, zero),

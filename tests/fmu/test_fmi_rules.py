@@ -26,7 +26,7 @@ def test_a_step_within_1e_6_of_whole_ticks_is_taken_as_that_number(raw: Raw, h: 
     assert raw.integer("Integer", "tick_count") == round(h / 0.001)
 
 
-@pytest.mark.parametrize("h", [0.0, -0.001, NAN, INF, -INF, 0.0005, 0.0015, 0.04 * (1 + 1e-5), 1e300, 5e-324])
+@pytest.mark.parametrize("h", [-0.001, -2e-9, 2e-9, NAN, INF, -INF, 0.0005, 0.0015, 0.04 * (1 + 1e-5), 1e300])
 def test_any_other_step_is_an_error_and_time_stands_still(raw: Raw, h: float) -> None:
     raw.ready()
     assert raw.step(0.0, h) == ERROR
@@ -43,6 +43,61 @@ def test_a_master_that_sums_its_steps_stays_in_time(raw: Raw) -> None:
         t += 0.04
     assert t != 400.0
     assert raw.integer("Integer", "tick_count") == 400_000
+
+
+@pytest.mark.parametrize("h", [0.001, 0.002, 0.007, 0.04])
+@pytest.mark.parametrize("stop", [2.0, 3.0, 10.0, 100.0])
+def test_a_master_that_ends_with_what_is_left_of_its_summed_time_runs_to_the_stop_time(
+        raw: Raw, h: float, stop: float) -> None:
+    """As OMSimulator does: t += h, and min(h, stop - t) at the end."""
+    whole = round(round(stop / h) * h, 3)
+    raw.ready(stop=whole)
+    t = 0.0
+    while t < whole:
+        length = min(h, whole - t)
+        assert raw.step(t, length) == OK, raw.log[-1]
+        t += length
+    assert raw.integer("Integer", "tick_count") == round(whole / 0.001)
+
+
+@pytest.mark.parametrize("h", [1.03e-13, 5e-324, 0.9e-9, 0.0, -1e-13])
+def test_a_step_far_below_a_tick_takes_none(raw: Raw, h: float) -> None:
+    raw.ready(stop=0.04)
+    assert raw.step(0.0, 0.04) == OK
+    assert raw.step(0.04, h) == OK
+    assert raw.integer("Integer", "tick_count") == 40
+
+
+def test_a_parameter_takes_effect_at_a_step_without_a_tick_as_at_any_other(raw: Raw) -> None:
+    raw.ready()
+    before = raw.get("acceleration")
+    assert raw.set(gain=3.0, force=1.0) == OK
+    assert raw.step(0.0, 1e-13) == OK
+    assert raw.get("acceleration") != before
+
+
+def test_steps_that_are_differences_of_large_times_are_whole_within_the_rounding_of_these(raw: Raw) -> None:
+    start = 1.7e9  # s since 1970: neighbours are 2.4e-7 s apart, a quarter of a thousandth of a tick
+    raw.ready(start=start)
+    for k in range(100):
+        now, then = start + k * 0.001, start + (k + 1) * 0.001
+        assert raw.step(now, then - now) == OK, raw.log[-1]
+    assert raw.integer("Integer", "tick_count") == 100
+
+
+def test_a_time_at_which_rounding_hides_a_tick_is_refused(raw: Raw) -> None:
+    raw.ready(start=1e13)
+    assert raw.step(1e13, 0.001) == ERROR
+    assert "rounding hides a tick of 0.001 s" in raw.log[-1]
+
+
+def test_a_step_that_would_run_for_hours_is_refused_with_the_limit(raw: Raw) -> None:
+    raw.ready()
+    for h in (1e9, 1000.001):
+        assert raw.step(0.0, h) == ERROR
+        assert "expected at most 1000000 ticks of 0.001 s" in raw.log[-1]
+    assert raw.step(0.0, 1000.0) == OK
+    assert raw.integer("Integer", "tick_count") == 1_000_000
 
 
 @pytest.mark.parametrize("t", [0.002, -0.001, NAN, INF])

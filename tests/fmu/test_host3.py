@@ -107,6 +107,15 @@ def test_start_inputs_of_an_array_and_an_enumerations_item_are_set_by_name(made:
             made.set_values({name: value})
 
 
+def test_a_step_that_ends_a_rounding_early_has_ended(made: FmuInstance) -> None:
+    made.setup()
+    values = np.array([s.start for s in made.table.inputs])
+    values[5] = 96
+    made.set_inputs(values)
+    made.step(4)
+    assert made.ticks == 4
+
+
 @pytest.mark.parametrize(("i8", "words"), [
     (97, "^100 % refused$"), (98, "returned early"), (99, "wants the simulation to end at 0.25 s"),
 ])  # fmt: skip

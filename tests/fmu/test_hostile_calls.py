@@ -97,7 +97,7 @@ CASES = {
     "f.integer('Boolean', 'cubic', x) == ERROR\nfor x in (0, 3, -2**31): "
     "assert f.integer('Integer', 'direction', x) == ERROR\nf.ready(); "
     "assert f.integer('Boolean', 'cubic') == 0 and f.integer('Integer', 'direction') == 1",
-    "absurd steps": RUN + "for h in (0.0, -0.0, -0.01, NAN, INF, -INF, 1e-300, 1e300, 1e12, 0.0105, 5e-324):\n"
+    "absurd steps": RUN + "for h in (-0.01, -1e-8, NAN, INF, -INF, 1e-8, 1e300, 1e12, 1e9, 0.0105):\n"
     "  assert f.step(0.01, h) == ERROR, h\nfor t in (0.0, -1.0, NAN, INF, -INF, 1e300, 0.02):\n"
     "  assert f.step(t, 0.01) == ERROR, t\npass" + SAME,
     "truncated states": RUN + "s=f.save()\nfor m in (0, 1, 8, 127, 128, 136, len(s) - 8, len(s) - 1):\n"

@@ -16,9 +16,9 @@ import pytest
 from fmpy.validation import validate_fmu
 
 from jounce_fmu.build import PLATFORMS, BuildError, Sources, compile_library, compiler, fmi_headers
-from jounce_fmu.builtin import checked_sources
 from jounce_fmu.host import open_builtin
 from jounce_fmu.pack import export_fmu
+from jounce_fmu.tables import checked_sources
 from jounce_service.cli.main import main
 
 LOADER = Path(__file__).parent / "models" / "loader.c"
@@ -108,7 +108,7 @@ def test_a_source_only_fmu_has_no_library_and_every_source(tmp_path: Path) -> No
 def test_an_unknown_platform_is_named_with_the_allowed_ones(
     wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["export", str(tmp_path / "s.fmu"), *wrong]) == 1
+    assert main(["export", str(tmp_path / "s.fmu"), *wrong]) == 2
     assert "aarch64-darwin" in capsys.readouterr().err
     assert not (tmp_path / "s.fmu").exists()
     with pytest.raises(SystemExit):

@@ -13,10 +13,9 @@ import pytest
 from fmpy import read_model_description
 from fmpy.ssp.ssd import read_ssd
 
-from jounce_client.examples.autopilot import OWNS, Autopilot, Sight
-from jounce_client.examples.course import DoubleLaneChange
-from jounce_client.examples.soil import SOILS, SoilContact, WheelMotion
-from jounce_client.examples.terramechanics import left_axis
+from jounce.contact.soil import SOILS, SoilContact, motion_of
+from jounce.course import DoubleLaneChange
+from jounce.driver import GIVES, Autopilot, Sight
 from jounce_fmu.build import BuildError
 from jounce_fmu.host import open_builtin
 from jounce_fmu.ssp import export_ssp
@@ -62,7 +61,7 @@ def test_the_package_is_valid_and_each_connection_joins_an_output_and_an_input_o
         assert {(partner, v.name) for v in variables[partner].values() if v.causality == "input"
                 and v.name not in ("ref_frame.ang_vel.x",)} <= ends
     wanted = {f"wheel_{w}.{kind}.{a}" for w in WHEELS for kind in ("force", "moment", "point") for a in "xyz"}
-    assert {("vehicle", n) for n in {*wanted, *OWNS}} <= ends
+    assert {("vehicle", n) for n in {*wanted, *GIVES}} <= ends
     starts = {v.name: v.start for part in variables.values() for v in part.values() if v.causality == "parameter"}
     assert (float(starts["init.speed"]), float(starts["driver.target_speed"])) == (12.0, 11.5)
     assert int(starts["tire_source"]) == 2
@@ -99,10 +98,10 @@ def lockstep() -> list[list[float]]:
             if k % 20 == 0:
                 front = [0.5 * (y[f"wheel_FL.pos.{a}"] + y[f"wheel_FR.pos.{a}"]) for a in "xy"]
                 seen = Sight(*front, y["ref_frame.yaw"], y["ref_frame.ang_vel.z"], y["speed"])
-                vehicle.set_values(dict(zip(OWNS, pilot.command(seen).tolist(), strict=True)))
-            axis = left_axis(rows_of("rot", (".e0", ".e1", ".e2", ".e3")))
-            motion = WheelMotion(rows_of("pos", (".x", ".y", ".z")), rows_of("lin_vel", (".x", ".y", ".z")), axis,
-                                 rows_of("omega", ("",))[:, 0])
+                vehicle.set_values(dict(zip(GIVES, pilot.command(seen).tolist(), strict=True)))
+            wheels = [rows_of("pos", (".x", ".y", ".z")), rows_of("rot", (".e0", ".e1", ".e2", ".e3")),
+                      rows_of("lin_vel", (".x", ".y", ".z")), rows_of("omega", ("",))]
+            motion = motion_of(np.hstack(wheels))
             wrench = contact.advance(motion, 0.001)
             vehicle.set_values({f"wheel_{w}.{what}.{a}": value[i][j] for i, w in enumerate(WHEELS)
                                 for what, value in (("force", wrench.force), ("moment", wrench.moment),

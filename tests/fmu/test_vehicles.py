@@ -160,14 +160,14 @@ def test_a_vehicle_that_cannot_be_is_refused_with_the_name_of_the_number(
     overrides: dict[str, str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "x.fmu"
-    assert main(["export", str(target), "--source-only", "--vehicle", str(own(tmp_path, **overrides))]) == 1
+    assert main(["export", str(target), "--source-only", "--vehicle", str(own(tmp_path, **overrides))]) == 2
     assert named in capsys.readouterr().err
     assert not target.exists()
 
 
 def test_a_vehicle_file_without_an_entry_says_which(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "vehicle.toml").write_text('name = "empty"\nfiles = []\n')
-    assert main(["export", str(tmp_path / "x.fmu"), "--vehicle", str(tmp_path)]) == 1
+    assert main(["export", str(tmp_path / "x.fmu"), "--vehicle", str(tmp_path)]) == 2
     assert "chassis.mass" in capsys.readouterr().err
 
 

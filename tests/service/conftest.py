@@ -33,9 +33,10 @@ def serve(tmp_path: Path, fast: bool) -> Iterator[Callable[..., Running]]:
     running: list[Running] = []
 
     def start(**config: Any) -> Running:
-        settings = {"address": "127.0.0.1:0", "socket_path": str(tmp_path / "j.sock"), "drain": 0.0} | config
+        own = str(len(running) or "")
+        settings = {"address": "127.0.0.1:0", "socket_path": str(tmp_path / f"j{own}.sock"), "drain": 0.0} | config
         if fast:
-            settings = {"fast_socket": str(tmp_path / "f.sock")} | settings
+            settings = {"fast_socket": str(tmp_path / f"f{own}.sock")} | settings
         running.append(Running(ServerConfig(**settings), fast))
         return running[-1]
 

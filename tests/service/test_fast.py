@@ -58,7 +58,7 @@ HOSTILE = [
 def test_hostile_bytes_end_their_own_connection_with_a_counted_reason(
     serve: Any, caplog: Any, data: bytes, reason: Closed, before: bool
 ) -> None:
-    server = serve(max_message_bytes=4096)
+    server = serve(max_request_bytes=4096)
     session = server.create()
     a = server.member(session, "a", inputs=["force"])
     bad = server.member(session, "bad") if before else server.member(server.create(), "elsewhere")
@@ -76,7 +76,7 @@ def test_hostile_bytes_end_their_own_connection_with_a_counted_reason(
 
 
 def test_random_bytes_in_random_pieces_never_harm_the_others(serve: Any) -> None:
-    server = serve(max_message_bytes=4096, fast_join_timeout=2.0)
+    server = serve(max_request_bytes=4096, fast_join_timeout=2.0)
     session = server.create()
     a = server.member(session, "a", inputs=["force"])
     chance = random.Random(4)
@@ -149,7 +149,7 @@ def test_what_is_sent_ahead_while_a_step_waits_is_answered_after_it(server: Any)
 
 
 def test_requests_that_pile_up_behind_one_that_waits_end_the_connection(serve: Any) -> None:
-    server = serve(max_message_bytes=4096)
+    server = serve(max_request_bytes=4096)
     session = server.create("a", "b")
     a, b = server.member(session, "a"), server.member(session, "b", timeout=0.3)
     a.deliver()
@@ -162,7 +162,7 @@ def test_requests_that_pile_up_behind_one_that_waits_end_the_connection(serve: A
 
 
 def test_a_peer_that_does_not_read_costs_neither_memory_nor_the_others(serve: Any) -> None:
-    server = serve(max_message_bytes=1 << 18)
+    server = serve(max_request_bytes=1 << 18)
     session, other = server.create(), server.create()
     deaf = server.member(session, "deaf")
     (connection,) = server.server.fast.connections

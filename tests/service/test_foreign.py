@@ -196,9 +196,9 @@ def repacked(path: Path, fmu: Path, text: Callable[[str], str], library: bool = 
 
 @pytest.mark.parametrize(("change", "words"), [
     (lambda t: t.replace('modelIdentifier="hostile"', 'modelIdentifier="../../../../../lib/hostile"'),
-     "names without a folder"),
+     "a name without a folder"),
     (lambda t: t.replace('modelIdentifier="hostile"', 'modelIdentifier="other"'), "no library for this machine"),
-    (lambda t: t.replace('fmiVersion="2.0"', 'fmiVersion="1.0"'), "FMI version '1.0': allowed are 2.0 and 3.0"),
+    (lambda t: t.replace('fmiVersion="2.0"', 'fmiVersion="1.0"'), "FMI version '1.0': expected 2.0 or 3.0"),
     (lambda t: t[:300], "modelDescription|syntax|end|close"),
     (lambda t: t.replace('stepSize="0.002"', 'stepSize="-1"'), "step size -1.0 s"),
     (lambda t: t.replace('start="0.5"', 'start="half"'), "half"),
@@ -213,6 +213,28 @@ def test_an_fmu_that_cannot_be_opened_is_listed_with_the_reason(
     with pytest.raises(grpc.RpcError) as caught:
         server.stub.CreateSession(pb.CreateSessionRequest(model="broken"))
     assert info(caught.value).reason == "MODEL_UNAVAILABLE"
+
+
+def test_bad_fmus_in_a_folder_leave_the_others_in_service(
+        host: Any, bad: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = tmp_path / "fmus"
+    (folder / "a_folder.fmu").mkdir(parents=True)
+    (folder / "nowhere.fmu").symlink_to(tmp_path / "gone")
+    (folder / "text.fmu").write_text("no archive")
+    repacked(folder / "undeclared.fmu", bad, lambda t: t.replace("</ModelVariables>", """
+        <ScalarVariable name="z" valueReference="9"><Real declaredType="none"/></ScalarVariable></ModelVariables>"""))
+    repacked(folder / "odd.fmu", bad, lambda t: t.replace('variability="fixed"', 'variability="discrete"'))
+    repacked(folder / "natural.fmu", bad, lambda t: t.replace(' variability="fixed"', "").replace(
+        ' variability="discrete"', ""))
+    server = host(folder)
+    listed = {m.name: m.unavailable for m in server.stub.ListModels(pb.ListModelsRequest()).models}
+    for name, words in (("a_folder", "directory"), ("nowhere", "No such file"), ("text", "not a zip file"),
+                        ("undeclared", "has not been defined"), ("odd", "illegal combination")):
+        assert words in listed[name], (name, listed[name])
+    assert not listed["natural"] and not listed["hmmwv"]
+    assert "since they cannot be continuous" in caplog.text
+    session = server.stub.CreateSession(pb.CreateSessionRequest(model="natural", start_inputs={"x": 2.0}))
+    assert server.advance(session, 3) == [hostile.after(3, 2.0), 3.0, 0.0]
 
 
 def test_a_library_that_is_none_fails_the_sessions_creation_in_words(
@@ -237,7 +259,7 @@ def test_an_fmu_cannot_write_outside_the_folder_that_it_is_unpacked_to(host: Any
 
 
 def test_places_without_fmus_and_names_that_are_taken_end_the_start(bad: Path, tmp_path: Path) -> None:
-    for places, words in ((("none.fmu",), "none.fmu"), ((str(tmp_path),), "folders with some"),
+    for places, words in ((("none.fmu",), "none.fmu"), ((str(tmp_path),), "folder with some"),
                           ((str(bad), str(bad.parent)), "named hostile already")):
         with pytest.raises(ConfigError, match=words):
             registry(ServerConfig(fmu=places))

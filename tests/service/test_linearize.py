@@ -34,6 +34,7 @@ def test_the_file_holds_the_matrices_and_the_names(tmp_path: Path, capsys: pytes
     (["--input", "steering_wheel_angle=nan"], "nan"),
     (["--speed", "inf"], "--speed"),
     (["--time", "-1"], "--time"),
+    (["--set", "tick=0.01"], "RK4"),
 ])  # fmt: skip
 def test_what_cannot_be_used_is_named_and_nothing_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], text: str
@@ -42,3 +43,12 @@ def test_what_cannot_be_used_is_named_and_nothing_written(
     assert main(["linearize", "-o", str(path), *arguments]) == 2
     assert text in capsys.readouterr().err
     assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["z.txt", "z", "z.npz.gz", "no/z.npz"])
+def test_a_name_that_asks_for_something_else_is_refused_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert main(["linearize", "-o", str(tmp_path / name)]) == 2
+    assert "expected a" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

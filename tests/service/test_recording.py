@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,8 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -364,6 +366,108 @@ def test_a_disk_that_fails_ends_the_recording_and_not_the_session(recording: Any
     recording.call("DeleteSession", session)
 
 
+@pytest.fixture
+def room() -> Iterator[Callable[[int], None]]:
+    """Limits the size of every file that this process writes [bytes]: the kernel refuses what is beyond."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def lose(server: Any, session: Any, room: Callable[[int], None], tmp_path: Path) -> Any:
+    """A participant that steps until the disk takes no more of the session's recording; its last reply."""
+    a = server.member(session, "a", inputs=["velocity"])
+    a.step(1.0, 1.0)
+    end = time.monotonic() + 20.0
+    while not server.status(session).recording.size:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    room(only(tmp_path / "rec").stat().st_size + 3000)
+    status = server.status(session)
+    while not (status.recording.failure or status.failure):
+        assert time.monotonic() < end
+        a.step(random.uniform(-1.0, 1.0), random.uniform(-1.0, 1.0))
+        status = server.status(session)
+    return a
+
+
+def test_the_end_of_a_recording_is_told_to_participants_the_log_and_the_metrics(
+    serve: Start, tmp_path: Path, room: Callable[[int], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    server = serve(record=str(tmp_path / "rec"), record_every=1, metrics_address="127.0.0.1:0")
+    session = server.create()
+    a = lose(server, session, room, tmp_path)
+    end = time.monotonic() + 20.0
+    while not a.events:
+        assert a.step(1.0, 1.0).HasField("state") and time.monotonic() < end
+    assert [e.kind for e in a.events] == [pb.EVENT_KIND_RECORDING_ENDED]
+    assert (a.events[0].epoch, server.status(session).failure) == (1, "")
+    (warning,) = [r for r in caplog.records if "recording ended" in r.getMessage()]
+    assert warning.levelname == "WARNING" and warning.session == session.session_id
+    assert "File too large" in warning.text == server.status(session).recording.failure
+    with urllib.request.urlopen(f"http://{server.server.metrics_address}/metrics") as page:
+        assert b"jounce_lost_recordings_total 1.0" in page.read()
+    # What was written before is a recording.
+    assert replay(recorded(server, session, tmp_path / "rec"), registry(IntegratorModel())).first is None
+
+
+@pytest.mark.parametrize("how", ["server", "session"])
+def test_a_session_that_must_be_recorded_fails_with_its_recording(
+    serve: Start, tmp_path: Path, info: Any, room: Callable[[int], None], how: str
+) -> None:
+    server = serve(record=str(tmp_path / "rec"), record_every=1, record_required=how == "server")
+    asked = None if how == "server" else pb.Recording(every_ticks=1, fail_session=True)
+    session = server.stub.CreateSession(pb.CreateSessionRequest(model="integrator", recording=asked))
+    lose(server, session, room, tmp_path)
+    status = server.status(session)
+    assert (status.state, status.failure_reason) == (pb.SESSION_STATE_FAILED, "RECORDING_LOST")
+    assert "File too large" in status.failure
+    with pytest.raises(grpc.RpcError) as caught:
+        server.call("SaveSnapshot", session)
+    assert info(caught.value).reason == "SESSION_FAILED"
+
+
+def test_a_session_may_do_without_what_the_server_requires(serve: Start, tmp_path: Path,
+                                                           room: Callable[[int], None]) -> None:
+    server = serve(record=str(tmp_path / "rec"), record_every=1, record_required=True)
+    asked = pb.Recording(every_ticks=1, fail_session=False)
+    session = server.stub.CreateSession(pb.CreateSessionRequest(model="integrator", recording=asked))
+    a = lose(server, session, room, tmp_path)
+    assert a.step(1.0, 1.0).HasField("state")
+
+
+@pytest.mark.parametrize("how", ["server", "session"])
+def test_a_recording_that_is_asked_for_and_cannot_begin_makes_no_session(
+    serve: Start, tmp_path: Path, info: Any, room: Callable[[int], None], how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = serve(record=str(tmp_path / "rec"), record_required=how == "server", max_sessions=1)
+    asked = None if how == "server" else pb.Recording()
+    room(1000)
+    for _ in range(3):
+        with pytest.raises(grpc.RpcError) as caught:
+            server.stub.CreateSession(pb.CreateSessionRequest(model="integrator", recording=asked))
+        assert (info(caught.value).reason, "File too large" in info(caught.value).message) == (
+            "RECORDING_UNAVAILABLE", True)
+    assert [i.freed for i in server.model.made.values()] == [1, 1, 1]
+    assert not list((tmp_path / "rec").iterdir())
+    room(1 << 30)
+    assert server.stub.CreateSession(pb.CreateSessionRequest(model="integrator", recording=asked)).tick == 0
+    assert "recording ended" not in caplog.text
+
+
+def test_clients_ask_for_a_recording_that_must_last(serve: Start, tmp_path: Path, room: Callable[[int], None]) -> None:
+    server = serve(record=str(tmp_path / "rec"), record_every=1)
+    with Client.connect(server.server.addresses[1]) as client:
+        session = client.create_session("integrator", record_required=True)
+        assert client.get_session(session).recording.name
+        (recording,) = server.server.manager.recorder._recordings
+        recording._fail("the disk is full")
+        end = time.monotonic() + 20.0
+        while client.get_session(session).failure_reason != "RECORDING_LOST":
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
 def test_stopping_the_server_closes_its_recordings_and_ends_the_thread(serve: Start, tmp_path: Path) -> None:
     server = serve(record=str(tmp_path / "rec"), record_every=1)
     a = server.member(server.create(), "a", inputs=["velocity"])
@@ -375,7 +479,7 @@ def test_stopping_the_server_closes_its_recordings_and_ends_the_thread(serve: St
 
 
 @pytest.mark.parametrize(("settings", "words"), [
-    ({"record_every": 0}, "record_every = 0: allowed is 1 or more"),
+    ({"record_every": 0}, "record_every = 0: expected 1 or more"),
     ({"record": __file__}, "no recordings can be kept"),
 ])
 def test_a_folder_that_cannot_be_is_said_before_anything_is_bound(serve: Start, tmp_path: Path,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
 import sys
+import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -88,6 +92,58 @@ def test_the_table_has_every_number_of_the_session_with_its_unit(
         for shift in (0, len(ticks)):
             assert np.array([table[n][row + shift] for n in NAMES]).tobytes() == wanted.tobytes()
     assert [p.name for p in tmp_path.glob("out*")] == [target.name]
+
+
+@pytest.fixture
+def changed(serve: Callable[..., Any], tmp_path: Path) -> tuple[Path, Any, int, int]:
+    """A recording of a session with a parameter that a reset changes, its session, and the time around its start."""
+    server = serve(record=str(tmp_path / "rec"), record_every=1)
+    before = time.time_ns()
+    session = server.create(gain=2.0)
+    after = time.time_ns()
+    server.advance(session, 3)
+    server.call("ResetSession", session, parameters={"gain": pb.Value(number=3.0)})
+    server.advance(session, 2)
+    server.call("DeleteSession", session)
+    return only(tmp_path / "rec"), session, before, after
+
+
+def check_facts(found: dict[str, str], session: Any, before: int, after: int) -> None:
+    """They say when, of what, and with which parameters the session began, and how its epochs did."""
+    assert before <= int(found["start_unix_ns"]) <= after
+    assert datetime.fromisoformat(found["start"][:19] + "+00:00").timestamp() == int(found["start_unix_ns"]) // 10**9
+    assert found["session"] == session.session_id and found["model"] == "integrator"
+    assert found["build"] == IntegratorModel().build and found["tick_seconds"] == "0.001"
+    assert json.loads(found["parameters"]) == {s.name: s.start for s in TABLE.parameters} | {"gain": 2.0}
+    assert json.loads(found["parameter_units"]) == {s.name: s.signal.unit for s in TABLE.parameters}
+    first, second = json.loads(found["epochs"])
+    assert (first["epoch"], first["tick"], first["event"], first["parameters"]) == (1, 0, "STARTED", {"gain": 2.0})
+    assert (second["epoch"], second["event"], second["parameters"]) == (2, "RESET", {"gain": 3.0})
+    assert first["unix_ns"] == int(found["start_unix_ns"]) < second["unix_ns"]
+
+
+def test_parquet_says_where_its_numbers_come_from(changed: Any, tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    source, *known = changed
+    assert main(["export-recording", str(source), "-o", str(tmp_path / "out.parquet")]) == 0
+    found = {k.decode(): v.decode() for k, v in pq.read_metadata(tmp_path / "out.parquet").metadata.items()}
+    check_facts(found, *known)
+    field = pq.read_schema(tmp_path / "out.parquet").field("position.x")
+    assert field.metadata[b"description"].decode() == TABLE.by_name("position.x").signal.description
+
+
+def test_mf4_begins_when_the_recording_began_and_says_where_its_numbers_come_from(changed: Any, tmp_path: Path) -> None:
+    asammdf = pytest.importorskip("asammdf")
+    source, *known = changed
+    assert main(["export-recording", str(source), "-o", str(tmp_path / "out.mf4")]) == 0
+    with asammdf.MDF(tmp_path / "out.mf4") as mdf:
+        root = ElementTree.fromstring(mdf.header.comment)
+        found = {e.attrib["name"]: e.text or "" for e in root.iter() if e.tag.rpartition("}")[2] == "e"}
+        check_facts(found, *known)
+        assert mdf.header.abs_time == int(found["start_unix_ns"])
+        assert mdf.start_time.timestamp() == pytest.approx(int(found["start_unix_ns"]) * 1e-9, abs=1e-3)
+        assert mdf.get("position.x").comment == TABLE.by_name("position.x").signal.description
+        assert "integrator, jounce" in mdf.header.description
 
 
 @pytest.mark.parametrize(("suffix", "package", "extra"), [("parquet", "pyarrow", "parquet"), ("mf4", "asammdf", "mdf"),

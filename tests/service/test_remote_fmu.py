@@ -183,7 +183,8 @@ def test_what_the_session_cannot_do_is_refused_in_initialization_with_the_reason
 
 def test_a_wrong_step_is_refused_and_the_right_one_still_works(address: str, archive: Path, tmp_path: Path) -> None:
     with opened(archive, tmp_path / "r", values={"remote.address": address}) as slave:
-        for h in (0.002, 0.0005, 0.0):
+        slave.fmu.doStep(0.0, 1.03e-13)  # what is left of a summed time
+        for h in (0.002, 0.0005, -0.001):
             with pytest.raises(FMICallException, match="discard"):
                 slave.fmu.doStep(0.0, h)
         slave.fmu.doStep(0.0, 0.001)

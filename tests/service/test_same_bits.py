@@ -77,11 +77,12 @@ def command(inputs: Array, tmp_path_factory: pytest.TempPathFactory) -> Array:
         writer.writerow(["time", *NAMES])
         writer.writerows([repr(0.001 * k), *map(repr, row.tolist())] for k, row in enumerate(inputs))
     sets = [f"--set={name}={value}" for name, value in START.items()]
-    assert main(["simulate", f"--inputs={folder / 'in.csv'}", "--duration=10", f"-o{folder / 'out.csv'}", *sets]) == 0
+    files = [f"--inputs={folder / 'in.csv'}", f"-o{folder / 'out.csv'}", "--units=none"]
+    assert main(["simulate", *files, "--duration=10", *sets]) == 0
     with (folder / "out.csv").open(newline="") as file:
         assert next(csv.reader(file)) == ["time", *OUTPUTS]
         rows = np.array([[float(v) for v in row] for row in csv.reader(file)])
-    assert np.array_equal(rows[:, 0], [k * 0.001 for k in range(TICKS + 1)])
+    assert np.array_equal(rows[:, 0], [k / 1000 for k in range(TICKS + 1)])
     return rows[:, 1:]
 
 

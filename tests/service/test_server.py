@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service import JounceServer, ServerConfig
 from jounce_service.cli import main
 from jounce_service.security import ConfigError
+from jounce_service.settings import load
 
 
 @pytest.mark.parametrize(("config", "words"), [
@@ -44,6 +48,60 @@ def test_a_taken_port_is_refused(server: Any) -> None:
     taken = server.server.addresses[0]
     with pytest.raises(ConfigError, match="cannot listen"):
         server.run(JounceServer(registry(IntegratorModel()), ServerConfig(address=taken)).start())
+
+
+@pytest.mark.parametrize("lane", ["address", "fast_address"])
+def test_a_taken_port_is_named_with_the_reason_and_nothing_else_is_printed(
+    server: Any, lane: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    taken = server.server.addresses[0]
+    config = ServerConfig(**({"address": "127.0.0.1:0"} | {lane: taken}))
+    with pytest.raises(ConfigError, match=f"cannot listen.*{taken.rpartition(':')[2]}.*ddress already in use"):
+        server.run(JounceServer(registry(IntegratorModel()), config).start())
+    assert capfd.readouterr().err == ""
+    assert server.create().tick == 0
+
+
+def test_a_unix_socket_at_which_a_server_listens_is_not_taken_from_it(server: Any) -> None:
+    path = server.server.addresses[1].removeprefix("unix:")
+    with pytest.raises(ConfigError, match="another server listens"):
+        server.run(JounceServer(registry(IntegratorModel()), ServerConfig(address="", socket_path=path)).start())
+    assert server.create().tick == 0
+
+
+def test_a_socket_file_that_a_killed_server_left_is_replaced(serve: Any, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(tmp_path / "left"))
+    assert serve(address="", socket_path=str(tmp_path / "left")).create().tick == 0
+
+
+def test_unix_addresses_are_served_as_clients_name_them(serve: Any, tmp_path: Path) -> None:
+    server = serve(address=f"unix:{tmp_path / 'a'}", socket_path="", fast_address=f"unix:{tmp_path / 'b'}")
+    assert server.server.addresses == (f"unix:{tmp_path / 'a'}",)
+    assert server.server.fast.addresses == (f"unix:{tmp_path / 'b'}",)
+    assert server.create().tick == 0
+    with pytest.raises(ConfigError, match="expected one of them"):
+        serve(address="unix:/a", socket_path="/b")
+
+
+@pytest.mark.parametrize("field", [f for f in fields(ServerConfig) if type(f.default) in (int, float)],
+                         ids=lambda f: f.name)
+def test_a_number_that_makes_no_sense_is_refused_at_the_start_with_its_name(field: Any) -> None:
+    wrong = [-1, -0.5] if field.metadata["least"] == 0 else [-1, 0]
+    if isinstance(field.default, float):
+        wrong += [math.nan, math.inf]
+    for value in wrong:
+        with pytest.raises(ConfigError, match=f"{field.name} = {value}: expected {field.metadata['least']}"):
+            JounceServer(registry(IntegratorModel()), ServerConfig(**{field.name: value}))
+
+
+@pytest.mark.parametrize("text", ["1_0", "\uff11", ""])
+def test_a_number_in_the_environment_and_in_a_flag_has_plain_digits(text: str, capsys: Any) -> None:
+    with pytest.raises(ConfigError, match="JOUNCE_MAX_SESSIONS"):
+        load({}, {"JOUNCE_MAX_SESSIONS": text}, None)
+    with pytest.raises(SystemExit):
+        main(["serve", f"--max-sessions={text}"])
+    assert "invalid int value" in capsys.readouterr().err
 
 
 def test_a_stopping_server_makes_no_new_session_and_frees_all_models(serve: Any, info: Any) -> None:

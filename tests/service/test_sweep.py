@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from integrator_model import TABLE, TICK, IntegratorModel
+from integrator_model import TABLE, IntegratorModel
 
+from jounce_fmu.trajectory import run as trajectory
 from jounce_service.cli.main import UsageError, main
-from jounce_service.cli.simulate import simulate, started
+from jounce_service.cli.simulate import started
 from jounce_service.hosted import FmuModel
 from jounce_service.sweep import run as runs
 from jounce_service.sweep.plan import Case, Plan, planned, read
@@ -78,10 +79,10 @@ def test_draws_follow_their_distribution(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("", "duration is missing"), ("duration = 1\nmodle = 'x'", "no key 'modle'; allowed are model, duration"),
+    ("", "duration is missing"), ("duration = 1\nmodle = 'x'", "no key 'modle'; allowed are vehicle, model, duration"),
     ("duration = true", "duration = True: allowed is a number"), ("duration = 1\n[", "sweep.toml: "),
-    ("duration = 0.0005", "duration 0.0005 s: allowed are whole multiples"), ("duration = nan", "duration nan s"),
-    ("duration = 1\noutput_interval = 0", "output_interval 0.0 s: allowed is at least one tick"),
+    ("duration = 0.0005", "duration 0.0005 s: expected a whole multiple"), ("duration = nan", "duration nan s"),
+    ("duration = 1\noutput_interval = 0", "output_interval 0.0 s: expected at least one tick"),
     ("duration = 1\nseed = -1", "seed = -1: allowed is a whole number from 0"),
     ("duration = 1\ndraws = 0", "draws = 0: allowed is a whole number from 1"),
     ("duration = 1\ndraws = 2", r"draws = 2: allowed is 1 where nothing is \[random\]"),
@@ -124,7 +125,7 @@ def test_the_file_of_the_docs_can_be_used_with_and_without_the_quotes(tmp_path: 
 def test_inputs_are_those_of_simulate_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("time,velocity.x\n0,1\n0.5,2\n")
     plan, _ = plan_of(tmp_path, "duration = 1\ninputs = 'in.csv'\noutputs = ['position', 'reaction']\n")
-    assert plan.rows.times == (0.0, 0.5)
+    assert plan.tracks[0].times.tolist() == [0.0, 0.5]
     assert plan.outputs == ("position.x", "position.y", "reaction")
 
 
@@ -149,7 +150,7 @@ def test_a_case_that_fails_keeps_its_rows_up_to_there_and_says_why(tmp_path: Pat
     assert "position.x passed 0.045" in failed[2]
     assert "valid = 7.0" in failed[4]
     done, cut = (pq.read_table(results.path(c)) for c in (cases[0], cases[2]))
-    assert done["time"].to_pylist() == [k * TICK for k in range(11)]
+    assert done["time"].to_pylist() == [k / 1000 for k in range(11)]
     assert done["tick_count"].to_pylist() == list(range(11))
     assert cut["tick_count"].to_pylist() == list(range(5))
     assert pq.read_table(results.path(cases[1])).num_rows == 0
@@ -209,7 +210,7 @@ def test_changed_inputs_and_other_draws_are_refused_and_so_is_a_folder_of_someth
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["--vehicle", "hmmvw"], "vehicle 'hmmvw'"), (["--set", "init.sped=1"], "no parameter named 'init.sped'"),
-    (["--set", "init.speed"], "allowed is name=value"), (["--workers", "0"], "--workers 0: allowed is at least 1"),
+    (["--set", "init.speed"], "expected name=value"), (["--workers", "0"], "--workers 0: allowed is at least 1"),
 ])
 def test_names_are_checked_before_anything_runs(arguments: list[str], words: str, tmp_path: Path,
                                                 monkeypatch: pytest.MonkeyPatch,
@@ -295,8 +296,8 @@ def test_a_sweep_on_ray_that_is_killed_goes_on_and_has_the_bits_of_runs_in_proce
     for case in (cases[0], cases[7], cases[int(min(set(results()) - set(before)).stem[-6:])]):
         kept = pq.read_table(Results(out, plan, cases).path(case))
         assert json.loads(kept.schema.metadata[b"parameters"]) == case.parameters
-        with started(model, case.parameters, plan.rows) as (instance, u):
-            rows = list(simulate(instance, u, plan.rows, n_ticks=20_000, every=2))
+        with started(model, case.parameters, plan.tracks) as begun:
+            rows = list(trajectory(begun.instance, begun.u, begun.inputs, n_ticks=20_000, every=2))
         wanted = np.array([[t, *y[columns]] for t, y in rows])
         assert np.column_stack([kept[n].to_numpy() for n in ("time", *plan.outputs)]).tobytes() == wanted.tobytes()
     assert pq.read_table(table)["status"].to_pylist() == ["done"] * 8

@@ -69,8 +69,6 @@ class Case:
             named["snapshot_id"] = self.snapshot
         if call in ("GetSession", "Watch"):
             del named["token"]
-        if call == "EvictParticipant":
-            named["name"] = "a"
         request = getattr(pb, f"{call}Request")(**named)
         try:
             if call == "UploadSnapshot":
@@ -105,7 +103,7 @@ class Case:
 @pytest.mark.parametrize("call", list(ALLOWED))
 def test_a_call_is_served_in_the_states_of_its_row_and_refused_in_all_others(server: Any, info: Any, call: str,
                                                                             state: SessionState) -> None:
-    case = Case(server, state, joined=call in ("Step", "Sync", "Leave", "Join", "EvictParticipant"))
+    case = Case(server, state, joined=call in ("Step", "Sync", "Leave", "Join"))
     stream = call in ("Join", "Step", "Sync", "Leave")
     error = case.lockstep(call) if stream else case.unary(call, info)
     if state in ALLOWED[call]:
@@ -181,6 +179,16 @@ class Provoke:
         request = pb.CreateSessionRequest(model="integrator", recording=pb.Recording())
         return self.unary(lambda: self.serve().stub.CreateSession(request))
 
+    def recording_lost(self) -> Any:
+        server = self.serve(record=tempfile.mkdtemp(), record_required=True)
+        session = server.create("b")
+        member = server.member(session, "a")
+        member.deliver()
+        time.sleep(0.05)
+        (recording,) = server.server.manager.recorder._recordings
+        recording._fail("the disk is full")
+        return member.read().error
+
     def unknown_session(self) -> Any:
         return self.advance(pb.CreateSessionResponse(session_id="x"))
 
@@ -240,14 +248,6 @@ class Provoke:
         _, session, a = self.joined()
         return a.join(session, "b").error
 
-    def unknown_participant(self) -> Any:
-        return self.after(lambda server, session: None, "EvictParticipant", name="x")
-
-    def evicted(self) -> Any:
-        server, session, a = self.joined()
-        server.call("EvictParticipant", session, name="a")
-        return a.step(1.0).error
-
     def stream_replaced(self) -> Any:
         server, session, a = self.joined()
         server.member(session, "a", inputs=["force"], participant_token=a.joined.participant_token)
@@ -257,7 +257,8 @@ class Provoke:
         return self.after(lambda server, session: server.member(session, "a"), "Advance")
 
     def too_many_sessions(self) -> Any:
-        server = self.serve(max_sessions=0)
+        server = self.serve(max_sessions=1)
+        server.create()
         return self.unary(server.create)
 
     def too_many_participants(self) -> Any:

@@ -36,7 +36,7 @@ class Signal:
 
     Bounds are inclusive; ``component_minimum`` raises the lower one per component.
     ``text`` is the start of a String, a type that only the Python FMUs have. ``former`` are names that items had, with
-    the item of today.
+    the item of today. ``rate_of`` is the scalar whose rate this input is.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Signal:
     alias: str = ""
     text: str = ""
     former: tuple[tuple[str, str], ...] = ()
+    rate_of: str = ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -194,7 +195,7 @@ def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
     yield Signal("steering_wheel_angle", "input", "rad", "steering-wheel angle, left positive; the Pitman arm turns by "
                  "this over steering_ratio", minimum=-limit, maximum=limit)
     yield Signal("steering_wheel_rate", "input", "rad/s", "its rate, left positive; 0 if not known. Within a tick the "
-                 "angle moves on with it", minimum=-100.0, maximum=100.0)
+                 "angle moves on with it", minimum=-100.0, maximum=100.0, rate_of="steering_wheel_angle")
     for w in WHEELS:
         p = f"wheel_{w}"
         yield Signal(f"{p}.drive_torque", "input", "N.m", "on the spin axis, forward positive; reacts on the chassis",

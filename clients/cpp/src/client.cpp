@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "participant.hpp"
@@ -40,6 +42,17 @@ void fill(google::protobuf::Map<std::string, v1::Value>& wire, const Parameters&
         if (const auto* number = std::get_if<double>(&value)) wire[name].set_number(*number);
         else wire[name].set_text(std::get<std::string>(value));
     }
+}
+
+// jounce_proto/keepalive.py, in C++.
+void keep_alive(grpc::ChannelArguments& arguments, double seconds) {
+    const auto part = [seconds](double share) {
+        return seconds > 0.0 ? std::max(1, static_cast<int>(seconds * share * 1e3)) : std::numeric_limits<int>::max();
+    };
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, part(2.0 / 3.0));
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, part(1.0 / 3.0));
+    arguments.SetInt("grpc.http2.ping_timeout_ms", part(1.0 / 3.0));
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
 }
 
 template <class Request>
@@ -102,11 +115,27 @@ struct Client::Inside {
 Client::Client(const std::string& address, ClientOptions options) : inside_(std::make_shared<Inside>()) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(most_bytes);
+    // After a failure a connection shared with other clients would refuse for minutes without another try.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    keep_alive(arguments, options.keepalive);
     auto credentials = grpc::InsecureChannelCredentials();
     if (!options.ca.empty()) credentials = grpc::SslCredentials({options.ca, "", ""});
     const auto channel = grpc::CreateCustomChannel(address, credentials, arguments);
-    if (!channel->WaitForConnected(in(options.connect_timeout)))
-        throw Error("UNAVAILABLE", "nobody answers", "address", address, "host:port or unix:/path of a jounce server");
+    const auto end = in(options.connect_timeout);
+    auto state = channel->GetState(true);
+    while (state != GRPC_CHANNEL_READY && state != GRPC_CHANNEL_TRANSIENT_FAILURE &&
+           channel->WaitForStateChange(state, end))
+        state = channel->GetState(true);
+    if (state != GRPC_CHANNEL_READY) {
+        // A call that does not wait says why.
+        grpc::ClientContext context;
+        context.set_deadline(in(1.0));
+        v1::ListModelsResponse reply;
+        const auto status = v1::SessionService::NewStub(channel)->ListModels(&context, {}, &reply);
+        const bool silent = state != GRPC_CHANNEL_TRANSIENT_FAILURE || status.error_message().empty();
+        throw Error("UNAVAILABLE", silent ? "nobody answers" : status.error_message(), "address", address,
+                    "host:port or unix:/path of a jounce server");
+    }
     inside_->options = std::move(options);
     inside_->stub = v1::SessionService::NewStub(channel);
 }
@@ -139,22 +168,6 @@ Session Client::create_session(const std::string& model, const SessionOptions& o
 
 void Client::delete_session(const Session& session) {
     inside_->call(&Stub::DeleteSession, named<v1::DeleteSessionRequest>(session));
-}
-
-std::vector<SessionSummary> Client::list_sessions() {
-    std::vector<SessionSummary> found;
-    const auto reply = inside_->call(&Stub::ListSessions, v1::ListSessionsRequest());
-    for (const auto& s : reply.sessions())
-        found.push_back({s.session_id(), s.model(), s.tick(), {s.participants().begin(), s.participants().end()},
-                         s.connected(), s.failure()});
-    return found;
-}
-
-void Client::evict(const Session& session, const std::string& name, bool release) {
-    auto request = named<v1::EvictParticipantRequest>(session);
-    request.set_name(name);
-    request.set_release(release);
-    inside_->call(&Stub::EvictParticipant, request);
 }
 
 State Client::advance(const Session& session, std::uint32_t ticks, const Values& inputs,

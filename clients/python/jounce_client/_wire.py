@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,22 +10,108 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from google.protobuf.message import Message
 
 from jounce_client.errors import JounceError, from_info
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
-from jounce_proto import packed
+from jounce_proto import keepalive, packed
 
+_M = TypeVar("_M", bound=Message)
 Array = npt.NDArray[np.float64]
 ParameterValue = float | bool | str
 #: Inputs of a step: packed in the order of ``Participant.inputs``, or by scalar name (others are held).
 Inputs = npt.ArrayLike | Mapping[str, float]
 _Made = TypeVar("_Made", bound="Session")
 
-#: Packed replies exceed gRPC's default of 4 MB for no model we know; a describe reply may.
-CHANNEL_OPTIONS = [("grpc.max_receive_message_length", 64 * 2**20)]
+#: Time [s] within which a peer must give a sign of life; see ``Client.connect``.
+KEEPALIVE = 15.0
 #: Pieces of an uploaded snapshot [bytes].
 _PIECE = 2**20
+
+
+#: Key in the initial metadata of Watch: the viewer is in place (jounce.proto).
+WATCHING = "jounce-watching"
+
+
+def channel_options(address: str, seconds: float) -> list[tuple[str, int]]:
+    """Options of a channel with a keep-alive of ``seconds`` [s]. JounceError for an address that is none."""
+    check_address(address, "address")
+    if not 0.0 <= seconds <= 86400.0:
+        raise bad("keepalive", seconds, "0 (nobody is asked) to 86400 s")
+    return [
+        # Packed replies exceed gRPC's default of 4 MB for no model we know; a describe reply may.
+        ("grpc.max_receive_message_length", 64 * 2**20),
+        # Connections of its own: after a failure a shared one would refuse, for minutes, without another try.
+        ("grpc.use_local_subchannel_pool", 1),
+        *keepalive.grpc_options(seconds),
+    ]
+
+
+def check_address(address: str, what: str) -> None:
+    """Raises JounceError, UNAVAILABLE, for what is neither ``host:port`` nor ``unix:/path``."""
+    host, _, port = str(address).rpartition(":")
+    if isinstance(address, str) and address.startswith("unix:") and len(address) > len("unix:"):
+        return
+    if not host or "/" in host or not (port.isascii() and port.isdigit() and int(port) < 65536):
+        raise JounceError("UNAVAILABLE", what, str(address), "host:port or unix:/path",
+                          message="nobody can be reached there")
+
+
+def unreachable(error: JounceError, address: str, timeout: float) -> JounceError:
+    """The error of a first call: silence for the whole ``timeout`` [s] is a server that cannot be reached."""
+    if error.reason == "DEADLINE_EXCEEDED":
+        return JounceError("UNAVAILABLE", "address", address, message=f"no answer within {timeout:g} s")
+    return error
+
+
+def bad(name: str, given: object, allowed: str) -> JounceError:
+    """The refusal of an argument, in the server's form."""
+    return JounceError("BAD_FIELD", name, repr(given)[:200], allowed, message=f"{name} cannot be that")
+
+
+def message(kind: type[_M], **fields: Any) -> _M:
+    """A message of the wire; raises JounceError, BAD_FIELD, for a field of another type than it has there."""
+    made = kind()
+    for name, value in fields.items():
+        if value is None:
+            continue
+        field = kind.DESCRIPTOR.fields_by_name[name]
+        try:
+            if field.is_repeated and isinstance(value, str | bytes):
+                raise TypeError
+            made.MergeFrom(kind(**{name: value}))
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            raise bad(name, value, _expected(field)) from None
+    return made
+
+
+def _expected(field: Any) -> str:
+    words = {field.CPPTYPE_UINT32: "0 to 4294967295", field.CPPTYPE_UINT64: "0 to 18446744073709551615",
+             field.CPPTYPE_INT64: "a whole number of 64 bits", field.CPPTYPE_DOUBLE: "numbers",
+             field.CPPTYPE_STRING: "text"}.get(field.cpp_type, "as in jounce.proto")
+    return f"a list of {words}" if field.is_repeated else words
+
+
+def whole(name: str, value: int, least: int) -> int:
+    """An argument that is a whole number of at least ``least``; raises JounceError, BAD_FIELD."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise bad(name, value, f"a whole number, {least} or more")
+    return int(value)
+
+
+def numbers(values: Mapping[str, float]) -> dict[str, float]:
+    """Values by name; raises JounceError, BAD_FIELD, for one that is no number."""
+    if not isinstance(values, Mapping):
+        raise bad("inputs", values, "a mapping of names to numbers")
+    return {name: _number(name, value) for name, value in values.items()}
+
+
+def _number(name: str, value: Any) -> float:
+    if not isinstance(value, str):
+        with contextlib.suppress(TypeError, ValueError):
+            return float(value)
+    raise bad(name, value, "a number")
 
 
 def stub_of(channel: Any) -> Any:
@@ -138,8 +225,8 @@ class Frame(State):
 
 @dataclass(frozen=True)
 class Event:
-    """What happened to the session: ``kind`` is PAUSED, RESUMED, RESET, RESTORED or DRAINING (the server is stopping:
-    the session goes on for a while), ``state`` where it stands."""
+    """What happened to the session: ``kind`` is PAUSED, RESUMED, RESET, RESTORED, DRAINING (the server is stopping: the
+    session goes on for a while) or RECORDING_ENDED (before the session), ``state`` where it stands."""
 
     kind: str
     epoch: int
@@ -191,9 +278,12 @@ class Membership:
                 if name not in self._places:
                     raise JounceError("UNKNOWN_SIGNAL", name, name, ", ".join(self.inputs),
                                       message="not an input that this participant owns")
-                values[self._places[name]] = value
+                values[self._places[name]] = _number(name, value)
         else:
-            values = np.array(inputs, dtype=np.float64)
+            try:
+                values = np.array(inputs, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise bad("inputs", inputs, "numbers, in the order of Participant.inputs") from None
             if values.shape != self.held.shape:
                 raise JounceError("WRONG_LENGTH", "inputs", str(values.shape), str(self.held.shape),
                                   message="inputs must be packed in the order of Participant.inputs")
@@ -250,24 +340,29 @@ def joined(reply: packed.Reply) -> Membership:
 
 def create_request(model: str, parameters: Mapping[str, ParameterValue], start_inputs: Mapping[str, float],
                    participants: Sequence[str], controllers: Sequence[str], pacing: Pacing | None,
-                   record_every: int | None) -> pb.CreateSessionRequest:
+                   record_every: int | None, record_required: bool | None) -> pb.CreateSessionRequest:
     """The wire form of a new session's settings."""
-    recording = None if record_every is None else pb.Recording(every_ticks=record_every)
-    return pb.CreateSessionRequest(model=model, parameters=parameter_values(parameters),
-                                   start_inputs=dict(start_inputs), expected_participants=list(participants),
-                                   controllers=list(controllers), pacing=pacing_message(pacing), recording=recording)
+    recording = None
+    if record_every is not None or record_required is not None:
+        every = None if record_every is None else whole("record_every", record_every, 1)
+        recording = message(pb.Recording, every_ticks=every, fail_session=record_required)
+    return message(pb.CreateSessionRequest, model=model, parameters=parameter_values(parameters),
+                   start_inputs=numbers(start_inputs), expected_participants=participants, controllers=controllers,
+                   pacing=pacing_message(pacing), recording=recording)
 
 
 def reset_request(session: Session, parameters: Mapping[str, ParameterValue],
                   start_inputs: Mapping[str, float]) -> pb.ResetSessionRequest:
     """The wire form of a reset."""
     return pb.ResetSessionRequest(**named(session), parameters=parameter_values(parameters),
-                                  start_inputs=dict(start_inputs))
+                                  start_inputs=numbers(start_inputs))
 
 
 def parameter_values(parameters: Mapping[str, ParameterValue]) -> dict[str, pb.Value]:
     """The wire form of parameters."""
-    return {name: pb.Value(text=value) if isinstance(value, str) else pb.Value(number=float(value))
+    if not isinstance(parameters, Mapping):
+        raise bad("parameters", parameters, "a mapping of names to numbers, truth values or texts")
+    return {name: pb.Value(text=value) if isinstance(value, str) else pb.Value(number=_number(name, value))
             for name, value in parameters.items()}
 
 
@@ -275,28 +370,33 @@ def pacing_message(pacing: Pacing | None) -> pb.Pacing | None:
     """The wire form of a pacing; raises JounceError for an unknown policy."""
     if pacing is None:
         return None
+    if not isinstance(pacing, Pacing):
+        raise bad("pacing", pacing, "a Pacing, or None")
     overrun = _enum(pb.OverrunPolicy, "OVERRUN_POLICY_", pacing.overrun, "overrun")
-    return pb.Pacing(mode="PACING_MODE_REALTIME", factor=pacing.factor, overrun=overrun)
+    return message(pb.Pacing, mode="PACING_MODE_REALTIME", factor=pacing.factor, overrun=overrun)
 
 
-def join_request(session: Session, name: str, late: Late | None, rejoin: str, barrier_timeout: float | None,
-                 **terms: Any) -> pb.LockstepRequest:
-    """The wire form of a Join; ``terms`` are fields of it. Raises JounceError for an unknown policy."""
+def join_request(session: Session, name: str, late: Late | str | None, rejoin: str, barrier_timeout: float | None,
+                 period: int, phase: int, **terms: Any) -> pb.LockstepRequest:
+    """The wire form of a Join; ``terms`` are fields of it. Raises JounceError for what it cannot say."""
+    if isinstance(late, str):
+        late = Late(late)
     late = late or Late()
-    join = pb.Join(session_id=session.id, token=session.token, name=name, participant_token=rejoin,
-                   late=_enum(pb.LatePolicy, "LATE_POLICY_", late.policy, "late"), max_age_ticks=late.max_age,
-                   safe_values=list(late.safe), **terms)
-    for field_name, value in (("barrier_timeout", barrier_timeout), ("late_after", late.after), ("lease", late.lease)):
-        if value is not None:
-            setattr(join, field_name, value)
-    return pb.LockstepRequest(join=join)
+    if not isinstance(late, Late):
+        raise bad("late", late, "a Late, the name of its policy, or None")
+    period, phase = whole("period", period, 1), whole("phase", phase, 0)
+    return message(pb.LockstepRequest, join=message(
+        pb.Join, session_id=session.id, token=session.token, name=name, participant_token=rejoin,
+        late=_enum(pb.LatePolicy, "LATE_POLICY_", late.policy, "late"),
+        max_age_ticks=whole("max_age", late.max_age, 0), safe_values=late.safe, period_ticks=period,
+        phase_ticks=phase, barrier_timeout=barrier_timeout, late_after=late.after, lease=late.lease, **terms))
 
 
 def _enum(kind: Any, prefix: str, word: str, what: str) -> str:
     """Name of an enumeration's value on the wire."""
     names = [n.removeprefix(prefix) for n, _ in kind.items() if not n.endswith("_UNSPECIFIED")]
     if word not in names:
-        raise JounceError("BAD_FIELD", what, word, ", ".join(names), message=f"no such {what} policy")
+        raise JounceError("BAD_FIELD", what, str(word), ", ".join(names), message=f"no such {what} policy")
     return prefix + word
 
 
@@ -313,8 +413,8 @@ def opened(kind: Callable[..., _Made], client: object, reply: pb.CreateSessionRe
 def fork_request(session: Session, snapshot: Snapshot | None, participants: Sequence[str],
                  pacing: Pacing | None) -> pb.ForkSessionRequest:
     """The wire form of a fork."""
-    return pb.ForkSessionRequest(**named(session), snapshot_id=snapshot.id if snapshot else "",
-                                 expected_participants=list(participants), pacing=pacing_message(pacing))
+    return message(pb.ForkSessionRequest, **named(session), snapshot_id=snapshot.id if snapshot else "",
+                   expected_participants=participants, pacing=pacing_message(pacing))
 
 
 def upload_requests(session: Session, data: bytes) -> Iterator[pb.UploadSnapshotRequest]:
@@ -323,11 +423,6 @@ def upload_requests(session: Session, data: bytes) -> Iterator[pb.UploadSnapshot
                                    sha256=hashlib.sha256(data).digest())
     for start in range(0, len(data), _PIECE):
         yield pb.UploadSnapshotRequest(data=data[start:start + _PIECE])
-
-
-def evict_request(session: Session, name: str, release: bool) -> pb.EvictParticipantRequest:
-    """The wire form of an eviction."""
-    return pb.EvictParticipantRequest(**named(session), name=name, release=release)
 
 
 def frame(reply: pb.WatchResponse, names: tuple[str, ...], index: Mapping[str, int | slice]) -> Frame:
@@ -352,8 +447,14 @@ def layout(description: pb.DescribeModelResponse, names: Sequence[str]) -> Layou
 def advance_request(session: Session, ticks: int, inputs: Mapping[str, float],
                     outputs: Sequence[str]) -> pb.AdvanceRequest:
     """The wire form of set, advance, get."""
-    return pb.AdvanceRequest(session_id=session.id, token=session.token, n_ticks=ticks, input_names=list(inputs),
-                             inputs=[float(v) for v in inputs.values()], output_names=list(outputs))
+    values = numbers(inputs)
+    return message(pb.AdvanceRequest, **named(session), n_ticks=whole("ticks", ticks, 0), input_names=list(values),
+                   inputs=list(values.values()), output_names=outputs)
+
+
+def watch_request(session: Session, outputs: Sequence[str], every: int) -> pb.WatchRequest:
+    """The wire form of a viewer's wish."""
+    return message(pb.WatchRequest, session_id=session.id, outputs=outputs, every_ticks=whole("every", every, 1))
 
 
 class Member:

@@ -27,23 +27,26 @@ class AsyncClient:
         """Takes over ``channel``; ``connect`` is the usual way in."""
         self._channel = channel
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
+        # Those of viewers that the server may not have in place yet.
+        self._begun: list[Any] = []
         stub: Any = _wire.stub_of(channel)
         self._stub: Any = Bearer(stub, token) if token else stub
 
     @classmethod
-    async def connect(cls, address: str, *, timeout: float = 10.0, tls: Tls | None = None, token: str = "") -> Self:
+    async def connect(cls, address: str, *, timeout: float = 10.0, tls: Tls | None = None, token: str = "",
+                      keepalive: float = _wire.KEEPALIVE) -> Self:
         """Connect to ``host:port`` or ``unix:/path``; see ``Client.connect``."""
+        options = _wire.channel_options(address, keepalive)
         if tls is None:
-            channel = grpc.aio.insecure_channel(address, options=_wire.CHANNEL_OPTIONS)
+            channel = grpc.aio.insecure_channel(address, options=options)
         else:
-            options = [*_wire.CHANNEL_OPTIONS, *tls.options()]
-            channel = grpc.aio.secure_channel(address, tls.credentials(), options=options)
+            channel = grpc.aio.secure_channel(address, tls.credentials(), options=[*options, *tls.options()])
         client = cls(channel, token)
         try:
-            await _call(client._stub.ListModels(pb.ListModelsRequest(), timeout=timeout, wait_for_ready=True))
-        except JounceError:
+            await _call(client._stub.ListModels(pb.ListModelsRequest(), timeout=timeout))
+        except JounceError as error:
             await channel.close()
-            raise
+            raise _wire.unreachable(error, address, timeout) from None
         return client
 
     async def models(self) -> tuple[str, ...]:
@@ -65,50 +68,44 @@ class AsyncClient:
     async def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
                              start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
                              controllers: Sequence[str] = (), pacing: Pacing | None = None,
-                             record_every: int | None = None) -> AsyncOpenSession:
+                             record_every: int | None = None, record_required: bool | None = None) -> AsyncOpenSession:
         """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
 
         ``async with await client.create_session(...) as session`` deletes it at the end of the block.
         Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
         wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
-        that often (None: as the server is set).
+        that often (None: as the server is set), ``record_required`` says whether the session fails where its recording
+        ends before it (None: as the server is set).
         """
         request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing,
-                                       record_every)
+                                       record_every, record_required)
         return _wire.opened(AsyncOpenSession, self, await _call(self._stub.CreateSession(request)), model)
 
     async def get_session(self, session: Session) -> pb.GetSessionResponse:
         """Where a session stands."""
-        request = pb.GetSessionRequest(**_wire.named(session))
+        request = pb.GetSessionRequest(session_id=session.id)
         reply: pb.GetSessionResponse = await _call(self._stub.GetSession(request))
         return reply
 
-    async def list_sessions(self) -> tuple[pb.SessionSummary, ...]:
-        """The sessions of this client's bearer token; all for an administrator, or without tokens."""
-        return tuple((await _call(self._stub.ListSessions(pb.ListSessionsRequest()))).sessions)
-
-    async def evict(self, session: Session, name: str, *, release: bool = False) -> None:
-        """Take a participant out, connected or gone; see ``Client.evict``."""
-        await _call(self._stub.EvictParticipant(_wire.evict_request(session, name, release)))
-
     async def delete_session(self, session: Session) -> None:
-        """Close a session; an administrator may without its token."""
+        """Close a session."""
         await _call(self._stub.DeleteSession(pb.DeleteSessionRequest(session_id=session.id, token=session.token)))
 
     async def advance(self, session: Session, ticks: int, inputs: Mapping[str, float] | None = None,
                       outputs: Sequence[str] = ()) -> State:
         """Set ``inputs``, advance exactly ``ticks``, and get ``outputs``, in one call."""
+        while self._begun:
+            await self._begun.pop().initial_metadata()
         reply = await _call(self._stub.Advance(_wire.advance_request(session, ticks, inputs or {}, outputs)))
         return State(reply.tick, reply.sim_ns, np.array(reply.outputs), *await self._layout(session, outputs))
 
     async def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
                    period: int = 1, phase: int = 0, first_order: Sequence[str] = (),
-                   barrier_timeout: float | None = None, late: Late | None = None,
-                   rejoin: str = "", take_over: bool = False) -> AsyncParticipant:
+                   barrier_timeout: float | None = None, late: Late | str | None = None,
+                   rejoin: str = "") -> AsyncParticipant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on; see ``Client.join``."""
-        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, inputs=owns, outputs=wants,
-                                  period_ticks=period, phase_ticks=phase, first_order_inputs=first_order,
-                                  take_over=take_over)
+        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, inputs=owns,
+                                  outputs=wants, first_order_inputs=first_order)
         stream = self._stub.Lockstep()
         try:
             await stream.write(join)
@@ -164,12 +161,22 @@ class AsyncClient:
         request = pb.DeleteSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
         await _call(self._stub.DeleteSnapshot(request))
 
-    async def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> AsyncIterator[Frame]:
-        """Frames at every ``every``-th tick, until the session ends; who reads slowly loses frames (``dropped``)."""
-        names, index = await self._layout(session, outputs)
-        request = pb.WatchRequest(**_wire.named(session), outputs=list(outputs), every_ticks=every)
-        async for reply in _frames(self._stub.Watch(request)):
-            yield _wire.frame(reply, names, index)
+    def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> AsyncIterator[Frame]:
+        """Frames at every ``every``-th tick, until the session ends; see ``Client.watch``.
+
+        The call is on its way when this returns, and the viewer in place before a later ``advance`` of this client.
+        """
+        call = self._stub.Watch(_wire.watch_request(session, outputs, every))
+        self._begun.append(call)
+        return self._shown(call, session, outputs)
+
+    async def _shown(self, call: Any, session: Session, outputs: Sequence[str]) -> AsyncIterator[Frame]:
+        try:
+            layout = await self._layout(session, outputs)
+            async for reply in _frames(call):
+                yield _wire.frame(reply, *layout)
+        finally:
+            call.cancel()
 
     async def close(self) -> None:
         """Close the connection; participants joined over it are detached."""
@@ -223,8 +230,11 @@ class AsyncParticipant(_wire.Member):
 
     async def leave(self) -> None:
         """Leave in an orderly way: the clock no longer waits for this participant."""
-        await self._ask(pb.LockstepRequest(leave=pb.Leave()))
-        await self._stream.done_writing()
+        try:
+            await self._ask(pb.LockstepRequest(leave=pb.Leave()))
+            await self._stream.done_writing()
+        finally:
+            self._stream.cancel()
 
     async def _ask(self, request: packed.Request) -> packed.Reply:
         try:

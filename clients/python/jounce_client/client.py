@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
+from weakref import WeakSet
 
 import grpc
 import numpy as np
@@ -20,6 +23,8 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_proto import packed
 
 _Reply = TypeVar("_Reply")
+#: Those that are open: what is left of a program that ends without closing them is ended before Python's own exit.
+_clients: WeakSet[Client] = WeakSet()
 
 
 class Client:
@@ -38,30 +43,37 @@ class Client:
     raise JounceError.
     """
 
-    def __init__(self, channel: grpc.Channel, token: str = "", tls: Tls | None = None) -> None:
+    def __init__(self, channel: grpc.Channel, token: str = "", tls: Tls | None = None,
+                 keepalive: float = _wire.KEEPALIVE) -> None:
         """Takes over ``channel``; ``connect`` is the usual way in."""
-        self._tls = tls
+        self._tls, self._keepalive = tls, keepalive
         self._channel = channel
+        self._calls: WeakSet[Any] = WeakSet()
+        _clients.add(self)
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
         stub = _wire.stub_of(channel)
         self._stub: Any = Bearer(stub, token) if token else stub
 
     @classmethod
-    def connect(cls, address: str, *, timeout: float = 10.0, tls: Tls | None = None, token: str = "") -> Self:
-        """Connect to ``host:port`` or ``unix:/path``; UNAVAILABLE if nobody answers within ``timeout`` [s].
+    def connect(cls, address: str, *, timeout: float = 10.0, tls: Tls | None = None, token: str = "",
+                keepalive: float = _wire.KEEPALIVE) -> Self:
+        """Connect to ``host:port`` or ``unix:/path``; UNAVAILABLE, at once, where nobody listens.
 
-        ``tls`` and the bearer ``token`` are as the server asks for; raises OSError for files that cannot be read.
+        UNAVAILABLE, too, if nobody answers within ``timeout`` [s]. ``tls`` and the bearer ``token`` are as the server
+        asks for; raises OSError for files that cannot be read. A server that gives no sign of life for ``keepalive``
+        [s] is gone (0 = it is never asked).
         """
+        options = _wire.channel_options(address, keepalive)
         if tls is None:
-            channel = grpc.insecure_channel(address, options=_wire.CHANNEL_OPTIONS)
+            channel = grpc.insecure_channel(address, options=options)
         else:
-            channel = grpc.secure_channel(address, tls.credentials(), [*_wire.CHANNEL_OPTIONS, *tls.options()])
-        client = cls(channel, token, tls)
+            channel = grpc.secure_channel(address, tls.credentials(), [*options, *tls.options()])
+        client = cls(channel, token, tls, keepalive)
         try:
-            _call(client._stub.ListModels, pb.ListModelsRequest(), timeout=timeout, wait_for_ready=True)
-        except JounceError:
+            _call(client._stub.ListModels, pb.ListModelsRequest(), timeout=timeout)
+        except JounceError as error:
             channel.close()
-            raise
+            raise _wire.unreachable(error, address, timeout) from None
         return client
 
     def models(self) -> tuple[str, ...]:
@@ -83,37 +95,26 @@ class Client:
     def create_session(self, model: str, parameters: Mapping[str, ParameterValue] | None = None, *,
                        start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
                        controllers: Sequence[str] = (), pacing: Pacing | None = None,
-                       record_every: int | None = None) -> OpenSession:
+                       record_every: int | None = None, record_required: bool | None = None) -> OpenSession:
         """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
 
         As a context manager the session is deleted at the end of its block; otherwise call ``delete_session``.
         Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
         wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
-        that often (None: as the server is set).
+        that often (None: as the server is set), ``record_required`` says whether the session fails where its recording
+        ends before it (None: as the server is set).
         """
         request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing,
-                                       record_every)
+                                       record_every, record_required)
         return _wire.opened(OpenSession, self, _call(self._stub.CreateSession, request), model)
 
     def get_session(self, session: Session) -> pb.GetSessionResponse:
         """Where a session stands."""
-        reply: pb.GetSessionResponse = _call(self._stub.GetSession, pb.GetSessionRequest(**_wire.named(session)))
+        reply: pb.GetSessionResponse = _call(self._stub.GetSession, pb.GetSessionRequest(session_id=session.id))
         return reply
 
-    def list_sessions(self) -> tuple[pb.SessionSummary, ...]:
-        """The sessions that this client's bearer token made; all sessions for an administrator, or without tokens."""
-        return tuple(_call(self._stub.ListSessions, pb.ListSessionsRequest()).sessions)
-
-    def evict(self, session: Session, name: str, *, release: bool = False) -> None:
-        """Take a participant out, connected or gone: its name and inputs are free, its stream is refused (EVICTED).
-
-        The clock waits for an expected one to join again, unless ``release``, which may also be said of one that never
-        came. Needs the session token, the participant's own, or an administrator's bearer token.
-        """
-        _call(self._stub.EvictParticipant, _wire.evict_request(session, name, release))
-
     def delete_session(self, session: Session) -> None:
-        """Close a session; an administrator may without its token."""
+        """Close a session."""
         _call(self._stub.DeleteSession, pb.DeleteSessionRequest(session_id=session.id, token=session.token))
 
     def advance(self, session: Session, ticks: int, inputs: Mapping[str, float] | None = None,
@@ -125,22 +126,24 @@ class Client:
 
     def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
              period: int = 1, phase: int = 0, first_order: Sequence[str] = (), barrier_timeout: float | None = None,
-             late: Late | None = None, rejoin: str = "", take_over: bool = False, transport: str = "") -> Participant:
+             late: Late | str | None = None, rejoin: str = "", transport: str = "") -> Participant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on.
 
         ``owns`` are inputs and ``wants`` outputs, scalars or vectors by name; inputs among ``first_order`` go on along
         the line through their last two values, others hold. ``barrier_timeout`` [s] is how long a step waits for the
         others on the wall clock (None: the server's default, 0: for ever). ``late`` says what happens when this
-        participant is late or gone. After a lost connection the same call with ``rejoin``, the ``token`` of the lost
-        participant, takes up its place; ``sync`` then gives the state to go on from. A restarted program that has no
-        token joins again by its name; ``take_over`` does so even where the old connection is still there, and needs
-        the session token. ``transport`` is the address of
-        the server's fast lane, ``unix:/path`` or ``host:port``, for less delay; without it the stream is gRPC's.
+        participant is late or gone, or names the policy alone. After a lost connection the same call with ``rejoin``,
+        the ``token`` of the lost participant, takes up its place; ``sync`` then gives the state to go on from.
+        ``transport`` is the address of the server's fast lane, ``unix:/path`` or ``host:port``, for less delay;
+        without it the stream is gRPC's.
         """
-        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, inputs=owns, outputs=wants,
-                                  period_ticks=period, phase_ticks=phase, first_order_inputs=first_order,
-                                  take_over=take_over)
-        return Participant(FastLine(transport, tls=self._tls) if transport else _Stream(self._stub), join)
+        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, inputs=owns,
+                                  outputs=wants, first_order_inputs=first_order)
+        if transport:
+            return Participant(FastLine(transport, tls=self._tls, keepalive=self._keepalive), join)
+        stream = _Stream(self._stub)
+        self._calls.add(stream.call)
+        return Participant(stream, join)
 
     def pause(self, session: Session) -> int:
         """Hold the clock; the tick [1] at which it stands. Every participant gets an event, steps wait."""
@@ -187,14 +190,21 @@ class Client:
         _call(self._stub.DeleteSnapshot, request)
 
     def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> Iterator[Frame]:
-        """Frames at every ``every``-th tick, until the session ends; who reads slowly loses frames (``dropped``)."""
-        names, index = self._layout(session, outputs)
-        request = pb.WatchRequest(**_wire.named(session), outputs=list(outputs), every_ticks=every)
-        for reply in _frames(self._stub.Watch(request)):
-            yield _wire.frame(reply, names, index)
+        """Frames at every ``every``-th tick, until the session ends; slow readers drop frames (``dropped``).
+
+        The viewer is in place when this returns: whatever the clock does afterwards is shown.
+        """
+        layout = self._layout(session, outputs)
+        call = self._stub.Watch(_wire.watch_request(session, outputs, every))
+        self._calls.add(call)
+        if _wire.WATCHING not in dict(call.initial_metadata()) and call.code() is not grpc.StatusCode.OK:
+            raise from_rpc(call)
+        return _shown(call, layout)
 
     def close(self) -> None:
         """Close the connection; participants joined over it are detached."""
+        for call in list(self._calls):
+            _finish(call)
         self._channel.close()
 
     def __enter__(self) -> Self:
@@ -243,20 +253,21 @@ class _Stream:
 
     def __init__(self, stub: Any) -> None:
         self._requests: SimpleQueue[packed.Request | None] = SimpleQueue()
-        self._replies: Iterator[packed.Reply] = stub.Lockstep(iter(self._requests.get, None))
+        self.call: Any = stub.Lockstep(iter(self._requests.get, None))
 
     def send(self, request: packed.Request) -> None:
         self._requests.put(request)
 
     def read(self) -> packed.Reply:
         try:
-            reply: packed.Reply = _call(next, self._replies)
+            reply: packed.Reply = _call(next, self.call)
         except StopIteration:
             raise JounceError("STREAM_ENDED", message="the server has ended the stream") from None
         return reply
 
     def end(self) -> None:
         self._requests.put(None)
+        _finish(self.call)
 
 
 class Participant(_wire.Member):
@@ -289,8 +300,10 @@ class Participant(_wire.Member):
 
     def leave(self) -> None:
         """Leave in an orderly way: the clock no longer waits for this participant."""
-        self._ask(pb.LockstepRequest(leave=pb.Leave()))
-        self._line.end()
+        try:
+            self._ask(pb.LockstepRequest(leave=pb.Leave()))
+        finally:
+            self._line.end()
 
     def _ask(self, request: packed.Request) -> packed.Reply:
         self._line.send(request)
@@ -322,3 +335,25 @@ def _frames(replies: Iterator[_Reply]) -> Iterator[_Reply]:
         yield from replies
     except grpc.RpcError as error:
         raise from_rpc(error) from None
+
+
+def _shown(call: Any, layout: _wire.Layout) -> Iterator[Frame]:
+    try:
+        for reply in _frames(call):
+            yield _wire.frame(reply, *layout)
+    finally:
+        _finish(call)
+
+
+def _finish(call: Any) -> None:
+    """Ends a stream and reads it to its end: gRPC's threads may hold what a living one frees while Python exits."""
+    call.cancel()
+    with contextlib.suppress(grpc.RpcError):
+        for _ in call:
+            pass
+
+
+@atexit.register
+def _close_all() -> None:
+    for client in list(_clients):
+        client.close()

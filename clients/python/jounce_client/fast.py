@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 
 from jounce_client.access import Tls
 from jounce_client.errors import JounceError
+from jounce_proto import keepalive as keep_alive
 from jounce_proto import packed
 
 _LENGTH: Final = struct.Struct("<I")
@@ -22,10 +23,10 @@ _FOR_EVER: Final = 20.0 * 86400.0
 class FastLine:
     """One connection: messages with their length before them. Raises JounceError, UNAVAILABLE for a lost connection."""
 
-    def __init__(self, address: str, timeout: float = 10.0, tls: Tls | None = None) -> None:
+    def __init__(self, address: str, timeout: float = 10.0, tls: Tls | None = None, keepalive: float = 15.0) -> None:
         """Connects to ``unix:/path`` or ``host:port``, as the server's ready file has it (``fast:`` may stay).
 
-        ``tls`` is for ``host:port``; a unix socket is plain.
+        ``tls`` is for ``host:port``; a unix socket is plain. ``keepalive`` [s] is that of ``Client.connect``.
         """
         address = address.removeprefix("fast:")
         try:
@@ -43,7 +44,7 @@ class FastLine:
                     self._socket = tls.context().wrap_socket(self._socket, server_hostname=name)
                 # A step must not wait for the acknowledgement of the last one.
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                keep_alive.apply(self._socket, keepalive)
         except OSError as error:
             raise JounceError("UNAVAILABLE", "transport", address, message=str(error)) from None
         # The server ends a wait, not the client. Without any timeout Python would wait in recv, which on a unix socket

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from jounce.data import load_vehicle, vehicle_names
 from jounce.signals import LEDGER, SignalTable, table
-from jounce_fmu.build import PACKAGE, BuildError, builtin_sources
-from jounce_fmu.models import Model
+from jounce_fmu.build import PACKAGE, BadRequest, builtin_sources
+from jounce_fmu.models.model import Model
 from jounce_fmu.table_c import emit_header, emit_table
 
 NAME, BASE = "double_wishbone", "hmmwv"
@@ -37,12 +37,12 @@ def read(name: str | Path) -> SignalTable:
     """
     own, wanted = load_vehicle(name), load_vehicle(BASE).entries
     if missing := [n for n in wanted if n not in own.entries]:
-        raise BuildError(f"vehicle {own.name!r} lacks the entry {missing[0]!r} ({len(missing)} in all)")
+        raise BadRequest(f"vehicle {own.name!r} lacks the entry {missing[0]!r} ({len(missing)} in all)")
     if unknown := [n for n in own.entries if n not in wanted]:
-        raise BuildError(f"vehicle {own.name!r}: unknown entry {unknown[0]!r} ({len(unknown)} in all)")
+        raise BadRequest(f"vehicle {own.name!r}: unknown entry {unknown[0]!r} ({len(unknown)} in all)")
     for n, entry in own.entries.items():
         if entry.unit != wanted[n].unit:
-            raise BuildError(f"vehicle {own.name!r}: {n} is in {entry.unit}; expected {wanted[n].unit}")
+            raise BadRequest(f"vehicle {own.name!r}: {n} is in {entry.unit}; expected {wanted[n].unit}")
     return table(replace(own, entries={n: own.entries[n] for n in wanted}))
 
 

@@ -1,4 +1,4 @@
-"""The driver: the example autopilot as an FMU, sampling at its own 50 Hz whatever the importer's step."""
+"""The driver: `jounce.driver` as an FMU, sampling at its own 50 Hz whatever the importer's step."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from jounce.course import DoubleLaneChange
 from jounce.data import load_vehicle
+from jounce.driver import GIVES, PERIOD, SEES, Autopilot, sight
 from jounce.signals import Signal, SignalTable, table
-from jounce_client import State
-from jounce_client._wire import index_of
-from jounce_client.examples.autopilot import OWNS, PERIOD, Autopilot, sight
-from jounce_client.examples.course import DoubleLaneChange
 from jounce_fmu.partners.slave import Array, Partner, PartnerError, turned
 
-_SEES = ("wheel_FL.pos", "wheel_FR.pos", "ref_frame.yaw", "ref_frame.ang_vel", "speed")
 _MEMORY = struct.Struct("<qdd")  # sample, speed integral [m/s2], steering-wheel angle [rad]
 _EPS = 1e-6  # of a period: where a decimal time is meant to be on a sample
 
 
 def _signals() -> Iterator[Signal]:
     vehicle = table(load_vehicle("hmmwv"))
-    yield from turned(vehicle, "input", _SEES)
-    yield from turned(vehicle, "output", OWNS)
+    yield from turned(vehicle, "input", SEES)
+    yield from turned(vehicle, "output", GIVES)
     yield Signal("driver.lateral_error", "output", "m", "distance of the front axle from the path, left positive")
     yield Signal("driver.target_speed", "parameter", "m/s", "speed to keep", start=(12.0,), minimum=0.0, maximum=40.0,
                  variability="fixed")
@@ -33,11 +30,9 @@ def _signals() -> Iterator[Signal]:
 
 
 class Driver(Partner):
-    """Through the ISO 3888-1 double lane change at constant speed; the law is jounce_client.examples.autopilot's."""
+    """Through the ISO 3888-1 double lane change at constant speed; the law is `jounce.driver`."""
 
     base = SignalTable("jounce_driver", tuple(_signals()))
-    _names = tuple(s.name for s in base.inputs)
-    _index = index_of(_names)
 
     def begin(self) -> None:
         """The wheel straight, no torque."""
@@ -52,7 +47,7 @@ class Driver(Partner):
         sample = math.floor((time - self.start_time) / PERIOD + _EPS)
         if sample == self._sample:
             return np.array([self[s.name] for s in self.table.outputs])
-        seen = sight(State(sample, 0, self.inputs(), self._names, self._index))
+        seen = sight({s.name: self.signal(s) for s in self.table.signals if s.causality == "input"})
         command = self._pilot.command(seen)
         self._sample = sample
         return np.append(command, self._course.lateral_error(seen.x, seen.y))

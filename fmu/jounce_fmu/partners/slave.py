@@ -131,6 +131,10 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
         """Present value of a scalar."""
         return self._values[self._places[name]]
 
+    def signal(self, signal: Signal) -> Array:
+        """Present values of a signal's components; () for a scalar."""
+        return np.array([self[signal.name + c] for c in signal.components]).reshape(signal.shape)
+
     def inputs(self) -> Array:
         """All inputs, in table order."""
         return np.array([self._values[r] for r in self._inputs], dtype=np.float64)
@@ -166,11 +170,12 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
         try:
             if self.mode != "running":
                 raise PartnerError(f"doStep while {self.mode}: allowed after initialization")
-            if not (math.isfinite(current_time) and _NANO <= step_size < math.inf):
-                raise PartnerError(f"doStep from {current_time!r} s over {step_size!r} s: allowed are finite times "
-                                   "and steps above 0 s")
-            # Masters that sum up their time jitter in the last bits.
-            self.set_outputs(self.advance(current_time, round(step_size, 9)))
+            if not (math.isfinite(current_time) and -_NANO <= step_size < math.inf):
+                raise PartnerError(f"doStep from {current_time!r} s over {step_size!r} s: expected finite times and "
+                                   "steps above 0 s")
+            # Masters that sum up their time jitter in the last bits; what is left of a summed time is no step.
+            if step_size > _NANO:
+                self.set_outputs(self.advance(current_time, round(step_size, 9)))
         except PartnerLost:
             raise
         except PartnerError as error:

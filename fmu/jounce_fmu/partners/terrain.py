@@ -1,4 +1,4 @@
-"""The terrain: Bekker-Wong contact of four rigid wheels with soft soil, the example program's, as an FMU."""
+"""The terrain: Bekker-Wong contact of four rigid wheels with soft soil, as an FMU."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from jounce.contact.soil import GIVES, SOILS, TAKES, SoilContact, WheelGeometry, motion_of
 from jounce.data import load_vehicle
-from jounce.signals import Signal, SignalTable, table
-from jounce_client.examples.soil import SOILS, SoilContact, WheelGeometry, WheelMotion
-from jounce_client.examples.terramechanics import OWNS, WANTS, WHEELS, left_axis, packed
+from jounce.signals import WHEELS, Signal, SignalTable, table
 from jounce_fmu.partners.slave import Array, Partner, PartnerError, turned
 
 #: Steps [s] beyond which the contact is no longer stable with any vehicle.
@@ -20,9 +19,9 @@ _SOILS = tuple(sorted(SOILS))
 
 def _signals() -> Iterator[Signal]:
     vehicle = table(load_vehicle("hmmwv"))
-    for signal in turned(vehicle, "input", WANTS):
+    for signal in turned(vehicle, "input", TAKES):
         yield replace(signal, start=(1.0, 0.0, 0.0, 0.0)) if signal.name.endswith(".rot") else signal
-    yield from turned(vehicle, "output", OWNS)
+    yield from turned(vehicle, "output", GIVES)
     for w in WHEELS:
         yield Signal(f"wheel_{w}.sinkage", "output", "m", "depth of the wheel's lowest point in the soil")
         yield Signal(f"wheel_{w}.load", "output", "N", "vertical force of the soil", nominal=1e4)
@@ -40,7 +39,7 @@ def _signals() -> Iterator[Signal]:
 
 
 class Terrain(Partner):
-    """Wheel motion in, contact wrenches out; the equations are jounce_client.examples.soil's."""
+    """Wheel motion in, contact wrenches out; the law is `jounce.contact.soil`."""
 
     base = SignalTable("jounce_terrain", tuple(_signals()))
 
@@ -54,16 +53,15 @@ class Terrain(Partner):
         """Wrenches that belong to the wheel motion given, ``h`` [s] after the last."""
         if h > _LONGEST:
             raise PartnerError(f"a step of {h!r} s: allowed is up to {_LONGEST} s")
-        values = self.inputs().reshape(len(WHEELS), -1)
-        rot = values[:, 3:7]
+        values = self.inputs()
+        rot = values.reshape(len(WHEELS), -1)[:, 3:7]
         if not np.all(np.linalg.norm(rot, axis=1) > 0.5):
             # An importer that has not connected anything yet gives zeros: no wheels, no forces.
             return np.zeros(len(self.table.outputs))
-        motion = WheelMotion(values[:, 0:3], values[:, 7:10], left_axis(rot), values[:, 10])
         before = self._contact.memory()
-        wrench = self._contact.advance(motion, h)
+        wrench = self._contact.advance(motion_of(values), h)
         more = np.stack([wrench.sinkage, wrench.load, wrench.slip], axis=1).ravel()
-        outputs = np.concatenate([packed(wrench), more])
+        outputs = np.concatenate([wrench.packed(), more])
         if not np.isfinite(outputs).all():
             self._contact.recall(before)
         return outputs

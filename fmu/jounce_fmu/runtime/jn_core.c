@@ -288,22 +288,34 @@ int jn_doubt(jn_instance *s, int k) {
 
 double jn_time(const jn_instance *s) { return s->start_time + (double)s->ticks * s->tick; }
 
-long long jn_whole_ticks(jn_instance *s, double t, double h) {
-    double ratio, n, slack, over;
+/* What rounding may move a time or a step near t by [ticks]; beyond a quarter, ticks cannot be told apart there. */
+static double rounding(const jn_instance *s, double t) { return 4.0 * DBL_EPSILON * fabs(t) / s->tick; }
+
+long long jn_whole_ticks(jn_instance *s, double t, double h, int part) {
+    const double now = jn_time(s);
+    double ratio, n, slack, end, over;
     if (!jn_finite(t)) return jn_fail(s, "communication point = %g: not a finite number", t);
-    if (!jn_finite(h) || !(h > 0.0)) return jn_fail(s, "step size = %g: allowed are finite numbers > 0", h);
+    if (!jn_finite(h)) return jn_fail(s, "step size = %g: not a finite number", h);
     /* Masters that sum their steps drift by rounding; half a tick tells drift from a wrong clock. */
-    if (fabs(t - jn_time(s)) > 0.5 * s->tick)
-        return jn_fail(s, "communication point = %g: the instance is at %g", t, jn_time(s));
+    if (fabs(t - now) > 0.5 * s->tick)
+        return jn_fail(s, "communication point = %g: the instance is at %g", t, now);
+    if (rounding(s, t) > 0.25)
+        return jn_fail(s, "communication point = %g: rounding hides a tick of %g s so far from 0", t, s->tick);
     ratio = h / s->tick;
+    if (ratio > 1e12) return jn_fail(s, "step size = %g: expected at most 1e12 ticks of %g s", h, s->tick);
     n = floor(ratio + 0.5);
-    if (ratio > 1e12) return jn_fail(s, "step size = %g: allowed are at most 1e12 ticks of %g s", h, s->tick);
     slack = 1e-6 * n < 0.01 ? 1e-6 * n : 0.01; /* ticks; capped so that long steps stay whole, too */
-    if (n < 1.0 || fabs(ratio - n) > slack)
-        return jn_fail(s, "step size = %g: allowed are whole multiples of the tick %g s", h, s->tick);
+    if (slack < 1e-6) slack = 1e-6;            /* what is left of a summed time is a step of no tick */
+    slack += rounding(s, fabs(t) + fabs(h));
+    end = (t - now) / s->tick + ratio; /* a step that makes good the drift of t ends on a tick */
+    if (n < 0.0 || (fabs(ratio - n) > slack && fabs(end - n) > slack))
+        return jn_fail(s, "step size = %g: expected a whole multiple of the tick %g s", h, s->tick);
     over = s->start_time + ((double)s->ticks + n) * s->tick - s->stop_time;
-    if (over > 1e-6 * h && over > 4.0 * DBL_EPSILON * fabs(s->stop_time))
-        return jn_fail(s, "step size = %g: from %g it passes the stop time %g", h, jn_time(s), s->stop_time);
+    if (n > 0.0 && over > 1e-6 * h && over > 4.0 * DBL_EPSILON * fabs(s->stop_time))
+        return jn_fail(s, "step size = %g: from %g it passes the stop time %g", h, now, s->stop_time);
+    if (n > JN_MOST_TICKS && !part)
+        return jn_fail(s, "step size = %g: a call cannot be ended on its way, expected at most %d ticks of %g s",
+                       h, JN_MOST_TICKS, s->tick);
     return (long long)n;
 }
 
@@ -378,6 +390,7 @@ long long jn_advance(jn_instance *s, long long n, int part) {
     long long i;
     jn_clear_fault(&f);
     if (jn_settle(s)) return -1;
+    if (n > JN_MOST_TICKS) n = JN_MOST_TICKS; /* only with `part` */
     memcpy(s->x_old, s->x, bytes_x);
     for (i = 0; i < n; i++) {
         if (part) memcpy(s->x_old, s->x, bytes_x);

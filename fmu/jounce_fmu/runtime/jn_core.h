@@ -58,11 +58,13 @@ int jn_setup(jn_instance *s, double start_time, int has_stop, double stop_time);
 int jn_finish_init(jn_instance *s);
 int jn_doubt(jn_instance *s, int k); /* 1 with s->error filled: the k-th warning about the parameters */
 double jn_time(const jn_instance *s);
-/* How many ticks h is; -1 and an error when it is not a whole number of them or the clock disagrees. */
-long long jn_whole_ticks(jn_instance *s, double t, double h);
+enum { JN_MOST_TICKS = 1000000 }; /* of one call: under a minute, after which the caller is asked again */
+/* How many ticks h is, none for what summing leaves over; -1 and an error when it is not a whole number of them, the
+ * clock disagrees, or it is longer than a call may be, which with `part` is no error. */
+long long jn_whole_ticks(jn_instance *s, double t, double h, int part);
 int jn_settle(jn_instance *s); /* changed tunable parameters in effect */
 /* n ticks; how many were taken, or -1. All or none, but with `part`: then those before the one that breaks down, if any
- * (a next call meets it at once, and says why). */
+ * (a next call meets it at once, and says why), and JN_MOST_TICKS at most. */
 long long jn_advance(jn_instance *s, long long n, int part);
 
 size_t jn_snapshot_size(const jn_instance *s);

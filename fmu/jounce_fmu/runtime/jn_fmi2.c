@@ -200,7 +200,7 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
     long long n;
     (void)no_set_state;
     if (!s) return fmi2Error;
-    n = jn_whole_ticks(s, t, h);
+    n = jn_whole_ticks(s, t, h, 0);
     jn_fmi2_face(s)->last_step = n < 0 || jn_advance(s, n, 0) < 0 ? jn_fmi2_refuse(s, "fmi2DoStep") : fmi2OK;
     return jn_fmi2_face(s)->last_step;
 }

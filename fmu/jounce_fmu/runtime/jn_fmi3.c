@@ -273,7 +273,7 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
     (void)no_set_state;
     if (!s) return fmi3Error;
     if (!event_needed || !terminate || !early_return || !last_time) return jn_fmi3_null(s, "fmi3DoStep");
-    n = jn_whole_ticks(s, t, h);
+    n = jn_whole_ticks(s, t, h, jn_fmi3_face(s)->early_return);
     done = n < 0 ? -1 : jn_advance(s, n, jn_fmi3_face(s)->early_return);
     *event_needed = *terminate = fmi3False;
     *early_return = done >= 0 && done < n;

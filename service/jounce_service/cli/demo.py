@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from jounce_client.examples.soil import SOILS
+from jounce.contact.soil import SOILS
 from jounce_service.cli.main import UsageError
 from jounce_service.demo import DemoError, Settings, demonstrate, report
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 
-from jounce_fmu.builtin import model_table
+from jounce_fmu.tables import model_table
+from jounce_service.cli.given import add_vehicle
 from jounce_service.describe import lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("--model", default="hmmwv", help="vehicle name or data folder (default: %(default)s)")
+    add_vehicle(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the table."""
-    for line in lines(model_table(arguments.model)):
+    for line in lines(model_table(arguments.vehicle)):
         sys.stdout.write(line + "\n")
     return 0

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from jounce_fmu.build import PLATFORMS
-from jounce_fmu.builtin import export_builtin, identifier, model_table
-from jounce_service.cli.given import pair
+from jounce_fmu.builtin import export_builtin, identifier
+from jounce_fmu.host import FmuError
+from jounce_fmu.tables import model_table
+from jounce_service.cli.given import add_vehicle, check_output, pair
 from jounce_service.cli.main import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("output", type=Path, nargs="?", help="file to write (default: jounce_NAME.fmu or .ssp)")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="file to write (default: jounce_NAME.fmu or .ssp)"
+    )
+    parser.add_argument("place", type=Path, nargs="?", metavar="FILE", help="the same, as in earlier versions")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--partner", choices=("driver", "terrain", "remote"), help="a co-simulation partner in Python")
     what.add_argument("--ssp", action="store_true", help="vehicle, driver and terrain, connected (SSP 1.0)")
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="start value in the file, may repeat"
     )
-    parser.add_argument(
-        "--vehicle", "--model", dest="model", default="hmmwv", metavar="VEHICLE",
-        help="name of a built-in vehicle, or the vehicle.toml of your own (default: %(default)s)",
-    )  # fmt: skip
+    add_vehicle(parser)
     parser.add_argument("--fmi", type=int, choices=(2, 3), default=2, help="FMI version (default: %(default)s)")
     parser.add_argument(
         "--scalars", action="store_true", help="FMI 3 without arrays, for importers that take none; FMI 2 never has any"
@@ -53,31 +56,39 @@ def run(arguments: argparse.Namespace) -> int:
         platforms = list(PLATFORMS)
     if arguments.source_only:
         platforms = []
-    output, model = arguments.output, arguments.model
-    label = identifier(arguments.partner or model_table(model).name)
-    if arguments.partner or arguments.ssp:
-        if arguments.fmi != 2 or arguments.scalars:
-            raise UsageError("--fmi 3 and --scalars are for the vehicle alone")
-        # pythonfmu takes a while to import
-        from jounce_fmu.partners import export_partner
-        from jounce_fmu.ssp import export_ssp
-    if arguments.ssp:
-        if arguments.names != "structured":
-            raise UsageError("--names flat is for single FMUs")
-        path = export_ssp(output or Path(f"{label}.ssp"), model, starts=starts, platforms=platforms)
-    elif arguments.partner:
-        path = export_partner(
-            output or Path(f"{label}.fmu"), arguments.partner, starts=starts, names=arguments.names
-        )
-    else:
-        path = export_builtin(
-            output or Path(f"{label}.fmu"),
-            model,
+    if arguments.output and arguments.place:
+        raise UsageError(f"-o {arguments.output} and {arguments.place}: expected one file")
+    label = identifier(arguments.partner or model_table(arguments.vehicle).name)
+    suffix = ".ssp" if arguments.ssp else ".fmu"
+    output: Path = arguments.output or arguments.place or Path(label + suffix)
+    check_output(output, suffix)
+    try:
+        path = _write(arguments, output, starts, platforms)
+    except FmuError as error:  # it does not start with what was given
+        raise UsageError(str(error)) from error
+    sys.stdout.write(f"wrote {path}\n")
+    return 0
+
+
+def _write(arguments: argparse.Namespace, output: Path, starts: Mapping[str, str], platforms: Sequence[str]) -> Path:
+    if not arguments.partner and not arguments.ssp:
+        return export_builtin(
+            output,
+            arguments.vehicle,
             names=arguments.names,
             platforms=platforms,
             fmi=arguments.fmi,
             scalars=arguments.scalars,
             starts=starts,
         )
-    sys.stdout.write(f"wrote {path}\n")
-    return 0
+    if arguments.fmi != 2 or arguments.scalars:
+        raise UsageError("--fmi 3 and --scalars are for the vehicle alone")
+    # pythonfmu takes a while to import
+    from jounce_fmu.partners import export_partner
+    from jounce_fmu.ssp import export_ssp
+
+    if arguments.partner:
+        return export_partner(output, arguments.partner, starts=starts, names=arguments.names)
+    if arguments.names != "structured":
+        raise UsageError("--names flat is for single FMUs")
+    return export_ssp(output, arguments.vehicle, starts=starts, platforms=platforms)

@@ -1,7 +1,9 @@
-"""NAME=VALUE on the command line."""
+"""What several commands take: NAME=VALUE, the vehicle, the file to write."""
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
 from typing import Literal
 
 from jounce.signals import SignalTable
@@ -14,7 +16,7 @@ def pair(text: str, option: str = "--set") -> tuple[str, str]:
     """Name and value; raises UsageError with the option's name."""
     name, _, value = text.partition("=")
     if not name.strip() or "=" not in text:
-        raise UsageError(f"{option} {text!r}: allowed is name=value")
+        raise UsageError(f"{option} {text!r}: expected name=value")
     return name.strip(), value.strip()
 
 
@@ -33,3 +35,20 @@ def with_expected(error: Exception) -> str:
     """The error's text, and what is expected where the error knows and the text does not say so."""
     wanted = error.allowed if isinstance(error, errors.ServiceError) else ""
     return str(error) if wanted in str(error) else f"{error}; expected {wanted}"
+
+
+def add_vehicle(parser: argparse.ArgumentParser, default: str | None = "hmmwv", text: str = "") -> None:
+    """``--vehicle``, the one name for it in all commands; ``--model``, which some had before, is taken silently."""
+    text = text or "name of a built-in vehicle, or the folder or vehicle.toml of your own (default: %(default)s)"
+    parser.add_argument("--vehicle", default=default, metavar="VEHICLE", help=text)
+    parser.add_argument("--model", dest="vehicle", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+
+def check_output(path: Path, *suffixes: str) -> None:
+    """Raises UsageError before anything runs: where the name asks for another format, or the folder is not there."""
+    if path.suffix not in suffixes:
+        *most, last = suffixes
+        wanted = f"{', '.join(most)} or {last}" if most else last
+        raise UsageError(f"-o {path}: expected a name that ends in {wanted}")
+    if path.is_dir() or not path.parent.is_dir():
+        raise UsageError(f"-o {path}: expected a file in a folder that exists")

@@ -8,15 +8,15 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from jounce.signals import WHEELS
-from jounce_fmu.host import Factory, Value, open_builtin
+from jounce_fmu.host import Factory, FmuError, Value, open_builtin
 from jounce_fmu.linear import Array, Linear, linearize, read_states
-from jounce_service.cli.given import scalar
+from jounce_service.cli.given import add_vehicle, check_output, scalar
 from jounce_service.cli.main import UsageError
 
 #: The speed is held by drive torques [N.m per m/s, per m] in intervals [s]: slow, so that nothing swings with it.
@@ -27,8 +27,8 @@ AT_REST = 1e-3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("-o", "--output", type=Path, required=True, help="file to write (.npz)")
-    parser.add_argument("--model", default="hmmwv", help="vehicle name (default: %(default)s)")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="NAME.npz", help="file to write")
+    add_vehicle(parser)
     parser.add_argument("--speed", type=float, default=0.0, metavar="V", help="in m/s, held (default: standing)")
     parser.add_argument("--time", type=float, default=10.0, metavar="T", help="in s, to settle (default: %(default)s)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter, may repeat")
@@ -37,26 +37,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Settles, linearises, writes and says what swings."""
-    factory = open_builtin(arguments.model)
+    path: Path = arguments.output
+    check_output(path, ".npz")
+    factory = open_builtin(arguments.vehicle)
     parameters = dict(scalar(factory.table, text, "parameter") for text in arguments.set)
     inputs = dict(scalar(factory.table, text, "input") for text in arguments.input)
     if not math.isfinite(arguments.speed):
         raise UsageError(f"--speed {arguments.speed!r} m/s: allowed are finite numbers")
     if not 0.0 <= arguments.time < math.inf:
         raise UsageError(f"--time {arguments.time!r} s: allowed are finite times from 0 s")
-    x, u = settle(factory, parameters, inputs, speed=arguments.speed, time=arguments.time)
+    x, u = settle(
+        factory, parameters, inputs, speed=arguments.speed, time=arguments.time, progress=arguments.progress.at
+    )
     found = linearize(factory, parameters, x, u)
-    found.save(arguments.output)
-    sys.stdout.write("\n".join(summary(found, arguments.output)) + "\n")
+    found.save(path)
+    sys.stdout.write("\n".join(summary(found, path)) + "\n")
     return 0
 
 
 def settle(
-    factory: Factory, parameters: Mapping[str, Value], inputs: Mapping[str, float], *, speed: float, time: float
-) -> tuple[Array, Array]:
+    factory: Factory, parameters: Mapping[str, Value], inputs: Mapping[str, float], *, speed: float, time: float,
+    progress: Callable[[float], None] = lambda _share: None,
+) -> tuple[Array, Array]:  # fmt: skip
     """States and inputs after that time [s] at that speed [m/s]; the drive torques hold it, other inputs are given.
 
-    A speed of 0 asks nothing of the model: it may be one without a vehicle. Raises UsageError.
+    A speed of 0 asks nothing of the model: it may be one without a vehicle. ``progress`` hears the share that is done.
+    Raises UsageError.
     """
     table = factory.table
     u = np.array([inputs.get(s.name, s.start) for s in table.inputs])
@@ -69,9 +75,14 @@ def settle(
             raise UsageError(f"--speed: {table.name} has no speed to hold ({unknown.args[0]})") from unknown
         parameters = {**parameters, "init.speed": speed}
     with factory.instance("settle") as instance:
-        instance.setup(parameters, dict(inputs))
+        try:
+            instance.setup(parameters, dict(inputs))
+        except FmuError as refused:
+            raise UsageError(str(refused)) from refused
         every = max(1, round(INTERVAL / instance.tick))
-        for _ in range(round(time / (every * instance.tick))):
+        steps = round(time / (every * instance.tick))
+        for done in range(steps):
+            progress(done / steps)
             if drive:
                 error = speed - instance.get_outputs()[shown]
                 total += error * every * instance.tick

@@ -29,8 +29,21 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": ("jounce_service.cli.demo", "drive the vehicle through an example and plot it"),
 }
 
-#: Exit code of a command line or file that cannot be used, as argparse has it.
+#: Exit codes: 1 a run, a build or a check failed; 2 what was given cannot be used; 130 Ctrl-C (128 + SIGINT).
+FAILED: Final = 1
 USAGE: Final = 2
+INTERRUPTED: Final = 130
+#: The same for people; docs/command-line.md has it from here.
+EXIT_CODES: Final = {
+    0: "done, and what was asked for is so",
+    FAILED: "a run, a build or a check failed: the solver gave up, a compiler, a full disk, a difference was found",
+    USAGE: "what was given cannot be used: an option, a name, a value, a file; nothing was begun",
+    INTERRUPTED: "Ctrl-C; what was done is kept where the command says so",
+}
+#: Errors of the system that mean a file which was named cannot be used.
+_NAMED: Final = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+#: Commands that tell how far they are themselves, or have no end.
+_OWN_PROGRESS: Final = ("serve", "sweep", "demo", "health", "describe")
 
 
 class UsageError(ValueError):
@@ -38,8 +51,15 @@ class UsageError(ValueError):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one subcommand; the exit code."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    """Runs one subcommand; the exit code, one of `EXIT_CODES`."""
+    try:
+        return _main(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        sys.stderr.write("jounce: interrupted\n")
+        return INTERRUPTED
+
+
+def _main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="jounce", description="High-fidelity vehicle dynamics.")
     parser.add_argument("--version", action="version", version=f"jounce {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -47,21 +67,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, (module, text) in COMMANDS.items():
         sub = subparsers.add_parser(name, help=text, description=text[:1].upper() + text[1:] + ".")
         if name == chosen:
-            import_module(module).add_arguments(sub)
+            chosen_module = import_module(module)
+            chosen_module.add_arguments(sub)
+            sub.epilog = getattr(chosen_module, "EPILOG", None)
+            sub.formatter_class = argparse.RawDescriptionHelpFormatter
     parsed = parser.parse_args(arguments)
     # Errors that name their cause are for the user; anything else is a defect and keeps its traceback.
     from jounce.data import DataError
-    from jounce_fmu.build import BuildError
+    from jounce_fmu.build import BadRequest, BuildError
     from jounce_fmu.host import FmuError
-    from jounce_service.errors import ServiceError
+    from jounce_fmu.trajectory import InputError
+    from jounce_service.cli.progress import Progress
+    from jounce_service.errors import BadParameters, ServiceError
 
     try:
-        code = int(import_module(COMMANDS[parsed.command][0]).run(parsed))
+        with Progress(f"jounce {parsed.command}", sys.stderr) as parsed.progress:
+            if parsed.command in _OWN_PROGRESS:
+                parsed.progress.be_quiet()
+            code = int(import_module(COMMANDS[parsed.command][0]).run(parsed))
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # the reader has seen enough, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (UsageError, DataError, BuildError, FmuError, ServiceError, OSError) as error:
+    except (UsageError, DataError, BuildError, FmuError, ServiceError, InputError, OSError) as error:
         sys.stderr.write(f"jounce {parsed.command}: {error}\n")
-        return USAGE if isinstance(error, UsageError) else 1
+        unusable = (UsageError, DataError, BadRequest, BadParameters, InputError, *_NAMED)
+        return USAGE if isinstance(error, unusable) else FAILED

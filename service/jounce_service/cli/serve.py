@@ -20,7 +20,7 @@ from jounce_service.logs import start_logging
 from jounce_service.loop import make_loop
 from jounce_service.security import ConfigError
 from jounce_service.server import JounceServer
-from jounce_service.settings import FILE, flag, load
+from jounce_service.settings import FILE, flag, load, reader
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One flag per field of ServerConfig, and where to say that the server is ready."""
     for field in fields(ServerConfig):
         # Only flags that are given: the others come from the environment or the file.
-        own: dict[str, Any] = {"type": type(field.default)}
+        own: dict[str, Any] = {"type": reader(type(field.default))}
         if isinstance(field.default, bool):
             own = {"action": argparse.BooleanOptionalAction}
         elif isinstance(field.default, tuple):

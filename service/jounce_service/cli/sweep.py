@@ -11,23 +11,22 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from jounce_fmu.host import open_builtin
-from jounce_service.cli.given import scalar
-from jounce_service.cli.main import UsageError
+from jounce_service.cli.given import add_vehicle, scalar
+from jounce_service.cli.main import INTERRUPTED, UsageError
 from jounce_service.hosted import FmuModel
 from jounce_service.sweep import plan
 from jounce_service.sweep.results import Results
 from jounce_service.sweep.run import run as run_on_ray
 
-#: Width of the bar [characters], and the exit code after Ctrl-C.
+#: Width of the bar [characters].
 _BAR: Final = 30
-_INTERRUPTED: Final = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("sweep", type=Path, help="TOML file: see docs/sweep.md")
     parser.add_argument("-o", "--output", type=Path, help="folder of results (default: the file's name, bare)")
-    parser.add_argument("--vehicle", "--model", dest="model", metavar="VEHICLE", help="instead of the file's model")
+    add_vehicle(parser, None, "instead of the file's vehicle")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="over the file's [set]")
     parser.add_argument("--retry", action="store_true", help="run cases that failed again")
     where = parser.add_mutually_exclusive_group()
@@ -44,10 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--workers {arguments.workers}: allowed is at least 1")
     path: Path = arguments.sweep
     content = plan.read(path)
-    content["model"] = arguments.model or content["model"]
-    if Path(content["model"]).exists():  # workers have another working directory
-        content["model"] = str(Path(content["model"]).resolve())
-    model = FmuModel(open_builtin(content["model"]))
+    content["vehicle"] = arguments.vehicle or content["vehicle"]
+    if Path(content["vehicle"]).exists():  # workers have another working directory
+        content["vehicle"] = str(Path(content["vehicle"]).resolve())
+    model = FmuModel(open_builtin(content["vehicle"]))
     content["set"] |= dict(scalar(model.table, text, "parameter") for text in arguments.set)
     planned, cases = plan.planned(path, content, model)
     results = Results(arguments.output or Path(path.stem), planned, cases)
@@ -64,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
                     results.put(case, encoded)
                     progress.add()
     except KeyboardInterrupt:
-        code = _INTERRUPTED
+        code = INTERRUPTED
     finally:
         progress.end()
         failures = results.write_table(model.table)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.recording import require
+from jounce_service.recording.provenance import descriptions, epochs, facts, mdf_comment
 from jounce_service.recording.reader import Reader, RecordingError, Sample
 from jounce_service.recording.vectors import Vector
 
@@ -119,13 +121,19 @@ def _write_parquet(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
     kinds = (pa.float64(), pa.int64(), pa.int64())
     columns = [(*named, kind) for named, kind in zip(_PLACE, kinds, strict=True)]
     columns += [(name, unit, pa.float64()) for name, unit in (*reader.inputs, *reader.outputs)]
-    fields = [pa.field(name, kind, nullable=False, metadata={"unit": unit}) for name, unit, kind in columns]
-    schema = pa.schema(fields, metadata={"model": reader.model.model, "server_version": reader.model.server_version})
+    words = descriptions(reader)
+    fields = [
+        pa.field(name, kind, nullable=False, metadata={"unit": unit, "description": words.get(name, "")})
+        for name, unit, kind in columns
+    ]
+    schema = pa.schema(fields, metadata=facts(reader))
     count = 0
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         for block in rows:
             count += len(block.tick)
             writer.write_table(pa.table([*block.place, *block.values.T], schema=schema))
+        # Known at the end only.
+        writer.add_key_value_metadata({"epochs": epochs(reader)})
     return count
 
 
@@ -139,12 +147,19 @@ def _write_mdf(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
     values = np.concatenate([b.values for b in found]).T
     places = (np.concatenate([b.epoch for b in found]), np.concatenate([b.tick for b in found]))
     named = [*_PLACE[1:], *reader.inputs, *reader.outputs]
+    words = descriptions(reader)
     signals = [
-        Signal(np.ascontiguousarray(column), time, name=name, unit=unit)
+        Signal(np.ascontiguousarray(column), time, name=name, unit=unit, comment=words.get(name, ""))
         for (name, unit), column in zip(named, (*places, *values), strict=True)
     ]
     with MDF(version="4.10") as mdf:
-        mdf.append(signals, comment=f"{reader.model.model}, jounce {reader.model.server_version}", common_timebase=True)
+        said = f"{reader.model.model}, jounce {reader.model.server_version}"
+        if reader.started is not None:
+            # Sets the flags for UTC; the time itself would be rounded to a microsecond.
+            mdf.header.start_time = datetime.now(UTC)
+            mdf.header.abs_time = reader.started.unix_ns
+        mdf.header.comment = mdf_comment(facts(reader) | {"epochs": epochs(reader)}, said)
+        mdf.append(signals, comment=said, common_timebase=True)
         mdf.save(path, overwrite=True, compression=1)
     return len(time)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,23 +40,35 @@ class Reader:
         self._path = path
         #: Whether the file has its end; a killed writer leaves none.
         self.complete = False
-        self._messages = self._read()
+        self._messages: Iterator[tuple[str, int, bytes]] = self._read()
         topic, _, data = next(self._messages, ("", 0, b""))
         if topic != "/model":
             raise RecordingError(f"{path.name} is no recording of a session: it does not begin with its model")
         #: The model and its signals.
         self.model = self._parse(pb.DescribeModelResponse, data)
+        #: How the session began, None where the recording was cut before that, and every new past read so far.
+        self.started: pb.RecordedEvent | None = None
+        self.origins: list[pb.RecordedEvent] = []
         self.inputs, self.outputs = (tuple(_scalars(self.model, kind)) for kind in (_INPUT, _OUTPUT))
         self._codecs = {
             "/inputs": (_INPUT, VectorCodec("Inputs", [name for name, _ in self.inputs])),
             "/outputs": (_OUTPUT, VectorCodec("Outputs", [name for name, _ in self.outputs])),
         }
 
+        first = next(self._messages, None)
+        if first is not None:
+            self._messages = chain([first], self._messages)
+            if first[0] == "/events":
+                self.started = self._parse(pb.RecordedEvent, first[2])
+
     def __iter__(self) -> Iterator[Sample | pb.RecordedEvent]:
         """Everything in the order in which it happened; raises RecordingError where the file is damaged."""
         for topic, ns, data in self._messages:
             if topic == "/events":
-                yield self._parse(pb.RecordedEvent, data)
+                event = self._parse(pb.RecordedEvent, data)
+                if event.HasField("origin"):
+                    self.origins.append(event)
+                yield event
             elif topic not in self._codecs:
                 raise RecordingError(f"{self._path.name} has a topic {topic!r}: allowed are /events, /inputs, /outputs")
             else:

@@ -12,6 +12,7 @@ import re
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Final
@@ -47,6 +48,11 @@ class Recording:
         #: Written so far [bytes], and why it ended early.
         self.size = 0
         self.failure = ""
+        #: Called once, from any thread, when it ends early; whether its session fails then.
+        self.on_failure: Callable[[], object] | None = None
+        self.required = False
+        #: Done when its beginning is written, or has failed, and when all is.
+        self.begun: Future[None] = Future()
         self.closed: Future[None] = Future()
         self._most = most
         self._queue: deque[tuple[str, int, bytes]] = deque()
@@ -112,9 +118,15 @@ class Recording:
             return
         self._in += len(data)
         if self._in - self._out > _QUEUE:
-            self.failure = f"at tick {tick}: the disk is slower than the session"
+            self._fail(f"at tick {tick}: the disk is slower than the session")
             return
         self._queue.append((topic, tick, data))
+
+    def _fail(self, text: str) -> None:
+        if not self.failure:
+            self.failure = text
+            if self.on_failure is not None:
+                self.on_failure()
 
     # ------------------------------------------------------------ the thread
 
@@ -129,13 +141,15 @@ class Recording:
             self._writer.end_chunk()
             self.size = self._file.tell()
             if self.size > self._most:
-                self.failure = f"{self.size} bytes: {self._most} are allowed"
+                self._fail(f"{self.size} bytes: {self._most} are allowed")
                 ended = True
             if ended:
                 self._writer.finish()
         except OSError as error:
-            self.failure = str(error)
+            self._fail(str(error))
             ended = True
+        if not self.begun.done():
+            self.begun.set_result(None)
         if ended:
             # What the writer still buffers could not be written before, and cannot now.
             with contextlib.suppress(OSError):
@@ -184,6 +198,11 @@ class Recorder:
             self._thread.start()
         return recording
 
+    def begin(self, recording: Recording) -> Future[None]:
+        """Writes what a recording has by now; done when that is written, or has failed."""
+        self._wake.set()
+        return recording.begun
+
     def close(self, recording: Recording) -> Future[None]:
         """Ends a recording; done when its file is whole."""
         recording.close()
@@ -210,5 +229,7 @@ class Recorder:
         finally:
             # A defect ends the recordings; whoever waits for them must not wait for ever.
             for recording in self._recordings:
-                recording.failure = recording.failure or "the recorder has stopped"
-                recording.closed.set_result(None)
+                recording._fail("the recorder has stopped")
+                for waited_for in (recording.begun, recording.closed):
+                    if not waited_for.done():
+                        waited_for.set_result(None)

@@ -18,9 +18,10 @@ from typing import Any, Final
 import numpy as np
 
 from jounce.signals import SignalTable
+from jounce_fmu.trajectory import InputError, Inputs, Track, interval, ticks
+from jounce_service.cli.csv_inputs import read_inputs
 from jounce_service.cli.given import with_expected
 from jounce_service.cli.main import UsageError
-from jounce_service.cli.simulate import InputRows, interval, read_inputs, ticks
 from jounce_service.errors import ServiceError
 from jounce_service.models import HostedModel, Vector
 from jounce_service.values import parse, scalar_of, select
@@ -29,10 +30,12 @@ from jounce_service.values import parse, scalar_of, select
 MAX_CASES: Final = 1_000_000
 #: Key -> what its value may be, in words and as types.
 _KEYS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
+    "vehicle": ("a string", (str,)),
     "model": ("a string", (str,)),
     "duration": ("a number", (int, float)),
     "output_interval": ("a number", (int, float)),
     "inputs": ("a string", (str,)),
+    "hold": ("true or false", (bool,)),
     "outputs": ("a list", (list,)),
     "seed": ("a whole number from 0", (int,)),
     "draws": ("a whole number from 1", (int,)),
@@ -79,7 +82,7 @@ class Plan:
     """Simulated time [s]."""
     output_interval: float | None
     """Time between rows [s]; None for every tick."""
-    rows: InputRows
+    tracks: tuple[Track, ...]
     """Inputs over time."""
     outputs: tuple[str, ...]
     """Names of the outputs to keep."""
@@ -88,7 +91,7 @@ class Plan:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The file, its keys and types checked, with model and set in any case. Raises UsageError, OSError."""
+    """The file, its keys and types checked, with vehicle and set in any case. Raises UsageError, OSError."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -97,23 +100,29 @@ def read(path: Path) -> dict[str, Any]:
         if key not in _KEYS:
             raise UsageError(f"{path.name}: no key {key!r}; allowed are {', '.join(_KEYS)}")
         words, kinds = _KEYS[key]
-        if not isinstance(value, kinds) or isinstance(value, bool):
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             raise UsageError(f"{path.name}: {key} = {value!r}: allowed is {words}")
     if "duration" not in content:
         raise UsageError(f"{path.name}: duration is missing; allowed is a time in s")
     for key, least in (("seed", 0), ("draws", 1)):
         if content.get(key, least) < least:
             raise UsageError(f"{path.name}: {key} = {content[key]!r}: allowed is {_KEYS[key][0]}")
-    return {"model": "hmmwv", "set": {}} | content
+    if "model" in content:  # its name before
+        if "vehicle" in content:
+            raise UsageError(f"{path.name}: vehicle and model; expected vehicle alone")
+        content["vehicle"] = content.pop("model")
+    return {"vehicle": "hmmwv", "set": {}} | content
 
 
 def planned(path: Path, content: Mapping[str, Any], model: HostedModel) -> tuple[Plan, list[Case]]:
     """The sweep of a file that was read, for that model. Raises UsageError naming file, place and what is allowed."""
     table = model.table
-    rows, digest = InputRows((), (), ()), ""
+    tracks: tuple[Track, ...] = ()
+    digest, hold = "", bool(content.get("hold", False))
     if "inputs" in content:
         inputs = path.parent / content["inputs"]
-        rows, digest = read_inputs(inputs, table), hashlib.sha256(inputs.read_bytes()).hexdigest()
+        tracks = (read_inputs(inputs, table, hold=hold),)
+        digest = hashlib.sha256(inputs.read_bytes()).hexdigest()
     try:
         outputs = tuple(select(table.outputs, content.get("outputs", ["*"]), "output").names)
     except (ServiceError, TypeError) as error:
@@ -122,8 +131,12 @@ def planned(path: Path, content: Mapping[str, Any], model: HostedModel) -> tuple
     every = None if every is None else float(every)
     fixed, grid, drawn = _parameters(path.name, content, table)
     if "tick" not in {*fixed, *grid, *drawn}:  # where it is swept, it is each run's own affair
-        ticks(duration, model.tick, f"{path.name}: duration")
-        interval(every, model.tick, f"{path.name}: output_interval")
+        try:
+            Inputs(tracks, table, model.tick)
+            ticks(duration, model.tick, "duration")
+            interval(every, model.tick, "output_interval")
+        except InputError as error:
+            raise UsageError(f"{path.name}: {error}") from error
     draws, seed = content.get("draws", 1), content.get("seed", 0)
     if draws > 1 and not drawn:
         raise UsageError(f"{path.name}: draws = {draws}: allowed is 1 where nothing is [random]")
@@ -137,11 +150,12 @@ def planned(path: Path, content: Mapping[str, Any], model: HostedModel) -> tuple
         for number, (point, k) in enumerate(product(product(*grid.values()), range(draws)))
     ]
     described = {
-        "model": content["model"],
+        "vehicle": content["vehicle"],
         "build": model.build,
         "duration": duration,
         "output_interval": every,
         "inputs (SHA-256)": digest,
+        "hold": hold,
         "outputs": list(outputs),
         "seed": seed,
         "draws": draws,
@@ -149,7 +163,7 @@ def planned(path: Path, content: Mapping[str, Any], model: HostedModel) -> tuple
         "grid": grid,
         "random": dict(_flat(content.get("random", {}))),
     }
-    return Plan(content["model"], model.build, duration, every, rows, outputs, described), cases
+    return Plan(content["vehicle"], model.build, duration, every, tracks, outputs, described), cases
 
 
 def _parameters(

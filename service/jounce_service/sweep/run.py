@@ -9,8 +9,10 @@ from typing import Any, Final
 
 from jounce.signals import SignalTable
 from jounce_fmu.host import FmuError, open_builtin
+from jounce_fmu.trajectory import InputError, interval, ticks
+from jounce_fmu.trajectory import run as trajectory
 from jounce_service.cli.main import UsageError
-from jounce_service.cli.simulate import interval, simulate, started, ticks
+from jounce_service.cli.simulate import started
 from jounce_service.errors import ServiceError
 from jounce_service.hosted import FmuModel
 from jounce_service.models import Vector
@@ -41,13 +43,13 @@ def run_case(plan: Plan, case: Case) -> bytes:
         # Here, and not before: a draw may be out of bounds, and that is a result as well.
         parameters = {n: check_scalar(table.by_name(n), v) for n, v in case.parameters.items()}
         columns = select(table.outputs, plan.outputs, "output").columns
-        with started(model, parameters, plan.rows) as (instance, u):
-            n_ticks = ticks(plan.duration, instance.tick, "duration")
-            every = interval(plan.output_interval, instance.tick, "output_interval")
-            for time, y in simulate(instance, u, plan.rows, n_ticks=n_ticks, every=every):
+        with started(model, parameters, plan.tracks) as begun:
+            n_ticks = ticks(plan.duration, begun.instance.tick, "duration")
+            every = interval(plan.output_interval, begun.instance.tick, "output_interval")
+            for time, y in trajectory(begun.instance, begun.u, begun.inputs, n_ticks=n_ticks, every=every):
                 rows.append((time, y[columns]))
         failed = ""
-    except (ServiceError, UsageError, FmuError) as error:
+    except (ServiceError, InputError, FmuError) as error:
         failed = str(error)
     return encode(plan, case, table, rows, failed)
 

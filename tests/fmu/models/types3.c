@@ -1,5 +1,6 @@
 /* An FMI 3 co-simulation FMU with a signal of each kind of type: what is set comes out again, at the reference plus
- * 100, after the next step. `i8` 97 refuses a step, 98 returns early, 99 ends the simulation. See test_host3.py.
+ * 100, after the next step. `i8` 97 refuses a step, 98 returns early, 96 early by a rounding only, 99
+ * ends the simulation. See test_host3.py.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -101,8 +102,8 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
     }
     s->out = s->in;
     *event = false;
-    *early = s->in.i8 == 98;
+    *early = s->in.i8 == 98 || s->in.i8 == 96;
     *end = s->in.i8 == 99;
-    *last = t + h;
+    *last = t + (s->in.i8 == 98 ? 0.5 * h : s->in.i8 == 96 ? h * (1.0 - 1e-12) : h);
     return fmi3OK;
 }

@@ -40,15 +40,6 @@ struct Session {
     double tick_seconds = 0.001;
 };
 
-// A session in short.
-struct SessionSummary {
-    std::string id, model;
-    std::int64_t tick = 0;
-    std::vector<std::string> participants;  // joined or expected
-    std::uint32_t connected = 0;
-    std::string failure;  // why it failed; empty otherwise
-};
-
 struct Snapshot {
     std::string id;
     std::int64_t tick = 0;
@@ -65,7 +56,7 @@ struct State {
     double time() const { return static_cast<double>(sim_ns) * 1e-9; }
 };
 
-enum class EventKind { paused = 1, resumed = 2, reset = 3, restored = 4, draining = 8 };
+enum class EventKind { paused = 1, resumed = 2, reset = 3, restored = 4, draining = 8, recording_ended = 9 };
 
 struct Event {
     EventKind kind;
@@ -90,7 +81,6 @@ struct Terms {
     std::uint32_t max_age = 0;     // [ticks], for hold_last
     std::vector<double> safe;      // for safe_value, in the order of Participant::inputs
     std::string rejoin;            // token of the participant that was lost, with all else as in its first join
-    bool take_over = false;        // from a participant of that name that is still connected; needs the session token
 };
 
 using Values = std::map<std::string, double>;
@@ -109,6 +99,7 @@ struct ClientOptions {
     std::optional<double> call_timeout;  // [s] per unary call, DEADLINE_EXCEEDED after it; absent = none
     std::string ca;      // PEM text of the authorities of the server's certificate; empty = no TLS
     std::string bearer;  // bearer token
+    double keepalive = 15.0;  // [s] after which a server that gives no sign of life is gone; 0 = it is never asked
 };
 
 class Participant;
@@ -116,7 +107,7 @@ class Participant;
 // A connection to a server at "host:port" or "unix:/path".
 class Client {
 public:
-    // UNAVAILABLE if nobody answers in time.
+    // UNAVAILABLE, at once where nobody listens, or if nobody answers in time.
     explicit Client(const std::string& address, ClientOptions options = {});
     ~Client();
     Client(Client&&) noexcept;
@@ -125,10 +116,6 @@ public:
     std::vector<std::string> models();
     Session create_session(const std::string& model, const SessionOptions& options = {});
     void delete_session(const Session& session);
-    // The sessions of the client's bearer token; all for an administrator, or where the server has no tokens.
-    std::vector<SessionSummary> list_sessions();
-    // Takes a participant out, connected or gone; `release`: the clock does not wait for the name any more.
-    void evict(const Session& session, const std::string& name, bool release = false);
     // Sets inputs, advances exactly `ticks`, gets outputs, in one call.
     State advance(const Session& session, std::uint32_t ticks, const Values& inputs = {},
                   const std::vector<std::string>& outputs = {});

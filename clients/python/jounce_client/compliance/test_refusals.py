@@ -2,7 +2,7 @@
 
 Not here, since they depend on the server's settings or its model: caps (``TOO_MANY_...``), ``TOO_SLOW``,
 ``CALL_TOO_LONG``, ``NOT_AUTHENTICATED``, ``DRAINING``, ``MODEL_UNAVAILABLE``, ``RECORDING_UNAVAILABLE``,
-``SNAPSHOT_FOREIGN``, ``BAD_PARAMETERS`` and ``SOLVER_FAILED``.
+``RECORDING_LOST``, ``SNAPSHOT_FOREIGN``, ``BAD_PARAMETERS`` and ``SOLVER_FAILED``.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Example participants: an autopilot and a terramechanics program, each its own process."""
+"""Example participants, each its own process.
+
+``what_if`` needs the client alone. The others take their laws from `jounce`, which has to be installed besides.
+"""

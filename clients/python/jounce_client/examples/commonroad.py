@@ -4,6 +4,8 @@ This is an adapter and no more: outputs become a state of its kinematic bicycle,
 steering angle) become torques and a steering-wheel angle, and the double lane change becomes its reference trajectory.
 Gains, weights, look-ahead and the way they are used are those of the package's own ``cr_control_easy_api``.
 
+Course and vehicle data are those of `jounce.driver`, so this example needs jounce (``pip install jounce``) besides.
+
 Source: commonroad-control 0.0.1 (BSD-3-Clause), Cyber-Physical Systems Group, TU Munich; `docs/commonroad.md`.
 """
 
@@ -32,9 +34,10 @@ from commonroad_control.vehicle_dynamics.utils import TrajectoryMode
 from commonroad_control.vehicle_parameters.vehicle_parameters import VehicleParameters
 from shapely import LineString, Point
 
+from jounce.course import Array, DoubleLaneChange
+from jounce.driver import Vehicle
+from jounce.signals import WHEELS
 from jounce_client import Client, JounceError, State
-from jounce_client.examples.autopilot import WHEELS, Vehicle
-from jounce_client.examples.course import Array, DoubleLaneChange
 
 PERIOD = 0.05  # [s]
 OWNS = ["steering_wheel_angle", *(f"wheel_{w}.drive_torque" for w in WHEELS),

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from jounce_client.examples.autopilot import OWNS, PERIOD, Autopilot, Gains, Sight, Vehicle, road_wheel_angle
-from jounce_client.examples.course import DoubleLaneChange
+from jounce.course import DoubleLaneChange
+from jounce.driver import GIVES, PERIOD, Autopilot, Gains, Sight, Vehicle, road_wheel_angle
 
 COURSE = DoubleLaneChange()
 VEHICLE = Vehicle()
@@ -73,7 +73,7 @@ def test_an_initial_error_dies_out() -> None:
 def test_the_steering_rate_is_limited_and_told() -> None:
     pilot = Autopilot(COURSE, 10.0)
     u = pilot.command(Sight(0.0, 5.0, 0.5, 0.0, 10.0))
-    assert u.shape == (len(OWNS),)
+    assert u.shape == (len(GIVES),)
     assert u[1] == pytest.approx(-Gains().max_steering_rate) and u[0] == pytest.approx(u[1] * PERIOD)
 
 

@@ -32,6 +32,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from jounce.signals import WHEELS
+
 Array = npt.NDArray[np.float64]
 
 _TABLE = "Wong, Theory of Ground Vehicles, table 2.3"
@@ -115,6 +117,14 @@ class ContactWrench:
     load: Array
     slip: Array
 
+    def packed(self) -> Array:
+        """(9 n,) in the order of ``GIVES``: force, moment, point per wheel."""
+        return np.concatenate([self.force, self.moment, self.point], axis=1).ravel()
+
+
+#: Signals of the vehicle that the soil takes and gives, for `motion_of` and `ContactWrench.packed`.
+TAKES = [f"wheel_{w}.{what}" for w in WHEELS for what in ("pos", "rot", "lin_vel", "omega")]
+GIVES = [f"wheel_{w}.{what}" for w in WHEELS for what in ("force", "moment", "point")]
 
 #: Shear damping time at standstill [s]; it and the damping of rocking in the rut fade over a speed [m/s],
 #: because rolling damps by itself. Both are numerical aids of this program, not soil data.
@@ -249,6 +259,12 @@ class SoilContact:
         return scale * s_x, scale * s_y
 
 
+def motion_of(values: Array) -> WheelMotion:
+    """Wheel motion from the values of ``TAKES`` (11 n,); the spin axis is the y axis of ``rot``, which has no spin."""
+    rows = values.reshape(-1, 11)
+    return WheelMotion(rows[:, 0:3], rows[:, 7:10], _left_axis(rows[:, 3:7]), rows[:, 10])
+
+
 def plate_sinkage(soil: Soil, load: float, length: float, width: float) -> float:
     """Sinkage [m] of a rectangular plate under ``load`` [N]: z = (W / (b l (k_c/b + k_phi)))^(1/n), Bekker."""
     return float((load / (length * width * soil.modulus(width))) ** (1.0 / soil.n))
@@ -289,6 +305,12 @@ def _contact_axes(axis: Array) -> tuple[Array, Array]:
     heading /= np.linalg.norm(heading, axis=1, keepdims=True)
     side = np.stack([-heading[:, 1], heading[:, 0], np.zeros(len(axis))], axis=1)
     return heading, side
+
+
+def _left_axis(quaternion: Array) -> Array:
+    """Second column (n, 3) of the rotation matrix of quaternions (n, 4) w x y z."""
+    w, x, y, z = quaternion.T
+    return np.stack([2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)], axis=1)
 
 
 def _contact_fraction(z: Array, z_rate: Array, dt: float) -> Array:

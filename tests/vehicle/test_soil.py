@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jounce_client.examples.soil import (
+from jounce.contact.soil import (
     SOILS,
     ContactWrench,
     SoilContact,

@@ -1,0 +1,67 @@
+"""How far a command is, for those that take longer than two seconds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Final, Self, TextIO
+
+#: Silence at the start, and time between two tellings on a terminal and elsewhere [s].
+_PATIENCE: Final = 2.0
+_TERMINAL: Final = 0.2
+_LOG: Final = 10.0
+
+
+class Progress:
+    """One line that is written over on a terminal, a line now and then in a log.
+
+    A thread of its own tells, so that it goes on while the command waits for a compiler or for native code.
+    """
+
+    def __init__(self, label: str, file: TextIO) -> None:
+        """``label`` comes first in the line."""
+        self._label, self._file, self._terminal = label, file, file.isatty()
+        self._share: float | None = None
+        self._quiet = False
+        self._start = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+
+    def at(self, share: float) -> None:
+        """The share that is done, 0 to 1."""
+        self._share = share
+
+    def be_quiet(self) -> None:
+        """Tells nothing: the terminal shows the results themselves."""
+        self._quiet = True
+
+    def __enter__(self) -> Self:
+        """Begins."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends, with an empty line on a terminal."""
+        self._ended.set()
+        self._thread.join()
+
+    def _tell(self) -> None:
+        wait, width = _PATIENCE, 0
+        while not self._ended.wait(wait):
+            if self._quiet:
+                return
+            line = self._line()
+            self._file.write(f"\r{line:<{width}}" if self._terminal else f"{line}\n")
+            self._file.flush()
+            width = max(width, len(line))
+            wait = _TERMINAL if self._terminal else _LOG
+        if width and self._terminal:
+            self._file.write(f"\r{'':<{width}}\r")
+            self._file.flush()
+
+    def _line(self) -> str:
+        passed, share = time.monotonic() - self._start, self._share
+        if share is None:
+            return f"{self._label}: {passed:.0f} s"
+        left = f", {passed / share * (1.0 - share):.0f} s left" if share > 0.0 else ""
+        return f"{self._label}: {100.0 * share:.0f} %{left}"

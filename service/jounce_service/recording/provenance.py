@@ -1,0 +1,58 @@
+"""Where the numbers of a recording come from: what an exported table says beside them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from xml.etree import ElementTree
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.recording.reader import Reader
+
+
+def facts(reader: Reader) -> dict[str, str]:
+    """Name -> text. ``parameters`` are all those with which the session began, as JSON, ``parameter_units`` theirs.
+
+    ``start`` is the wall-clock time at which the recording began, UTC; what a cut recording does not say is not there.
+    """
+    found = {"model": reader.model.model, "server_version": reader.model.server_version}
+    signals = [s for s in reader.model.signals if s.causality == pb.CAUSALITY_PARAMETER]
+    units = {s.name + suffix: s.unit for s in signals for suffix in s.components}
+    if (started := reader.started) is not None:
+        values = {s.name + suffix: v for s in signals for suffix, v in zip(s.components, s.start, strict=True)}
+        values |= started.origin.parameters
+        start = datetime.fromtimestamp(started.unix_ns // 10**9, UTC)
+        found |= {
+            "session": started.session_id,
+            "build": started.origin.build,
+            "start": f"{start:%Y-%m-%dT%H:%M:%S}.{started.unix_ns % 10**9:09d}Z",
+            "start_unix_ns": str(started.unix_ns),
+            "tick_seconds": repr(started.origin.tick_seconds),
+            "parameters": json.dumps(values),
+            "parameter_units": json.dumps(units),
+        }
+    return found
+
+
+def epochs(reader: Reader) -> str:
+    """Every new past of what has been read, as JSON: epoch, tick, wall-clock time, and the parameters given by then."""
+    return json.dumps([
+        {"epoch": e.epoch, "tick": e.tick, "event": pb.EventKind.Name(e.kind).removeprefix("EVENT_KIND_"),
+         "unix_ns": e.unix_ns, "parameters": dict(e.origin.parameters)}
+        for e in reader.origins
+    ])  # fmt: skip
+
+
+def descriptions(reader: Reader) -> dict[str, str]:
+    """What each scalar of inputs and outputs is."""
+    return {s.name + suffix: s.description for s in reader.model.signals for suffix in s.components}
+
+
+def mdf_comment(properties: dict[str, str], text: str) -> str:
+    """The same as the comment of an MDF header: ASAM MDF 4.1, "XML schema of HDcomment"."""
+    root = ElementTree.Element("HDcomment", xmlns="http://www.asam.net/mdf/v4")
+    ElementTree.SubElement(root, "TX").text = text
+    common = ElementTree.SubElement(root, "common_properties")
+    for name, value in properties.items():
+        ElementTree.SubElement(common, "e", name=name).text = value
+    return ElementTree.tostring(root, encoding="unicode")

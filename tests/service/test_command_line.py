@@ -1,0 +1,142 @@
+"""What all commands have in common: names of options, exit codes, progress, Ctrl-C."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from jounce_service.cli.main import COMMANDS, USAGE, main
+from jounce_service.cli.progress import Progress
+
+WITH_A_VEHICLE = ("simulate", "export", "describe", "linearize")
+WITH_A_FILE = ("simulate", "export", "linearize", "sweep", "export-recording")
+
+
+def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c != "demo"])
+def test_the_vehicle_has_one_name_and_the_file_to_write_another(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = help_of(command, capsys)
+    assert "--model" not in text
+    assert ("--vehicle VEHICLE" in text) == (command in (*WITH_A_VEHICLE, "sweep"))
+    assert ("-o " in text and "--output" in text) == (command in WITH_A_FILE)
+
+
+@pytest.mark.parametrize("option", ["--vehicle", "--model"])
+def test_the_former_name_of_the_vehicle_still_works(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["describe", option, "utv"]) == 0
+    assert "chassis.mass" in capsys.readouterr().out
+
+
+def test_an_fmu_goes_where_either_form_says_and_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for form in (["-o", "a.fmu"], ["--output", "b.fmu"], ["c.fmu"]):
+        assert main(["export", "--source-only", *form]) == 0
+    assert main(["export", "--source-only", "c.fmu", "-o", "d.fmu"]) == 2
+    assert main(["export", "--source-only", "-o", "e.txt"]) == 2
+    assert "expected a name that ends in .fmu" in capsys.readouterr().err
+    assert main(["export", "--ssp", "-o", "e.fmu"]) == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.fmu", "b.fmu", "c.fmu"]
+    assert (tmp_path / "a.fmu").read_bytes()[:2] == b"PK"
+
+
+@pytest.mark.parametrize(("arguments", "code"), [
+    (["describe"], 0),
+    (["describe", "--vehicle", "no_such"], 2),
+    (["describe", "--vehicle", "empty"], 2),
+    (["export", "--vehicle", "broken", "--source-only"], 2),
+    (["export", "--set", "no.such=1", "--source-only"], 2),
+    (["export", "--set", "chassis.mass=-1", "--source-only"], 2),
+    (["export", "--set", "chassis.inertia.xy=1e6", "--source-only"], 2),
+    (["simulate", "--duration", "0.01", "--set", "chassis.inertia.xy=1e6"], 2),
+    (["replay", "no.mcap"], 2),
+    (["export-recording", "no.mcap", "-o", "x.csv"], 2),
+    (["sweep", "no.toml"], 2),
+    (["serve", "--config", "no.toml"], 2),
+    (["health", "127.0.0.1:1"], 1),
+])  # fmt: skip
+def test_what_was_given_ends_with_2_and_what_fails_with_1(
+    arguments: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("empty", 'name = "empty"\nfiles = []\n'), ("broken", "[overrides\n")):
+        Path(name).mkdir()
+        Path(name, "vehicle.toml").write_text(text)
+    assert main(arguments) == code
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["fly"], [], ["simulate", "--duration", "x"], ["export", "--fmi", "4"]])
+def test_a_command_line_that_cannot_be_read_ends_with_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == USAGE
+
+
+def test_ctrl_c_ends_any_command_with_130_and_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jounce_service.cli.describe.run", interrupted)
+    assert main(["describe"]) == 130
+    assert capsys.readouterr().err == "jounce: interrupted\n"
+
+
+def test_a_real_ctrl_c_ends_linearize_and_leaves_no_file(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "jounce_service.cli", "linearize", "-o", "z.npz", "--speed", "5", "--time", "1e5"]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+    )  # fmt: skip
+    assert running.stderr is not None
+    assert "jounce linearize: " in running.stderr.readline()  # the first word comes after two seconds
+    running.send_signal(signal.SIGINT)
+    said = running.communicate(timeout=30)[1]
+    assert running.returncode == 130 and "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_terminal_is_told_how_far_a_long_run_is_and_is_left_clean(tmp_path: Path) -> None:
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-m", "jounce_service.cli", "simulate", "--duration", "1e6", "--output-interval", "100"]
+    running = subprocess.Popen(
+        [*command, "-o", "x.csv"], cwd=tmp_path, stderr=terminal, stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+    )  # fmt: skip
+    os.close(terminal)
+    said, deadline = b"", time.monotonic() + 60
+    while b" % " not in said.replace(b"%,", b"% ,") and time.monotonic() < deadline:
+        if select.select([master], [], [], 1.0)[0]:
+            said += os.read(master, 4096)
+    running.send_signal(signal.SIGINT)
+    running.wait(timeout=30)
+    assert re.search(rb"\rjounce simulate: \d+ %, \d+ s left", said), said
+    os.close(master)
+
+
+def test_a_short_command_tells_no_progress() -> None:
+    file = io.StringIO()
+    with Progress("x", file) as progress:
+        progress.at(0.5)
+    assert file.getvalue() == ""

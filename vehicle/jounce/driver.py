@@ -1,0 +1,138 @@
+"""A driver at 50 Hz that follows a course at constant speed.
+
+Steering: curvature feedforward with understeer compensation, plus the feedback of Stanley's controller,
+
+    delta = L k + K v^2 k - psi_e - atan(g e / (v_0 + v)) - d (r - v k),
+
+with e the lateral error of the front axle and psi_e the heading error (both left positive), k the curvature a
+preview time ahead and r the yaw rate. Source: Hoffmann, Tomlin, Montemerlo and Thrun, Autonomous automobile
+trajectory tracking for off-road driving, ACC 2007, eqs. 5 and 9-11 (here with the error's sign turned); K is the
+understeer gradient, e.g. Rajamani, Vehicle Dynamics and Control (2012), section 3.3.
+
+Speed: PI on the speed error, with anti-windup, to equal drive or brake torques on four wheels.
+
+The gains are tuned by hand for this vehicle at 8 to 15 m/s; none is a measured property of a driver.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from jounce.course import DoubleLaneChange
+from jounce.signals import WHEELS
+
+PERIOD = 0.02  # [s]
+#: Signals of the vehicle that the driver sees, and the inputs that he gives.
+SEES = ("wheel_FL.pos", "wheel_FR.pos", "ref_frame.yaw", "ref_frame.ang_vel", "speed")
+GIVES = ["steering_wheel_angle", "steering_wheel_rate",
+        *(f"wheel_{w}.drive_torque" for w in WHEELS), *(f"wheel_{w}.brake_torque" for w in WHEELS)]
+
+
+class Outputs(Protocol):
+    """Values by signal name: a number, or an array with a component each."""
+
+    def __getitem__(self, name: str, /) -> Any:
+        """The value."""
+
+
+@dataclass(frozen=True)
+class Vehicle:
+    """What the autopilot knows of the vehicle."""
+
+    wheelbase: float = 3.302  # [m]
+    mass: float = 2573.0  # [kg]
+    wheel_radius: float = 0.47  # [m]
+    steering_ratio: float = 26.0  # steering wheel to Pitman arm, which turns about as the road wheels do
+    max_road_wheel_angle: float = math.radians(28.0)  # [rad], inside the arm's 30 degrees
+    max_drive_torque: float = 2500.0  # [N.m] per wheel
+    max_brake_torque: float = 4000.0  # [N.m] per wheel
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Gains of the controller."""
+
+    error: float = 1.5  # g [1/s]
+    soft_speed: float = 2.0  # v_0 [m/s]
+    yaw_damping: float = 0.10  # d [s]
+    understeer: float = 0.003  # K [s2/m]
+    preview: float = 0.15  # [s]: steering and yaw lag of the vehicle
+    speed: float = 1.5  # proportional [1/s]
+    speed_integral: float = 0.3  # [1/s2]
+    max_steering_rate: float = 14.0  # at the steering wheel [rad/s]
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What the autopilot sees: front axle (x, y) [m], yaw [rad], yaw rate [rad/s], speed [m/s]."""
+
+    x: float
+    y: float
+    yaw: float
+    yaw_rate: float
+    speed: float
+
+
+class Autopilot:
+    """Keeps ``target`` [m/s] along the course; holds the speed integral and the last steering command."""
+
+    def __init__(self, course: DoubleLaneChange, target: float, vehicle: Vehicle | None = None,
+                 gains: Gains | None = None) -> None:
+        """Starts with the steering wheel straight."""
+        self.course, self.target = course, target
+        self.vehicle, self.gains = vehicle or Vehicle(), gains or Gains()
+        self._integral = 0.0  # [m/s2]
+        self._steering = 0.0  # [rad], at the steering wheel
+
+    @property
+    def memory(self) -> tuple[float, float]:
+        """All that the next command remembers: speed integral [m/s2] and last steering-wheel angle [rad]."""
+        return self._integral, self._steering
+
+    @memory.setter
+    def memory(self, memory: tuple[float, float]) -> None:
+        self._integral, self._steering = memory
+
+    def command(self, sight: Sight) -> npt.NDArray[np.float64]:
+        """Inputs in the order of ``GIVES`` [rad, rad/s, N.m] for the next period."""
+        wanted = road_wheel_angle(self.course, sight, self.vehicle, self.gains) * self.vehicle.steering_ratio
+        step = self.gains.max_steering_rate * PERIOD
+        steering = self._steering + min(max(wanted - self._steering, -step), step)
+        rate, self._steering = (steering - self._steering) / PERIOD, steering
+        torque = self._torque(sight.speed)
+        return np.array([steering, rate] + [max(torque, 0.0)] * 4 + [max(-torque, 0.0)] * 4)
+
+    def _torque(self, speed: float) -> float:
+        """Torque per wheel [N.m], braking negative."""
+        error = self.target - speed
+        per_acceleration = self.vehicle.mass * self.vehicle.wheel_radius / 4.0
+        wanted = per_acceleration * (self.gains.speed * error + self._integral)
+        torque = min(max(wanted, -self.vehicle.max_brake_torque), self.vehicle.max_drive_torque)
+        if torque == wanted or (wanted - torque) * error < 0.0:
+            self._integral += self.gains.speed_integral * error * PERIOD
+        return torque
+
+
+def road_wheel_angle(course: DoubleLaneChange, sight: Sight, vehicle: Vehicle, gains: Gains) -> float:
+    """Road-wheel angle [rad], left positive; the law of the module's docstring."""
+    _, heading, _ = course.path(sight.x)
+    _, _, curvature = course.path(sight.x + gains.preview * sight.speed)
+    error = course.lateral_error(sight.x, sight.y)
+    heading_error = math.remainder(sight.yaw - heading, 2.0 * math.pi)
+    forward = (vehicle.wheelbase + gains.understeer * sight.speed**2) * curvature
+    back = heading_error + math.atan(gains.error * error / (gains.soft_speed + abs(sight.speed)))
+    damping = gains.yaw_damping * (sight.yaw_rate - sight.speed * curvature)
+    return min(max(forward - back - damping, -vehicle.max_road_wheel_angle), vehicle.max_road_wheel_angle)
+
+
+def sight(outputs: Outputs) -> Sight:
+    """What is seen of a vehicle's outputs, by the names of ``SEES``; front axle = middle of the front wheel centres."""
+    left, right = (np.asarray(outputs[f"wheel_{w}.pos"]) for w in WHEELS[:2])
+    axle = 0.5 * (left + right)
+    return Sight(float(axle[0]), float(axle[1]), float(outputs["ref_frame.yaw"]),
+                 float(np.asarray(outputs["ref_frame.ang_vel"])[2]), float(outputs["speed"]))
