@@ -30,7 +30,7 @@ ROOMS = (
     "jounce_fmu.partners.remote",
 )  # fmt: skip
 _TOOLS = {"jounce_service.cli", "jounce_service.demo", "jounce_service.demo_plot", "jounce_service.sweep"}
-_BELOW_TOOLS = {"jounce", "jounce_fmu", "jounce_service", "jounce_proto", "jounce_client"}
+_BELOW_TOOLS = {"jounce", "jounce_fmu", "jounce_service", "jounce_proto", "jounce_client", "jounce_client.examples"}
 #: What each room may import, besides itself.
 ALLOWED: Mapping[str, set[str]] = {
     "jounce": set(),

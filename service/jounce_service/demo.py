@@ -1,7 +1,8 @@
 """The demonstration: a server and two programs, each a process of its own, in lockstep over a unix socket.
 
-On soil the terramechanics program (1 kHz) carries the vehicle and the autopilot (50 Hz) drives it through the
-double lane change; on asphalt the model's own tires do, and the autopilot drives alone.
+On soil the terramechanics program (1 kHz) carries the vehicle and the autopilot (50 Hz) drives it through the double
+lane change of ISO 3888-1, gently; on asphalt the model's own tires carry it and the autopilot drives alone, at the same
+speed and at the standard's.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce.course import DoubleLaneChange
-from jounce_client import Client, JounceError
+from jounce.contact.soil import SOILS
+from jounce.course import ISO_SPEED, DoubleLaneChange
+from jounce.driver import PERIOD
+from jounce_client import Client, JounceError, ParameterValue
+from jounce_client.examples.on_soil import PARAMETERS, start_on_soil
 
 Table = dict[str, NDArray[np.float64]]
 #: Wall-clock time [s] a child gets to start, and to end after SIGTERM.
@@ -42,30 +46,50 @@ class Settings:
     out: Path
     model: str = "hmmwv"
     soil: str = "sandy_loam"
-    duration: float = 20.0
+    duration: float = 15.0
     speed: float = 12.0
 
 
 @dataclass(frozen=True)
 class Ground:
-    """One run: its name, the parameters of the session and whether the terramechanics program takes part."""
+    """One run: its name, the parameters of the session and whether the terramechanics program carries the vehicle.
+
+    ``speed`` [m/s] is that of the settings where it is None; a faster run covers the same distance in less time.
+    """
 
     name: str
-    parameters: Mapping[str, float | str]
+    parameters: Mapping[str, ParameterValue]
     soft: bool
+    speed: float | None = None
+
+    def at(self, settings: Settings) -> tuple[float, float]:
+        """Speed [m/s] and duration [s], whole periods of the autopilot."""
+        speed = self.speed or settings.speed
+        time = settings.duration * min(1.0, settings.speed / speed)
+        return speed, settings.duration if time == settings.duration else math.ceil(time / PERIOD) * PERIOD
+
+    def title(self, settings: Settings) -> str:
+        """Ground, friction and speed in words."""
+        soil = SOILS[settings.soil]
+        friction = (f"{settings.soil}, c = {soil.cohesion / 1e3:.3g} kPa, phi = {math.degrees(soil.friction):.3g} deg"
+                    if self.soft else f"mu = {self.parameters['terrain.mu']}")
+        return f"{self.name.split('_')[0]} ({friction}) at {3.6 * self.at(settings)[0]:.3g} km/h"
 
 
+_ASPHALT: Final[Mapping[str, ParameterValue]] = {"tire_source": "TMEASY", "terrain.mu": 0.8}
 GROUNDS: Final = (
-    Ground("soil", {"tire_source": "EXTERNAL"}, soft=True),
-    Ground("asphalt", {"tire_source": "TMEASY"}, soft=False),
+    Ground("soil", PARAMETERS, soft=True),
+    Ground("asphalt", _ASPHALT, soft=False),
+    Ground("asphalt_iso", _ASPHALT, soft=False, speed=ISO_SPEED),
 )
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run measured; ``facts`` are the numbers of the table, by label."""
+    """What a run measured; ``facts`` are the numbers of the table, by label, and ``title`` says what was run."""
 
     ground: str
+    title: str
     pilot: Table
     soil: Table
     facts: dict[str, float]
@@ -124,50 +148,66 @@ def run_ground(ground: Ground, settings: Settings, server: Child, address: str, 
                progress: Callable[[str], None]) -> Result:
     """Runs one ground with its programs as processes. Raises DemoError, JounceError."""
     names = ["autopilot", "terramechanics"] if ground.soft else ["autopilot"]
-    parameters = {"init.speed": settings.speed, **ground.parameters}
+    speed, duration = ground.at(settings)
+    parameters = {"init.speed": speed, **ground.parameters}
     children: list[Child] = []
     with Client.connect(address) as client:
-        session = client.create_session(settings.model, parameters, participants=names)
-        try:
-            for name in names:
-                own = [f"--speed={settings.speed}"] if name == "autopilot" else [f"--soil={settings.soil}"]
-                children.append(Child(name, [
-                    f"jounce_client.examples.{name}", f"--address={address}", f"--session={session.id}",
-                    f"--token={session.join_token}", f"--duration={settings.duration}", *own,
-                    f"--log={_log(settings.out, ground, name)}", f"--summary={folder / ground.name}.{name}.json",
-                ], folder))
-            while any([child.running() for child in (*children, server)][:-1]):
-                simulated = client.get_session(session).tick * session.tick_seconds
-                progress(f"{ground.name}: {simulated:5.1f} of {settings.duration:g} s")
-                time.sleep(_POLL)
-        finally:
-            for child in children:
-                child.stop()
-        client.delete_session(session)
+        inputs = {}
+        if ground.soft:
+            progress(f"{ground.name}: looking for the equilibrium on {settings.soil}")
+            try:
+                inputs = start_on_soil(client, settings.model, parameters, SOILS[settings.soil], speed)
+            except ValueError as error:
+                raise DemoError(str(error)) from None
+        with client.create_session(settings.model, parameters, start_inputs=inputs, participants=names) as session:
+            try:
+                for name in names:
+                    own = [f"--speed={speed}"] if name == "autopilot" else [f"--soil={settings.soil}"]
+                    children.append(Child(name, [
+                        f"jounce_client.examples.{name}", f"--address={address}", f"--session={session.id}",
+                        f"--token={session.join_token}", f"--duration={duration}", *own,
+                        f"--log={_log(settings.out, ground, name)}", f"--summary={folder / ground.name}.{name}.json",
+                    ], folder))
+                while any([child.running() for child in (*children, server)][:-1]):
+                    simulated = client.get_session(session).tick * session.tick_seconds
+                    progress(f"{ground.name}: {simulated:5.1f} of {duration:g} s")
+                    time.sleep(_POLL)
+            finally:
+                for child in children:
+                    child.stop()
     summaries = {name: json.loads((folder / f"{ground.name}.{name}.json").read_text()) for name in names}
     pilot = load(_log(settings.out, ground, "autopilot"))
     soil = load(_log(settings.out, ground, "terramechanics")) if ground.soft else {}
-    return Result(ground.name, pilot, soil, facts(pilot, summaries, settings))
+    return Result(ground.name, ground.title(settings), pilot, soil, facts(pilot, summaries, duration))
 
 
-def facts(pilot: Table, summaries: Mapping[str, Mapping[str, float]], settings: Settings) -> dict[str, float]:
-    """The numbers of the table, by label."""
+def facts(pilot: Table, summaries: Mapping[str, Mapping[str, float]], duration: float) -> dict[str, float]:
+    """The numbers of the table, by label, of a run of ``duration`` [s].
+
+    While the autopilot waits for a tick of its own, the terramechanics program is at work on each tick between.
+    """
     drive = summaries["autopilot"]
     soil = summaries.get("terramechanics", {})
-    course = DoubleLaneChange()
-    axle_x, axle_y = front_axle(pilot)
+    course, body = DoubleLaneChange(), (*front_axle(pilot), pilot["ref_frame.yaw"])
+    trip, soil_work = (1e3 * total / drive["steps"] for total in (
+        drive["wall_seconds"] - drive["own_seconds"], soil.get("own_seconds", 0.0)))
     return {
-        "ticks [1]": drive["ticks"],
-        "real-time factor [1]": settings.duration / max(s["wall_seconds"] for s in summaries.values()),
-        "round trip, autopilot, p50 [ms]": drive["round_trip_p50_ms"],
-        "round trip, autopilot, p99 [ms]": drive["round_trip_p99_ms"],
-        "round trip, terramechanics, p50 [ms]": soil.get("round_trip_p50_ms", math.nan),
-        "round trip, terramechanics, p99 [ms]": soil.get("round_trip_p99_ms", math.nan),
+        "speed at the entry [km/h]": 3.6 * float(np.interp(course.start, body[0], pilot["speed"])),
+        "cones hit [-]": float(course.cones_hit(*body)),
+        "body beyond the lane's edge, max [m]": course.excursion(*body),
         "lateral error, rms [m]": drive["lateral_error_rms"],
         "lateral error, max [m]": drive["lateral_error_max"],
-        "peak lateral acceleration [m/s2]": float(np.max(np.abs(pilot["com.lin_acc.y"]))),
-        "mean sinkage [m]": soil.get("sinkage_mean", math.nan),
-        "samples past the cones [1]": float(course.cones_hit(axle_x, axle_y)),
+        "lateral acceleration, max [m/s2]": float(np.max(np.abs(pilot["com.lin_acc.y"]))),
+        "sinkage, mean [m]": soil.get("sinkage_mean", math.nan),
+        "ticks [-]": drive["ticks"],
+        "real-time factor [-]": duration / max(s["wall_seconds"] for s in summaries.values()),
+        "autopilot's step of 20 ms, mean [ms]": trip,
+        "  the soil program computes [ms]": soil_work if soil else math.nan,
+        "  server and transport [ms]": trip - soil_work,
+        "autopilot's step, p50 [ms]": drive["round_trip_p50_ms"],
+        "autopilot's step, p99 [ms]": drive["round_trip_p99_ms"],
+        "soil program's step of 1 ms, p50 [ms]": soil.get("round_trip_p50_ms", math.nan),
+        "soil program's step, p99 [ms]": soil.get("round_trip_p99_ms", math.nan),
     }
 
 
@@ -189,10 +229,11 @@ def report(results: list[Result]) -> str:
     """The table as text; a dash where a run has no such number."""
     labels = list(results[0].facts)
     wide = max(map(len, labels))
-    lines = [" " * wide + "".join(f"{r.ground:>12}" for r in results)]
+    lines = [" " * wide + "".join(f"{r.ground:>13}" for r in results)]
     for label in labels:
-        values = (r.facts[label] for r in results)
-        lines.append(f"{label:<{wide}}" + "".join(f"{'-' if math.isnan(v) else format(v, '.5g'):>12}" for v in values))
+        cells = ("-" if math.isnan(v) else format(v, ".4g" if abs(v) < 1e4 else ".0f")
+                 for v in (r.facts[label] for r in results))
+        lines.append(f"{label:<{wide}}" + "".join(f"{cell:>13}" for cell in cells))
     return "\n".join(lines)
 
 

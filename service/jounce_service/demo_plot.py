@@ -1,4 +1,4 @@
-"""The picture of the demonstration: path against cones, speed, steering, acceleration, wheel loads, slip."""
+"""The picture of the demonstration: paths among the cones; speed, steering, wheel loads and slip along the track."""
 
 from __future__ import annotations
 
@@ -16,50 +16,68 @@ from jounce.course import DoubleLaneChange
 from jounce_service.demo import Result, front_axle
 
 _WHEELS = ("FL", "FR", "RL", "RR")
-_SECTIONS = (("speed [m/s]", "speed"), ("steering-wheel angle [rad]", "steering_wheel_angle"),
-             ("lateral acceleration [m/s$^2$]", "com.lin_acc.y"))
+#: Colours of the runs; the cones have none of them.
+_RUNS = ("tab:brown", "tab:blue", "tab:purple")
+_WHEEL_COLOURS = ("tab:blue", "tab:cyan", "tab:red", "tab:pink")
+_SECTIONS = (("speed [km/h]", "speed", 3.6), ("steering-wheel angle [deg]", "steering_wheel_angle", 180.0 / np.pi),
+             ("lateral acceleration [m/s$^2$]", "com.lin_acc.y", 1.0), ("lateral error [m]", "lateral_error", 1.0))
+_ROWS = (("wheel load [kN]", "load", 1e-3), ("longitudinal slip [-]", "slip", 1.0))
 
 
-def draw(results: list[Result], path: Path) -> None:
-    """Write the picture of all runs to ``path``."""
-    figure = Figure(figsize=(13.0, 15.0), layout="constrained")
-    axes = figure.subplots(6, 1)
-    _course(axes[0], results)
-    for axis, (label, column) in zip(axes[1:4], _SECTIONS, strict=True):
-        for r in results:
-            axis.plot(r.pilot["time"], r.pilot[column], label=r.ground)
+def draw(results: list[Result], path: Path, model: str) -> None:
+    """Write the picture of all runs with ``model`` to ``path``."""
+    figure = Figure(figsize=(15.0, 13.0), layout="constrained")
+    figure.suptitle(f"{model}: double lane change of ISO 3888-1\n" + "; ".join(r.title for r in results), fontsize=11)
+    grid = figure.add_gridspec(4, 12, height_ratios=(1.1, 1.6, 1.6, 1.6))
+    course = DoubleLaneChange()
+    end = course.lanes[-1].end + 20.0
+    top = figure.add_subplot(grid[0, :])
+    _course(top, course, results, end)
+    axes = []
+    for i, (label, column, scale) in enumerate(_SECTIONS):
+        axis = figure.add_subplot(grid[1, 3 * i : 3 * i + 3])
+        for r, colour in zip(results, _RUNS, strict=False):
+            axis.plot(front_axle(r.pilot)[0], scale * r.pilot[column], color=colour)
         axis.set_ylabel(label)
-    for axis, label, what in ((axes[4], "wheel load [kN]", "load"), (axes[5], "slip [1]", "slip")):
-        _wheels(axis, results, what)
-        axis.set_ylabel(label)
-    for axis in axes[1:]:
+        axes.append(axis)
+    axes[0].set_ylim(bottom=0.0)
+    width = 12 // len(results)
+    for row, (label, what, scale) in enumerate(_ROWS, 2):
+        share = None
+        for i, r in enumerate(results):
+            axis = share = figure.add_subplot(grid[row, width * i : width * (i + 1)], sharey=share)
+            _wheels(axis, r, what, scale)
+            axis.set_title(r.title, fontsize=9)
+            axis.set_ylabel(label)
+            axes.append(axis)
+    for axis in axes:
         axis.grid(alpha=0.3)
-        axis.set_xlabel("time [s]")
-        axis.legend(loc="upper right", ncols=4, fontsize="small")
+        axis.set(xlim=(0.0, end), xlabel="front axle along the track, x [m]")
     figure.savefig(path, dpi=110)
 
 
-def _course(axis: Axes, results: list[Result]) -> None:
-    course = DoubleLaneChange()
+def _course(axis: Axes, course: DoubleLaneChange, results: list[Result], end: float) -> None:
     cones = course.cones()
-    axis.plot(cones[:, 0], cones[:, 1], "^", color="tab:orange", markersize=5, label="cones (ISO 3888-1)")
-    x = np.linspace(0.0, course.lanes[-1].end + 20.0, 400)
-    axis.plot(x, [course.path(v)[0] for v in x], "--", color="grey", label="path wanted")
-    for r in results:
-        axis.plot(*front_axle(r.pilot), label=f"front axle, {r.ground}")
-    axis.set(xlim=(0.0, x[-1]), xlabel="x [m]", ylabel="y [m]")
+    x = np.linspace(0.0, end, 400)
+    axis.plot(x, [course.path(v)[0] for v in x], "--", color="grey", linewidth=1.0, label="path wanted")
+    for r, colour in zip(results, _RUNS, strict=False):
+        axis.plot(*front_axle(r.pilot), color=colour, linewidth=1.2, label=f"front axle, {r.title}")
+    axis.plot(cones[:, 0], cones[:, 1], "^", color="tab:orange", markeredgecolor="black", markersize=5, label="cones")
+    axis.set(xlim=(0.0, end), ylim=(cones[:, 1].min() - 2.0, cones[:, 1].max() + 2.0), xlabel="x [m]", ylabel="y [m]",
+             aspect="equal")
     axis.grid(alpha=0.3)
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize="small")
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small", frameon=False)
 
 
-def _wheels(axis: Axes, results: list[Result], what: str) -> None:
+def _wheels(axis: Axes, result: Result, what: str, scale: float) -> None:
     """Per wheel: from the soil program where there is one, else from the model's own tires."""
-    for r, style in zip(results, ("-", "--"), strict=False):
-        for i, wheel in enumerate(_WHEELS):
-            if r.soil:
-                time, values = r.soil["time"], r.soil[f"{what}_{wheel}"]
-            else:
-                column = "tire_force.z" if what == "load" else "slip"
-                time, values = r.pilot["time"], r.pilot[f"wheel_{wheel}.{column}"]
-            scale = 1e-3 if what == "load" else 1.0
-            axis.plot(time, scale * values, style, color=f"C{i}", linewidth=0.9, label=f"{wheel} {r.ground}")
+    x = front_axle(result.pilot)[0]
+    for wheel, colour in zip(_WHEELS, _WHEEL_COLOURS, strict=True):
+        if result.soil:
+            place = np.interp(result.soil["time"], result.pilot["time"], x)
+            values = result.soil[f"{what}_{wheel}"]
+        else:
+            place, values = x, result.pilot[f"wheel_{wheel}.{'tire_force.z' if what == 'load' else 'slip'}"]
+        axis.plot(place, scale * values, color=colour, linewidth=0.9, label=wheel)
+    axis.margins(y=0.15)
+    axis.legend(loc="upper right", ncols=4, fontsize="small")

@@ -53,7 +53,7 @@ class Bicycle:
                        f"wheel_{w}.pos.z": 0.44, f"wheel_{w}.rot.e0": math.cos(self.yaw / 2),
                        f"wheel_{w}.rot.e3": math.sin(self.yaw / 2), f"wheel_{w}.lin_vel.x": self.speed * c,
                        f"wheel_{w}.lin_vel.y": self.speed * s, f"wheel_{w}.omega": self.speed / 0.47,
-                       f"wheel_{w}.tire_force.z": self.u[_IN[f"wheel_{w}.force.z"]]}
+                       f"wheel_{w}.tire_force.z": self.u[_IN[f"wheel_{w}.force.z"]] or 6300.0}
         for name, value in values.items():
             out[_OUT[name]] = value
         return out

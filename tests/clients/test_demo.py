@@ -34,7 +34,7 @@ def test_the_demo_runs_three_processes_and_writes_its_files(
     out = tmp_path / "out"
     assert main(["demo", f"--out={out}", "--duration=1.0", "--speed=10"]) == 0, capsys.readouterr().err
     told = capsys.readouterr().out
-    assert "real-time factor" in told and "soil" in told and "asphalt" in told
+    assert "real-time factor [-]" in told and "soil" in told and "asphalt_iso" in told and "cones hit [-]" in told
     assert (out / "demo.png").read_bytes().startswith(b"\x89PNG")
     pilot, soil = load(out / "soil_autopilot.csv"), load(out / "soil_terramechanics.csv")
     assert len(pilot["time"]) == 51 and len(soil["time"]) == 100
@@ -63,15 +63,15 @@ def test_a_server_that_does_not_start_is_reported_with_its_own_words(
 
 
 @pytest.mark.parametrize("flag", ["--duration=0", "--duration=nan", "--speed=-1", "--speed=99"])
-def test_settings_out_of_range_are_refused_with_what_is_allowed(
+def test_settings_out_of_range_are_refused_with_what_is_expected(
     flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["demo", f"--out={tmp_path / 'none'}", flag]) == 2
-    assert "allowed" in capsys.readouterr().err
+    assert "expected" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
 def test_the_table_has_a_dash_where_there_is_no_number() -> None:
-    result = demo.Result("asphalt", {}, {}, {"ticks [1]": 20000.0, "mean sinkage [m]": float("nan")})
+    result = demo.Result("asphalt", "", {}, {}, {"ticks [-]": 20000.0, "mean sinkage [m]": float("nan")})
     lines = demo.report([result]).splitlines()
     assert lines[1].split()[-1] == "20000" and lines[2].endswith("-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,7 +43,26 @@ def test_the_track_is_125_metres_with_the_lanes_of_the_standard() -> None:
 
 def test_the_path_stays_inside_the_cones_with_the_whole_width() -> None:
     x = np.linspace(0.0, 180.0, 1801)
-    assert COURSE.cones_hit(x, np.array([COURSE.path(v)[0] for v in x])) == 0
+    y, yaw, _ = (np.array(c) for c in zip(*(COURSE.path(v) for v in x), strict=True))
+    front_only = replace(COURSE, behind=0.0)
+    assert front_only.cones_hit(x, y, yaw) == 0 and front_only.excursion(x, y, yaw) == 0.0
+
+
+def test_a_cone_counts_once_wherever_the_body_touches_it_and_the_lane_s_edge_between_cones_counts_too() -> None:
+    x = np.arange(10.0, 40.0, 0.5)
+    straight = np.zeros_like(x)
+    # The first lane is 1.324 m to each side, the body 1.09 m.
+    assert COURSE.cones_hit(x, straight, straight) == 0
+    assert COURSE.excursion(x, straight + 0.2, straight) == 0.0
+    assert COURSE.cones_hit(x, straight + 0.25, straight) == 4
+    assert COURSE.excursion(x, straight + 0.25, straight) == pytest.approx(0.016, abs=1e-6)
+    assert COURSE.excursion(x, straight - 0.3, straight) == pytest.approx(0.066, abs=1e-6)
+    # Turned by 0.1 rad to the left about the middle of the front axle, the rear right corner swings out by 0.4 m.
+    there, turn = np.array([30.0]), np.array([0.1])
+    out = 4.02 * math.sin(0.1) + 1.09 * math.cos(0.1) - 1.324
+    assert COURSE.excursion(there, there * 0.0, turn) == pytest.approx(out, abs=1e-6)
+    # 2.6 m behind the axle the side stands 1.34 m to the right, past the cone at x = 27.5 if one were there.
+    assert COURSE.cones_hit(there - 2.0, there * 0.0, turn) == 1
 
 
 def test_heading_and_curvature_are_the_derivatives_of_the_path() -> None:
@@ -62,7 +82,8 @@ def test_the_law_steers_back_to_the_path_from_either_side() -> None:
 @pytest.mark.parametrize("speed", [8.0, 12.0, 15.0])
 def test_a_bicycle_passes_the_cones(speed: float) -> None:
     path = drive(speed)
-    assert COURSE.cones_hit(path[:, 0], path[:, 1]) == 0
+    yaw = np.arctan(np.gradient(path[:, 1], path[:, 0]))
+    assert replace(COURSE, behind=0.0).cones_hit(path[:, 0], path[:, 1], yaw) == 0
 
 
 def test_an_initial_error_dies_out() -> None:
@@ -82,3 +103,13 @@ def test_it_brakes_or_drives_but_never_both() -> None:
         u = Autopilot(COURSE, 10.0).command(Sight(0.0, 0.0, 0.0, 0.0, v))
         assert (u[2:6] >= 0.0).all() and (u[6:] >= 0.0).all() and not (u[2:6] * u[6:]).any()
         assert (u[2:6].sum() > 0.0) == (v < 10.0)
+
+
+def test_the_autopilot_goes_on_from_the_torque_and_the_angle_that_the_session_starts_with() -> None:
+    pilot = Autopilot(COURSE, 12.0)
+    pilot.take_over(np.array([0.2, 0.0] + [250.0] * 4 + [0.0] * 4))
+    inputs = pilot.command(Sight(0.0, 0.0, 0.0, 0.0, 12.0))
+    assert inputs[2:6] == pytest.approx([250.0] * 4) and not inputs[6:10].any()
+    assert inputs[0] == pytest.approx(0.0) and inputs[1] == pytest.approx(-0.2 / PERIOD)
+    pilot.take_over(np.array([0.0, 0.0] + [0.0] * 4 + [100.0] * 4))
+    assert pilot.command(Sight(0.0, 0.0, 0.0, 0.0, 12.0))[6:10] == pytest.approx([100.0] * 4)

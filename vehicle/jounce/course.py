@@ -21,6 +21,10 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
+#: The standard's speed at the entry [m/s]: 80 km/h.
+ISO_SPEED = 80.0 / 3.6
+
+
 @dataclass(frozen=True)
 class Lane:
     """One lane between cones: from ``start`` to ``end`` [m], between ``right`` and ``left`` [m]."""
@@ -38,9 +42,15 @@ class Lane:
 
 @dataclass(frozen=True)
 class DoubleLaneChange:
-    """The track for a vehicle of ``width`` [m], starting at ``start`` [m] along x."""
+    """The track for a vehicle of ``width`` [m], starting at ``start`` [m] along x.
+
+    The body reaches ``ahead`` and ``behind`` the front axle [m]: the 4.57 m of a HMMWV with its wheelbase of 3.302 m;
+    how the overhang splits between front and rear is assumed.
+    """
 
     width: float = 2.18
+    ahead: float = 0.55
+    behind: float = 4.02
     start: float = 20.0
     offset: float = 3.5
     #: The path starts to leave a lane this far before its end and is in the next as far after its start [m].
@@ -84,11 +94,27 @@ class DoubleLaneChange:
         path_y, heading, _ = self.path(x)
         return (y - path_y) * math.cos(heading)
 
-    def cones_hit(self, x: Array, y: Array) -> int:
-        """Samples (x, y) [m] at which a body of the vehicle's width, heading along x, would touch a lane's edge."""
-        half = 0.5 * self.width
-        hit = np.zeros(np.shape(x), dtype=bool)
-        for lane in self.lanes:
-            inside = (x >= lane.start) & (x <= lane.end)
-            hit |= inside & ((y - half < lane.right) | (y + half > lane.left))
-        return int(hit.sum())
+    def cones_hit(self, x: Array, y: Array, yaw: Array) -> int:
+        """Cones that the body touches; (x, y) [m] is the middle of the front axle and ``yaw`` [rad] the heading."""
+        cones = self.cones()
+        along, across = _turned(cones[:, 0, None] - x, cones[:, 1, None] - y, -yaw)
+        inside = (-self.behind <= along) & (along <= self.ahead) & (np.abs(across) <= 0.5 * self.width)
+        return int(inside.any(axis=1).sum())
+
+    def excursion(self, x: Array, y: Array, yaw: Array) -> float:
+        """How far the body reaches beyond the edges of a lane at most [m]; arguments as in ``cones_hit``."""
+        along = np.linspace(-self.behind, self.ahead, 11)[:, None]
+        beyond = 0.0
+        for side in (-0.5 * self.width, 0.5 * self.width):
+            forward, left = _turned(along, np.full_like(along, side), yaw)
+            body_x, body_y = x + forward, y + left
+            for lane in self.lanes:
+                within = (body_x >= lane.start) & (body_x <= lane.end)
+                reach = np.maximum(lane.right - body_y, body_y - lane.left)[within]
+                beyond = max(beyond, float(np.max(reach, initial=0.0)))
+        return beyond
+
+
+def _turned(x: Array, y: Array, angle: Array) -> tuple[Array, Array]:
+    """The vector (x, y) turned to the left by ``angle`` [rad]."""
+    return np.cos(angle) * x - np.sin(angle) * y, np.sin(angle) * x + np.cos(angle) * y

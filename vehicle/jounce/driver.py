@@ -98,6 +98,16 @@ class Autopilot:
     def memory(self, memory: tuple[float, float]) -> None:
         self._integral, self._steering = memory
 
+    def take_over(self, inputs: npt.NDArray[np.float64]) -> None:
+        """Go on from ``inputs``, in the order of ``GIVES``: the speed integral is what their torque holds."""
+        self._steering = float(inputs[0])
+        self._integral = float(np.mean(inputs[2:6]) - np.mean(inputs[6:10])) / self._per_acceleration
+
+    @property
+    def _per_acceleration(self) -> float:
+        """Torque per wheel for an acceleration of the vehicle [N.m per m/s2]."""
+        return self.vehicle.mass * self.vehicle.wheel_radius / 4.0
+
     def command(self, sight: Sight) -> npt.NDArray[np.float64]:
         """Inputs in the order of ``GIVES`` [rad, rad/s, N.m] for the next period."""
         wanted = road_wheel_angle(self.course, sight, self.vehicle, self.gains) * self.vehicle.steering_ratio
@@ -110,8 +120,7 @@ class Autopilot:
     def _torque(self, speed: float) -> float:
         """Torque per wheel [N.m], braking negative."""
         error = self.target - speed
-        per_acceleration = self.vehicle.mass * self.vehicle.wheel_radius / 4.0
-        wanted = per_acceleration * (self.gains.speed * error + self._integral)
+        wanted = self._per_acceleration * (self.gains.speed * error + self._integral)
         torque = min(max(wanted, -self.vehicle.max_brake_torque), self.vehicle.max_drive_torque)
         if torque == wanted or (wanted - torque) * error < 0.0:
             self._integral += self.gains.speed_integral * error * PERIOD

@@ -4,6 +4,7 @@ from jounce_client._wire import Event as Event
 from jounce_client._wire import Frame as Frame
 from jounce_client._wire import Late as Late
 from jounce_client._wire import Pacing as Pacing
+from jounce_client._wire import ParameterValue as ParameterValue
 from jounce_client._wire import Session as Session
 from jounce_client._wire import Snapshot as Snapshot
 from jounce_client._wire import State as State
@@ -15,6 +16,6 @@ from jounce_client.client import Participant as Participant
 from jounce_client.errors import JounceError as JounceError
 
 __all__ = [
-    "AsyncClient", "AsyncParticipant", "Client", "Event", "Frame", "JounceError", "Late", "Pacing", "Participant",
-    "Session", "Snapshot", "State", "Tls",
+    "AsyncClient", "AsyncParticipant", "Client", "Event", "Frame", "JounceError", "Late", "Pacing", "ParameterValue",
+    "Participant", "Session", "Snapshot", "State", "Tls",
 ]

@@ -468,6 +468,11 @@ class Member:
         return self._member.inputs
 
     @property
+    def held(self) -> Array:
+        """Values of the owned inputs, in the order of ``inputs``: at first those that the session starts with."""
+        return self._member.held.copy()
+
+    @property
     def outputs(self) -> tuple[str, ...]:
         """Wanted scalar outputs, in the order of ``State.values``."""
         return self._member.outputs

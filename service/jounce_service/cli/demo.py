@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
+from typing import Final, TextIO
 
 from jounce.contact.soil import SOILS
-from jounce_service.cli.main import UsageError
+from jounce_service.cli.main import FAILED, UsageError
 from jounce_service.demo import DemoError, Settings, demonstrate, report
+
+#: Seconds between two lines of progress where there is no terminal.
+_EVERY: Final = 5.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,32 +21,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("jounce-demo"), help="folder to write (default: %(default)s)")
     parser.add_argument("--model", default="hmmwv", help="vehicle name (default: %(default)s)")
     parser.add_argument("--soil", choices=sorted(SOILS), default="sandy_loam", help="soil (default: %(default)s)")
-    parser.add_argument("--duration", type=float, default=20.0, help="simulated seconds (default: %(default)s)")
-    parser.add_argument("--speed", type=float, default=12.0, help="speed to keep, m/s (default: %(default)s)")
+    parser.add_argument("--duration", type=float, default=Settings.duration,
+                        help="simulated seconds at --speed (default: %(default)s)")
+    parser.add_argument("--speed", type=float, default=Settings.speed,
+                        help="speed on soil and on asphalt, m/s; a third run has the 80 km/h of ISO 3888-1 "
+                             "(default: %(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs on soil and on asphalt, prints the table, writes CSV files and a picture."""
     if not arguments.duration >= 0.1:
-        raise UsageError(f"--duration: {arguments.duration:g} s given; allowed is 0.1 s or more")
+        raise UsageError(f"--duration: {arguments.duration:g} s given; expected 0.1 s or more")
     if not 0.0 < arguments.speed <= 40.0:
-        raise UsageError(f"--speed: {arguments.speed:g} m/s given; allowed is more than 0 and at most 40 m/s")
+        raise UsageError(f"--speed: {arguments.speed:g} m/s given; expected more than 0 and at most 40 m/s")
     settings = Settings(arguments.out, arguments.model, arguments.soil, arguments.duration, arguments.speed)
+    progress = Progress(sys.stderr)
     try:
-        results = demonstrate(settings, _progress)
-    except DemoError as error:
-        sys.stderr.write(f"\njounce demo: {error}\n")
-        return 1
-    from jounce_service.demo_plot import draw  # matplotlib takes a second to import
+        results = demonstrate(settings, progress)
+        progress("drawing")
+        from jounce_service.demo_plot import draw  # matplotlib takes a second to import
 
-    picture = settings.out / "demo.png"
-    draw(results, picture)
-    sys.stdout.write(f"\n{report(results)}\n\nwrote {picture} and the CSV files beside it\n")
+        picture = settings.out / "demo.png"
+        draw(results, picture, settings.model)
+    except DemoError as error:
+        progress.end()
+        sys.stderr.write(f"jounce demo: {error}\n")
+        return FAILED
+    finally:
+        progress.end()
+    sys.stdout.write(f"{report(results)}\n\nwrote {picture} and the CSV files beside it\n")
     return 0
 
 
-def _progress(text: str) -> None:
-    """One line that is written over on a terminal; quiet elsewhere."""
-    if sys.stdout.isatty():
-        sys.stdout.write(f"\r{text}")
-        sys.stdout.flush()
+class Progress:
+    """A line that says what is going on: written over on a terminal, elsewhere anew every few seconds."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Writes to ``stream``."""
+        self._stream, self._terminal = stream, stream.isatty()
+        self._next, self._width = 0.0, 0
+
+    def __call__(self, text: str) -> None:
+        """Shows ``text``."""
+        if self._terminal:
+            self._stream.write(f"\r{text:<{self._width}}")
+            self._width = len(text)
+        elif time.monotonic() >= self._next:
+            self._stream.write(text + "\n")
+            self._next = time.monotonic() + _EVERY
+        self._stream.flush()
+
+    def end(self) -> None:
+        """What follows starts on a line of its own."""
+        if self._terminal and self._width:
+            self._stream.write("\n")
+            self._width = 0
+        self._stream.flush()

@@ -145,6 +145,7 @@ class SoilContact:
         self.soil = soil
         self.wheel = wheel or WheelGeometry()
         self.ground = ground
+        self.wheels = wheels
         self._dx = cell
         self._half = int(0.95 * self.wheel.radius / cell)
         cells = 2 * self._half + 1

@@ -1,6 +1,6 @@
 """An autopilot at 50 Hz: through the ISO 3888-1 double lane change at constant speed.
 
-The law is `jounce.driver`, so this example needs jounce (``pip install jounce``) besides the client.
+The law is `jounce.driver`, so this example needs jounce (``pip install .`` in the clone) besides the client.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def main(argv: list[str] | None = None) -> int:
         tick = client.get_session(session).tick_seconds
         period, last = round(PERIOD / tick), round(given.duration / tick)
         with client.join(session, "autopilot", owns=GIVES, wants=WANTS, period=period, barrier_timeout=60.0) as member:
+            pilot.take_over(member.held)
             recorder = Recorder(member, [*GIVES, *member.outputs, "lateral_error"])
             state, errors = member.start, []
             while True:

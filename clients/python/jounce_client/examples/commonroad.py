@@ -4,7 +4,7 @@ This is an adapter and no more: outputs become a state of its kinematic bicycle,
 steering angle) become torques and a steering-wheel angle, and the double lane change becomes its reference trajectory.
 Gains, weights, look-ahead and the way they are used are those of the package's own ``cr_control_easy_api``.
 
-Course and vehicle data are those of `jounce.driver`, so this example needs jounce (``pip install jounce``) besides.
+Course and vehicle data are those of `jounce.driver`, so jounce must be installed, too (``pip install .`` in the clone).
 
 Source: commonroad-control 0.0.1 (BSD-3-Clause), Cyber-Physical Systems Group, TU Munich; `docs/commonroad.md`.
 """

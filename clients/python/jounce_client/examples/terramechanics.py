@@ -1,7 +1,7 @@
 """A terramechanics program at 1 kHz: the contact of four rigid wheels with soft soil.
 
 Wheel states in, contact wrenches in the world frame out, one tick later. The soil is flat, at height 0. The law is
-`jounce.contact.soil`, so this example needs jounce (``pip install jounce``) besides the client.
+`jounce.contact.soil`, so this example needs jounce (``pip install .`` in the clone) besides the client.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 
+from jounce.contact.rolling import roll_in
 from jounce.contact.soil import GIVES, SOILS, TAKES, SoilContact, motion_of
 from jounce.signals import WHEELS
 from jounce_client import Client, JounceError
@@ -32,6 +33,8 @@ def main(argv: list[str] | None = None) -> int:
             columns = [f"{what}_{w}" for what in ("load", "slip", "sinkage") for w in WHEELS]
             recorder = Recorder(member, columns)
             state, sinkages = member.start, []
+            if state.tick == 0:
+                roll_in(contact, motion_of(state.values))
             while state.tick < last:
                 wrench = contact.advance(motion_of(state.values), tick)
                 if state.tick % _LOG_EVERY == 0:

@@ -1,0 +1,36 @@
+"""Starts on soil without a fall: wheels that already roll in their ruts, with the loads that they carry.
+
+A session starts at the equilibrium of its own tires. This puts every wheel at the sinkage at which the soil carries
+that same load at that speed, by a terrain of its own height under each wheel, and gives the torque that rolling takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from jounce.contact.rolling import equilibrium
+from jounce.contact.soil import Soil, WheelGeometry
+from jounce.signals import WHEELS
+from jounce_client import Client, ParameterValue
+
+#: What a session needs that a terramechanics program carries from the first tick on.
+PARAMETERS: Mapping[str, ParameterValue] = {"tire_source": "EXTERNAL", "terrain_source": "EXTERNAL"}
+
+
+def start_on_soil(client: Client, model: str, parameters: Mapping[str, ParameterValue], soil: Soil,
+                  speed: float) -> dict[str, float]:
+    """Start inputs of a session of ``model`` with ``parameters`` and ``PARAMETERS`` at its equilibrium on ``soil``.
+
+    Loads and heights are those of the vehicle's own start, in a session of their own. Raises JounceError, ValueError.
+    """
+    wants = [f"wheel_{w}.{what}" for w in WHEELS for what in ("pos.z", "tire_force.z")]
+    own = {**parameters, "tire_source": "TMEASY", "terrain_source": "PLANE", "terrain.height": 0.0}
+    with client.create_session(model, own) as session:
+        heights, loads = client.advance(session, 0, outputs=wants).values.reshape(len(WHEELS), 2).T
+    wheel = WheelGeometry()
+    sinkage, torque = equilibrium(soil, loads, speed, wheel)
+    inputs = {f"wheel_{w}.terrain_height": wheel.radius - z - height
+              for w, z, height in zip(WHEELS, sinkage, heights, strict=True)}
+    return {**inputs, **{f"wheel_{w}.drive_torque": float(np.mean(torque)) for w in WHEELS}}
