@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from jounce.data import Vehicle
-from jounce.symbolic import articulated, corner, parameters, steering
+from jounce.models.double_wishbone.functions import functions, numbers
+from jounce.models.double_wishbone.schedule import EVALUATION
+from jounce.symbolic import corner
+from jounce.symbolic.schedule import compose
 
 Array = NDArray[np.float64]
 
@@ -30,20 +31,14 @@ class Ce:
     """One vehicle's generated functions with its derived numbers."""
 
     def __init__(self, vehicle: Vehicle) -> None:
-        self.vehicle = vehicle
-        p = {k: ca.SX(e.value) for k, e in vehicle.entries.items()}
-        self.numbers = [flat(ca.evalf(parameters.corner_numbers(p, a, s))) for a, s in parameters.CORNERS]
-        self.linkage = flat(ca.evalf(steering.linkage_numbers(p)))
-        self.inner_numbers = [flat(ca.evalf(steering.inner_numbers(p, a, s))) for a, s in parameters.CORNERS]
-        self.own = flat(ca.evalf(parameters.chassis_inertia(p)))
-        self.corner, self.steering, self.inner = corner.function(), steering.function(), steering.inner_function()
-        self.eliminate, self.expand = articulated.eliminate_function(), articulated.expand_function()
-        self.chassis = articulated.chassis_function()
-
-    @cached_property
-    def wheel_axial(self) -> list[Array]:
-        first = corner.NUMBERS.first
-        return [n[[first["wheel_along"], first["shaft"]]] for n in self.numbers]
+        self.vehicle, self.functions = vehicle, functions()
+        self.vectors = numbers(vehicle)
+        self.numbers = [flat(n) for n in self.vectors["corner numbers"]]
+        self.inner_numbers = [flat(n) for n in self.vectors["inner numbers"]]
+        self.linkage, self.own = flat(self.vectors["linkage"]), flat(self.vectors["chassis numbers"])
+        self.corner, self.steering, self.inner = (self.functions[n] for n in ("corner", "steering", "inner"))
+        self.eliminate, self.expand, self.chassis = (self.functions[n] for n in ("eliminate", "expand", "chassis"))
+        self.wheel_axial = [flat(n) for n in self.vectors["axial"]]
 
     def inner_end(self, k: int, arm: tuple[float, float, float]) -> Array:
         """(end, unit, velocity, acceleration), 12 numbers, of corner k for the arm angle, rate, acceleration."""
@@ -67,10 +62,11 @@ class Ce:
                       gravity: Array, force: Array, moment: Array, drive: Array, brake: Array,
                       ) -> tuple[Array, Array, Array, Array]:
         """(angular, linear, theta, spin) accelerations; all vectors in chassis axes."""
-        raw = [self.raw(k, theta[k], rate[k], spin[k], arm, omega) for k in range(4)]
-        loads = [np.concatenate([force[k], moment[k], [drive[k], brake[k]]]) for k in range(4)]
-        gathered = [flat(self.eliminate(raw[k], loads[k], self.wheel_axial[k])) for k in range(4)]
-        total = sum((g[:27] for g in gathered), np.zeros(27))
-        acc = flat(self.chassis(self.own, omega, total, np.zeros(6)))
-        back = np.array([flat(self.expand(raw[k], gathered[k], acc, self.wheel_axial[k])) for k in range(4)])
+        loads = [ca.DM(np.concatenate([force[k], moment[k], [drive[k], brake[k]]])) for k in range(4)]
+        vectors = {
+            **self.vectors, "arm": ca.DM(arm), "angular": ca.DM(omega), "wheel": loads, "wrench": ca.DM(6, 1),
+            "corner state": [ca.DM([theta[k], rate[k], spin[k]]) for k in range(4)],
+        }  # fmt: skip
+        compose(EVALUATION, self.functions, vectors)
+        acc, back = flat(vectors["acceleration"]), np.array([flat(b) for b in vectors["back"]])
         return acc[:3], acc[3:] + gravity, back[:, 0], back[:, 1]

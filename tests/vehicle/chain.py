@@ -14,9 +14,11 @@ from ce import Ce
 from numpy.typing import NDArray
 
 from jounce.data import Vehicle
-from jounce.symbolic import articulated, corner, motion, reports, wheel
+from jounce.models.double_wishbone.schedule import EVALUATION, MOTION, REPORTS
+from jounce.symbolic import articulated, corner, reports, wheel
 from jounce.symbolic.algebra import rotation
 from jounce.symbolic.layout import Layout
+from jounce.symbolic.schedule import compose
 
 Array = NDArray[np.float64]
 SX = ca.SX
@@ -72,43 +74,30 @@ class Chain:
         self.f = ca.Function("chain", [x, u], [rate, BALANCE.join(**balance), wheels])
 
     def _expressions(self, x: dict[str, SX], u: dict[str, SX]) -> tuple[SX, dict[str, SX], SX]:
-        ce, v = self.ce, self.vehicle
         chassis = wheel.CHASSIS.join(**{k: x[k] for k in wheel.CHASSIS.sizes})
         omega, r = x["angular"], rotation(x["quaternion"])
-        link = ce.steering(u["arm"], ce.linkage)
-        contact, report = wheel.function(), reports.wheel_function()
-        number = wheel.NUMBERS.join(**{name: SX(v[name]) for name in wheel.NUMBERS.sizes})
-        raw, results, gathered = [], [], []
-        for k in range(4):
-            inner = ce.inner(link, ce.inner_numbers[k])
-            own = ca.vertcat(x["theta"][k], x["theta_rate"][k], x["spin_rate"][k])
-            raw.append(ce.corner(own, inner, omega, ce.numbers[k]))
-            c = corner.OUTPUTS.split(raw[k])
-            given = wheel.GIVEN.join(
-                drive=u["drive"][k], brake=u["brake"][k], force=SX(3, 1), moment=SX(3, 1), point=SX(3, 1),
-                ground=ca.vertcat(0, 0, u["height"]), normal=SX([0, 0, 1]), friction=u["friction"], height_only=0,
-                external=0,
-            )  # fmt: skip
-            own = ca.vertcat(x["spin_rate"][k], x["bristle"][2 * k : 2 * k + 2], x["wind_up"][k])
-            hub = wheel.HUB.join(**{name: c[name] for name in wheel.HUB.sizes})
-            results.append(contact(hub, chassis, own, given, number))
-            loads = wheel.RESULTS.split(results[k])["loads"]
-            gathered.append(ce.eliminate(raw[k], loads, ce.wheel_axial[k]))
-        total = sum((g[:27] for g in gathered), SX(27, 1))
-        felt = ce.chassis(ce.own, omega, total, u["wrench"])
-        back = [ce.expand(raw[k], gathered[k], felt, ce.wheel_axial[k]) for k in range(4)]
-        pose = motion.function()(chassis, felt[3:], u["gravity"])
-        numbers = reports.NUMBERS.join(own=ce.own, com=SX(3, 1), imu=SX(3, 1), gravity=u["gravity"])
-        kinetic, height = ca.vertsplit(reports.chassis_function()(chassis, felt, numbers)[1])
+        plane = {"ground": ca.vertcat(0, 0, u["height"]), "normal": SX([0, 0, 1]), "friction": u["friction"]}
+        report = reports.NUMBERS.join(own=SX(self.ce.own), com=SX(3, 1), imu=SX(3, 1), gravity=u["gravity"])
+        vectors = {
+            **self.ce.vectors, "chassis numbers": report, "gravity": u["gravity"], "arm": u["arm"],
+            "wrench": u["wrench"], "world wrench": SX(6, 1), "chassis": chassis, "quaternion": x["quaternion"],
+            "angular": omega,
+            "corner state": [ca.vertcat(x["theta"][k], x["theta_rate"][k], x["spin_rate"][k]) for k in range(4)],
+            "wheel state": [ca.vertcat(x["spin_rate"][k], x["bristle"][2 * k : 2 * k + 2], x["wind_up"][k])
+                            for k in range(4)],
+            "own state": [reports.OWN.join(**{name: x[name][k] for name in reports.OWN.sizes}) for k in range(4)],
+            "wheel inputs": [wheel.GIVEN.join(drive=u["drive"][k], brake=u["brake"][k], force=SX(3, 1), moment=SX(3, 1),
+                                              point=SX(3, 1), **plane, height_only=0, external=0) for k in range(4)],
+        }  # fmt: skip
+        compose((*EVALUATION, *MOTION, *REPORTS[:2]), self.ce.functions, vectors)
+        raw, results, back, felt = (vectors[name] for name in ("corner", "wheel", "back", "acceleration"))
+        kinetic, height = ca.vertsplit(vectors["body"])
         balance = {name: SX(0) for name in BALANCE.sizes}
         told = []
         for k in range(4):
             c, hub = corner.OUTPUTS.split(raw[k]), wheel.RESULTS.split(results[k])
             load = articulated.LOADS.split(hub["loads"])
-            own = reports.OWN.join(**{name: x[name][k] for name in reports.OWN.sizes})
-            share = reports.SHARE.split(
-                report(raw[k], results[k], gathered[k], chassis, own, felt, ce.wheel_axial[k])[1]
-            )
+            share = reports.SHARE.split(vectors["share"][k])
             kinetic, height = kinetic + share["kinetic"], height + share["height"]
             balance["potential"] += share["springs"]
             balance["steering_load"] += share["steering"]
@@ -127,8 +116,9 @@ class Chain:
         balance["external"] = ca.dot(u["wrench"], ca.vertcat(omega, x["linear"]))
         bristle, wind = zip(*(ca.vertsplit(wheel.RESULTS.split(r)["rates"], [0, 2, 3]) for r in results), strict=True)
         rate = STATES.join(
-            position=pose[0], quaternion=pose[1], theta=x["theta_rate"], spin=x["spin_rate"], angular=felt[:3],
-            linear=pose[2], theta_rate=ca.vertcat(*(b[0] for b in back)),
+            position=vectors["rate of position"], quaternion=vectors["rate of quaternion"],
+            linear=vectors["rate of linear"], theta=x["theta_rate"], spin=x["spin_rate"], angular=felt[:3],
+            theta_rate=ca.vertcat(*(b[0] for b in back)),
             spin_rate=ca.vertcat(*(b[1] for b in back)), bristle=ca.vertcat(*bristle), wind_up=ca.vertcat(*wind),
         )  # fmt: skip
         return rate, balance, ca.horzcat(*told)

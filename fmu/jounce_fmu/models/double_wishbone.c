@@ -67,16 +67,6 @@ static void fill_arm(const double *u, const double *d, double tau, double *arm) 
     arm[1] = u[JN_U_steering_wheel_rate] / d[D_RATIO];
 }
 
-/* The rates that the motion of the chassis does not give. Linear, as are the outputs: for values and tangents. */
-static void collect_rates(const double *x, const jn_evaluation *e, double *dx) {
-    memcpy(dx + JN_X_theta, x + JN_X_theta_rate, JN_CORNERS * sizeof *dx);
-    memcpy(dx + JN_X_spin, x + JN_X_spin_rate, JN_CORNERS * sizeof *dx);
-    memcpy(dx + JN_X_angular, e->acceleration, 3 * sizeof *dx);
-    memcpy(dx + JN_X_theta_rate, e->back, sizeof e->back);
-    memcpy(dx + JN_X_bristle_x, e->wheel + JN_CORNERS * JN_WHEEL_rates, 3 * JN_CORNERS * sizeof *dx);
-    dx[JN_X_arm_rate] = dx[JN_X_arm_acceleration] = 0.0;
-}
-
 /* The outputs after the wheels', but for residual and tick count. */
 static void collect_outputs(const double *share, const double *body, const double *u, const double *d, double *y) {
     y[JN_Y_steering_load_torque] = sum(share, JN_SHARE_steering);
@@ -101,21 +91,19 @@ static void put_angles(const double *angles, double *y) {
     for (k = 0; k < N_ANGLES; k++) y[angle_places[k]] = angles[k];
 }
 
-/* Which inputs of the first wheel go where in GIVEN, as they are. */
-static const struct { int from, to, n; } wheel_inputs[] = {
-    {JN_U_wheel_FL_drive_torque, JN_GIVEN_drive, 1},
-    {JN_U_wheel_FL_brake_torque, JN_GIVEN_brake, 1},
-    {JN_U_wheel_FL_force_x, JN_GIVEN_force, 3},
-    {JN_U_wheel_FL_moment_x, JN_GIVEN_moment, 3},
-    {JN_U_wheel_FL_point_x, JN_GIVEN_point, 3},
-};
-
-static void copy_wheel_inputs(const double *u, int c, double *to) {
-    size_t i;
+/* n inputs of wheel c from that of the first wheel on, to their place in GIVEN. */
+static void copy_inputs(const double *u, int c, int from, int n, int place, double *given) {
     int k;
-    for (i = 0; i < sizeof wheel_inputs / sizeof *wheel_inputs; i++)
-        for (k = 0; k < wheel_inputs[i].n; k++)
-            to[JN_CORNERS * (wheel_inputs[i].to + k)] = u[wheel_inputs[i].from + c * U_WHEEL + k];
+    for (k = 0; k < n; k++) given[JN_CORNERS * (place + k) + c] = u[from + c * U_WHEEL + k];
+}
+
+/* The inputs that are used as they are. */
+static void copy_wheel_inputs(const double *u, int c, double *given) {
+    copy_inputs(u, c, JN_U_wheel_FL_drive_torque, 1, JN_GIVEN_drive, given);
+    copy_inputs(u, c, JN_U_wheel_FL_brake_torque, 1, JN_GIVEN_brake, given);
+    copy_inputs(u, c, JN_U_wheel_FL_force_x, 3, JN_GIVEN_force, given);
+    copy_inputs(u, c, JN_U_wheel_FL_moment_x, 3, JN_GIVEN_moment, given);
+    copy_inputs(u, c, JN_U_wheel_FL_point_x, 3, JN_GIVEN_point, given);
 }
 
 /* Torques, external wrench and terrain of each wheel. */
@@ -124,7 +112,7 @@ static void fill_given(const double *u, const double *d, double *given) {
     for (c = 0; c < JN_CORNERS; c++) {
         const double *normal = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
         double *to = given + c;
-        copy_wheel_inputs(u, c, to);
+        copy_wheel_inputs(u, c, given);
         to[JN_CORNERS * JN_GIVEN_height_only] = d[D_HEIGHT_ONLY];
         to[JN_CORNERS * JN_GIVEN_external] = d[D_EXTERNAL];
         if (d[D_HEIGHT_ONLY] != 0.0) {
@@ -160,7 +148,7 @@ static void fill_given_forward(const double *u, const double *d, const double *d
         const double *n = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
         const double *d_n = d_u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
         double *to = d_given + c, d_unit[3];
-        copy_wheel_inputs(d_u, c, to);
+        copy_wheel_inputs(d_u, c, d_given);
         if (d[D_HEIGHT_ONLY] == 0.0) continue;
         to[JN_CORNERS * (JN_GIVEN_ground + 2)] = d_u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
         unit_forward(3, n, d_n, d_unit);
@@ -180,13 +168,12 @@ static void fill_given_forward(const double *u, const double *d, const double *d
 #undef JN_STRIDE
 #define JN_STRIDE 4
 
-/* World loads on the chassis, in its axes; most often there are none. */
-static void load_chassis(const double *x, const double *u, double *loads) {
-    const double *world = u + JN_U_chassis_ext_force_x;
-    int k, some = 0;
-    for (k = 0; k < 6; k++) some |= world[k] != 0.0;
-    if (some) external_1(x + JN_X_quaternion, world, loads);
-    else memset(loads, 0, 6 * sizeof *loads);
+/* Is any of these numbers not zero? */
+static int any_of(const double *v, size_t bytes) {
+    size_t k;
+    int some = 0;
+    for (k = 0; k < bytes / sizeof *v; k++) some |= v[k] != 0.0;
+    return some;
 }
 
 #include "double_wishbone_dynamics.inc"
@@ -208,7 +195,10 @@ static void load_chassis(const double *x, const double *u, double *loads) {
 
 int jn_evaluate(double tau, double arm_acceleration, const double *x, const double *u, const double *d,
                 jn_evaluation *e, jn_fault *f) {
-    return evaluate_1(tau, arm_acceleration, x, u, d, 1, e, f);
+    double arm[3];
+    fill_arm(u, d, tau, arm);
+    arm[2] = arm_acceleration;
+    return evaluate_1(arm, x, u, d, 1, e, f);
 }
 
 /* Points of an axle that must lie apart, by their place after the axle's first entry. */

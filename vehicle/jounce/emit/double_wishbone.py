@@ -13,12 +13,17 @@ import casadi as ca
 from jounce.data import load_vehicle
 from jounce.emit.emitter import emit_file
 from jounce.emit.prepare import first_rows, prepare
+from jounce.models.double_wishbone import recursion
+from jounce.models.double_wishbone.functions import functions
+from jounce.models.double_wishbone.schedule import SCHEDULE
 from jounce.signals import WHEELS, SignalTable
-from jounce.symbolic import articulated, corner, motion, parameters, reports, steering, wheel
+from jounce.symbolic import articulated, corner, parameters, reports, steering, wheel
 from jounce.symbolic.forward import forward
 from jounce.symbolic.layout import Layout
 
 GENERATOR = "jounce.emit.double_wishbone"
+#: Inputs of the emitted functions that are the same for all wheels, and those that have no tangents.
+SHARED, CONSTANT = SCHEDULE.shared(), SCHEDULE.constant()
 
 #: The model's states; four of a kind are those of the wheels. In this order the lane functions read it as it is. The
 #: last two change only between ticks.
@@ -26,8 +31,8 @@ STATES = Layout(**wheel.CHASSIS.sizes, spin=4, theta=4, theta_rate=4, spin_rate=
                 arm_rate=1, arm_acceleration=1)  # fmt: skip
 
 #: Lane functions with the numbers that they share between evaluations prepared, and how these are prepared.
-CORNER, CORNER_NUMBERS = prepare(corner.function(), 3)
-WHEEL, WHEEL_NUMBERS = prepare(wheel.function(), 4)
+CORNER, CORNER_NUMBERS = prepare(functions()["corner"], 3)
+WHEEL, WHEEL_NUMBERS = prepare(functions()["wheel"], 4)
 
 #: Layouts that the C glue reads, by prefix.
 LAYOUTS = {
@@ -43,30 +48,16 @@ LAYOUTS = {
 
 def lane_functions() -> list[ca.Function]:
     """Evaluated for each corner, four lanes at once where the processor can."""
-    return [steering.inner_function(), first_rows(CORNER, "corner_dynamics", corner.DYNAMICS.size), CORNER,
-            first_rows(WHEEL, "wheel_dynamics", wheel.DYNAMICS.size), WHEEL, articulated.eliminate_function(),
-            articulated.expand_function(), reports.wheel_function(), reports.angle_function()]  # fmt: skip
+    f = functions()
+    return [f["inner"], first_rows(CORNER, "corner_dynamics", corner.DYNAMICS.size), CORNER,
+            first_rows(WHEEL, "wheel_dynamics", wheel.DYNAMICS.size), WHEEL, f["eliminate"], f["expand"], f["report"],
+            f["angle"]]  # fmt: skip
 
 
 def scalar_functions() -> list[ca.Function]:
     """Evaluated once a vehicle."""
-    derive = parameters.derive_function(load_vehicle("hmmwv"), CORNER_NUMBERS, WHEEL_NUMBERS)
-    return [steering.function(), articulated.chassis_function(), motion.function(), motion.external_function(),
-            reports.chassis_function(), derive]  # fmt: skip
-
-
-#: Inputs of the lane functions that are the same for all corners.
-SHARED: dict[str, tuple[int, ...]] = {
-    "inner": (0,), "corner_dynamics": (2,), "corner": (2,), "wheel_dynamics": (1,), "wheel": (1,), "expand": (2,),
-    "report": (3, 5),
-}  # fmt: skip
-
-#: Functions that have tangents, and their inputs that hold numbers of the vehicle, which have none. The lean corner is
-#: for the plain right-hand side alone.
-CONSTANT: dict[str, tuple[int, ...]] = {
-    "inner": (1,), "corner": (3,), "wheel": (4,), "eliminate": (2,), "expand": (3,), "report": (6,), "angle": (),
-    "steering": (1,), "chassis": (0,), "motion": (2,), "external": (), "chassis_report": (2,),
-}  # fmt: skip
+    once = [functions()[name] for name in ("steering", "chassis", "motion", "external", "chassis_report")]
+    return [*once, parameters.derive_function(load_vehicle("hmmwv"), CORNER_NUMBERS, WHEEL_NUMBERS)]
 
 
 def forward_functions(functions: list[ca.Function]) -> list[ca.Function]:
@@ -131,11 +122,13 @@ def files(table: SignalTable) -> dict[str, str]:
     """File name to C text, for the signal table of a double-wishbone vehicle."""
     check_reports(table)
     check_inputs(table)
-    lanes = lane_functions()
+    lanes, scalars = lane_functions(), scalar_functions()
+    SCHEDULE.check({f.name(): f for f in (*lanes, *scalars)})
     return {
+        "double_wishbone_recursion.inc": recursion.text(STATES, CORNER, len(WHEELS)),
         "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED),
-        "double_wishbone_scalar.inc": emit_file(scalar_functions(), GENERATOR),
+        "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),
         "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes)),
-        "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalar_functions()), GENERATOR),
+        "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalars), GENERATOR),
         "double_wishbone_layout.h": emit_layouts(table, len(load_vehicle("hmmwv").entries)),
     }

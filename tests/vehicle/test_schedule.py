@@ -1,0 +1,92 @@
+"""The schedule of the recursion: one table from which C, tangents and the CasADi composition are made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+import pytest
+
+from jounce.emit.double_wishbone import CONSTANT, SHARED, lane_functions, scalar_functions
+from jounce.emit.recursion import Recursion
+from jounce.models.double_wishbone.functions import functions
+from jounce.models.double_wishbone.schedule import EVALUATION, RATES, SCHEDULE
+from jounce.symbolic.schedule import Call, Rows, Schedule, Sum, Vector, compose, local, made, numbers, state
+
+F = functions()
+X = ca.SX.sym("x", 3)
+SMALL = Schedule(
+    {"at": state("at", per_wheel=True), "size": numbers("D_SIZE", per_wheel=True), "body": state("body"),
+     "force": made("force"), "all": local("total"), "part": Vector("total + 1")},
+    (Call("pull", ("at", "body", "size"), ("force",), lean="pull_lean"), Sum("force", "all"), Rows("all", 1, "part")),
+)  # fmt: skip
+PULL = ca.Function("pull", [X, ca.SX.sym("b", 1), ca.SX.sym("n", 1)], [2 * X])
+
+
+def test_the_vehicles_schedule_fits_its_functions() -> None:
+    SCHEDULE.check({f.name(): f for f in (*lane_functions(), *scalar_functions())})
+    SCHEDULE.check(F)
+    assert {c.function for c in SCHEDULE.calls} == F.keys()
+
+
+def test_inputs_that_all_wheels_share_and_that_never_move_follow_from_the_vectors() -> None:
+    assert SMALL.shared() == {"pull": (1,), "pull_lean": (1,)}
+    assert SMALL.constant() == {"pull": (2,)}
+    assert SHARED["corner"] == SHARED["corner_dynamics"] == (2,)
+    assert CONSTANT["wheel"] == (4,) and CONSTANT["external"] == ()
+
+
+def test_wheels_are_called_in_a_loop_with_their_own_numbers_and_the_others_once() -> None:
+    text = Recursion(SMALL).values(SMALL.steps, lean=True)
+    assert "(full ? JN_NAME(pull) : JN_NAME(pull_lean))(x + JN_X_at + c, x + JN_X_body, d + D_SIZE + c," in text
+    assert text.index("for (c") < text.index("e->force + c") < text.index("JN_NAME(sums)(e->force, total);")
+
+
+def test_a_tangent_stands_beside_each_value_but_for_numbers_of_the_vehicle() -> None:
+    text = Recursion(SMALL).tangents(SMALL.steps)
+    assert "d_x + JN_X_at + c" in text and "d_e->force + c" in text and "d_d" not in text
+    assert "JN_NAME(sums)(d_e->force, d_total);" in text
+
+
+def test_a_composition_takes_the_first_numbers_of_each_wheel_and_sums_them() -> None:
+    vectors = {"at": [ca.DM([k, 1, 2, 9]) for k in range(4)], "body": ca.DM([5, 6]), "size": ca.DM(1)}
+    compose(SMALL.steps, {"pull": PULL}, vectors)
+    assert [float(v[0]) for v in vectors["force"]] == [0, 2, 4, 6]
+    assert vectors["all"].full().ravel().tolist() == [12, 8, 16]
+    assert vectors["part"].full().ravel().tolist() == [8, 16]
+
+
+def test_what_is_there_already_is_not_made_again() -> None:
+    given = [ca.DM([1, 1, 1])] * 4
+    vectors = {"force": given}
+    compose(SMALL.steps, {}, vectors)
+    assert vectors["force"] is given and float(vectors["all"][0]) == 4
+
+
+@pytest.mark.parametrize(("steps", "message"), [
+    ((Sum("force", "all"), Call("pull", ("at", "body", "size"), ("force",))), "'force' is taken before it is made"),
+    ((Call("pull", ("at", "body"), ("force",)),), r"pull takes and makes \(3, 1\) vectors; the schedule has \(2, 1\)"),
+])  # fmt: skip
+def test_a_schedule_that_cannot_run_is_refused(steps: tuple[Call | Sum, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(SMALL, steps=steps).check({"pull": PULL})
+
+
+def test_a_force_element_in_the_schedule_reaches_values_tangents_and_the_jacobians_pass() -> None:
+    """A new call of the wheels needs no line of C."""
+    vectors = {**SCHEDULE.vectors, "more": made("more")}
+    at = next(k for k, s in enumerate(EVALUATION) if isinstance(s, Call) and s.function == "eliminate")
+    steps = (*EVALUATION[:at], Call("rubber", ("corner", "wheel numbers"), ("more",)), *EVALUATION[at:])
+    c = Recursion(Schedule(vectors, steps))
+    value = "JN_NAME(rubber)(e->corner + c, d + D_WHEELS + c, e->more + c);"
+    moved = "JN_NAME(rubber_forward)(e->corner + c, d + D_WHEELS + c, d_e->corner + c, e->more + c, d_e->more + c);"
+    assert value in c.values(steps) and moved in c.tangents(steps)
+    assert moved in c.one_pass(steps, {"inner": "still", "acceleration": "no_acceleration"}, {})
+
+
+def test_every_rate_of_a_wheels_state_has_a_place() -> None:
+    from jounce.emit.double_wishbone import STATES
+
+    made_by_motion = {"position", "quaternion", "linear"}
+    memory = {"arm_rate", "arm_acceleration"}
+    assert RATES.keys() | made_by_motion | memory == STATES.sizes.keys()

@@ -1,0 +1,1 @@
+"""What is special to each model: the schedule of its functions, and the value references of its variables."""

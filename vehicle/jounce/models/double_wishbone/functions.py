@@ -1,0 +1,38 @@
+"""The functions that the schedule names, in CasADi."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import casadi as ca
+
+from jounce.data import Vehicle
+from jounce.symbolic import articulated, corner, motion, parameters, reports, steering, wheel
+from jounce.symbolic.algebra import SX
+
+
+@cache
+def functions() -> dict[str, ca.Function]:
+    """Every function of the schedule by name; numbers of the vehicle are inputs, as `numbers` gives them."""
+    made = (
+        steering.function(), steering.inner_function(), corner.function(), wheel.function(),
+        articulated.eliminate_function(), motion.external_function(), articulated.chassis_function(),
+        articulated.expand_function(), motion.function(), reports.wheel_function(), reports.chassis_function(),
+        reports.angle_function(),
+    )  # fmt: skip
+    return {f.name(): f for f in made}
+
+
+def numbers(vehicle: Vehicle) -> dict[str, ca.DM | list[ca.DM]]:
+    """The schedule's vectors that are numbers of the vehicle, but for gravity."""
+    p = {name: SX(entry.value) for name, entry in vehicle.entries.items()}
+    corners = [ca.evalf(parameters.corner_numbers(p, axle, side)) for axle, side in parameters.CORNERS]
+    first = corner.NUMBERS.first
+    return {
+        "linkage": ca.evalf(steering.linkage_numbers(p)),
+        "inner numbers": [ca.evalf(steering.inner_numbers(p, axle, side)) for axle, side in parameters.CORNERS],
+        "corner numbers": corners,
+        "wheel numbers": ca.DM([vehicle[name] for name in wheel.NUMBERS.sizes]),
+        "axial": [n[[first["wheel_along"], first["shaft"]]] for n in corners],
+        "chassis numbers": ca.evalf(parameters.chassis_inertia(p)),
+    }

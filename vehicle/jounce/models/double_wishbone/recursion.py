@@ -1,0 +1,95 @@
+"""The C of the vehicle's recursion, made from its schedule."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from jounce.emit.recursion import Recursion
+from jounce.models.double_wishbone.schedule import EVALUATION, MOTION, RATES, REPORTS, SCHEDULE
+from jounce.symbolic.layout import Layout
+
+_EVALUATE = """\
+/* All of e for a Pitman arm's angle, rate and acceleration; `full` adds what only the outputs and the start need. */
+JN_FN int JN_NAME(evaluate)(const double *arm, const double *x, const double *u, const double *d, int full,
+                            jn_evaluation *e, jn_fault *f) {{
+    double loads[6], link[JN_LINK_N], total[JN_SUMS];
+    int c;
+{values}    return 0;
+}}
+
+/* The same with its tangents d_e, for tangents of arm, states and inputs. */
+JN_FN int JN_NAME(evaluate_forward)(const double *arm, const double *d_arm, const double *x, const double *u,
+                                    const double *d, const double *d_x, const double *d_u, jn_evaluation *e,
+                                    jn_evaluation *d_e, jn_fault *f) {{
+    double link[JN_LINK_N], d_link[JN_LINK_N], loads[6], d_loads[6], total[JN_SUMS], d_total[JN_SUMS];
+    int c;
+{tangents}    return 0;
+}}
+"""
+_RATES = """\
+/* Rates of the states that are there already. Linear: for values and tangents. */
+JN_FN void JN_NAME(collect_rates)(const double *x, const jn_evaluation *e, double *dx) {{
+{copies}}}
+
+JN_FN void JN_NAME(rates)(const double *x, const double *d, const jn_evaluation *e, double *dx) {{
+{values}    JN_NAME(collect_rates)(x, e, dx);
+}}
+
+/* Tangents of those that are not there already. */
+JN_FN void JN_NAME(motion_rates_forward)(const double *x, const double *d, const double *d_x, const jn_evaluation *e,
+                                         const jn_evaluation *d_e, double *d_dx) {{
+    double dx[JN_X_N];
+{tangents}}}
+"""
+_REPORTS = """\
+JN_FN void JN_NAME(reports)(const double *x, const double *d, const jn_evaluation *e, double *report, double *share,
+                            double *y, double *body, double *angles) {{
+    double adjacent[N_ANGLES], opposite[N_ANGLES];
+    int c;
+{values}}}
+
+JN_FN void JN_NAME(reports_forward)(const double *x, const double *d, const double *d_x, const jn_evaluation *e,
+                                    const jn_evaluation *d_e, double *report, double *d_report, double *share,
+                                    double *d_share, double *d_y, double *d_body, double *d_angles) {{
+    double adjacent[N_ANGLES], d_adjacent[N_ANGLES], opposite[N_ANGLES], d_opposite[N_ANGLES], angles[N_ANGLES];
+    double y[JN_Y_wheel_FL_pos_x], body[2];
+    int c;
+{tangents}}}
+"""
+_PASS = """\
+/* Does a corner itself move with that state? Some act on its wheel or on the chassis alone. */
+JN_FN int JN_NAME(moves_corner)(int state) {{ return {moves}; }}
+
+/* Tangents on the corners for seeds d_x while the chassis does not accelerate. */
+JN_FN void JN_NAME(pass)(const double *x, const double *d, const double *d_x, int corner_moves, jn_evaluation *e,
+                         jn_evaluation *d_e) {{
+    static const double still[JN_CORNERS * JN_INNER_N] = {{0.0}}, no_acceleration[6] = {{0.0}};
+    int c;
+    if (!corner_moves) memset(d_e->corner, 0, sizeof d_e->corner);
+{calls}}}
+"""
+
+
+def text(states: Layout, corner: ca.Function, wheels: int) -> str:
+    """C of evaluation, rates, reports and the Jacobian's pass, for a model with those states and corner function."""
+    c = Recursion(SCHEDULE)
+    copies = (f"    memcpy(dx + JN_X_{n}, {place}, {states.sizes[n]} * sizeof *dx);\n" for n, place in RATES.items())
+    still = {"inner": "still", "acceleration": "no_acceleration"}
+    return "\n".join((
+        "/* Made from the schedule of the recursion; do not edit. */\n",
+        _EVALUATE.format(values=c.values(EVALUATION, lean=True), tangents=c.tangents(EVALUATION)),
+        _RATES.format(copies="".join(copies), values=c.values(MOTION), tangents=c.tangents(MOTION)),
+        _REPORTS.format(values=c.values(REPORTS), tangents=c.tangents(REPORTS)),
+        _PASS.format(moves=_read(corner, wheels), calls=c.one_pass(EVALUATION, still, {"corner": "corner_moves"})),
+    ))  # fmt: skip
+
+
+def _read(function: ca.Function, wheels: int) -> str:
+    """C condition under which the function reads a state."""
+    [call] = [c for c in SCHEDULE.calls if c.function == function.name()]
+    found = []
+    for k, vector in enumerate(SCHEDULE.vectors[name] for name in call.inputs):
+        if vector.place.startswith("x + "):
+            first, size = vector.place.removeprefix("x + "), function.size1_in(k) * (wheels if vector.per_wheel else 1)
+            found.append(f"(state >= {first} && state < {first} + {size})")
+    return " || ".join(found)

@@ -1,0 +1,99 @@
+"""The recursion over the chassis and its four corners: which function takes what from where.
+
+Jain 2016: inward sweep (Eqs. 4 and 6), chassis, outward sweep (Eq. 7); then the rates of the states, and the outputs.
+"""
+
+from __future__ import annotations
+
+from jounce.symbolic.schedule import Call, Glue, Rows, Schedule, Sum, Vector, local, made, numbers, state
+
+VECTORS: dict[str, Vector] = {
+    # states and inputs
+    "chassis": Vector("x"),
+    "quaternion": state("quaternion"),
+    "angular": state("angular"),
+    "corner state": state("theta", per_wheel=True),
+    "wheel state": state("spin_rate", per_wheel=True),
+    "own state": state("spin", per_wheel=True),
+    "arm": local("arm"),
+    "wheel inputs": made("given"),
+    "world wrench": Vector("u + JN_U_chassis_ext_force_x"),
+    # numbers of the vehicle
+    "linkage": numbers("D_LINKAGE"),
+    "inner numbers": numbers("D_INNER", per_wheel=True),
+    "corner numbers": numbers("D_CORNERS", per_wheel=True),
+    "wheel numbers": numbers("D_WHEELS", per_wheel=True),
+    "axial": numbers("D_AXIAL", per_wheel=True),
+    "chassis numbers": numbers("D_CHASSIS"),
+    "gravity": numbers("D_CHASSIS + JN_CHASSIS_NUMBER_gravity"),
+    # made on the way
+    "link": local("link"),
+    "inner": made("inner"),
+    "corner": made("corner"),
+    "wheel": made("wheel"),
+    "gathered": made("gathered"),
+    "total": local("total"),
+    "wrench": local("loads"),
+    "acceleration": made("acceleration", per_wheel=False),
+    "felt": Vector("e->acceleration + 3"),
+    "back": made("back"),
+    "rate of position": local("dx + JN_X_position"),
+    "rate of quaternion": local("dx + JN_X_quaternion"),
+    "rate of linear": local("dx + JN_X_linear"),
+    "report": local("report", per_wheel=True),
+    "share": local("share", per_wheel=True),
+    "chassis report": local("y"),
+    "body": local("body"),
+    "adjacent": local("adjacent"),
+    "opposite sides": local("opposite", per_wheel=True),  # four angles on the lanes of four wheels
+    "adjacent sides": local("adjacent", per_wheel=True),
+    "angles": local("angles", per_wheel=True),
+}
+
+#: From the states to the accelerations.
+EVALUATION = (
+    Call("steering", ("arm", "linkage"), ("link",)),
+    Glue("if (!(link[JN_LINK_discriminant] > SINGULAR)) return refuse_steering(u, f);",
+         "if (!(link[JN_LINK_discriminant] > SINGULAR)) return refuse_steering(u, f);"),
+    Glue("fill_given(u, d, e->given);",
+         "fill_given(u, d, e->given);\n    fill_given_forward(u, d, d_u, d_e->given);"),
+    Call("inner", ("link", "inner numbers"), ("inner",)),
+    Call("corner", ("corner state", "inner", "angular", "corner numbers"), ("corner",), lean="corner_dynamics"),
+    Call("wheel", ("corner", "chassis", "wheel state", "wheel inputs", "wheel numbers"), ("wheel",),
+         lean="wheel_dynamics"),
+    Call("eliminate", ("corner", "wheel", "axial"), ("gathered",)),
+    Glue("if (refuse_range(x, e, f)) return 1;", "if (refuse_range(x, e, f)) return 1;"),
+    Sum("gathered", "total"),
+    Call("external", ("quaternion", "world wrench"), ("wrench",), zero_with="world wrench"),
+    Call("chassis", ("chassis numbers", "angular", "total", "wrench"), ("acceleration",)),
+    Call("expand", ("corner", "gathered", "acceleration", "axial"), ("back",)),
+)  # fmt: skip
+
+#: From there to the rates that are not states or accelerations themselves (`RATES`).
+MOTION = (
+    Rows("acceleration", 3, "felt"),
+    Call("motion", ("chassis", "felt", "gravity"), ("rate of position", "rate of quaternion", "rate of linear")),
+)
+
+#: From there to the outputs.
+REPORTS = (
+    Call("report", ("corner", "wheel", "gathered", "chassis", "own state", "acceleration", "axial"),
+         ("report", "share")),
+    Call("chassis_report", ("chassis", "acceleration", "chassis numbers"), ("chassis report", "body", "adjacent")),
+    Glue("take_angles(y, opposite);", "take_angles(y, opposite);\n    take_angles(d_y, d_opposite);"),
+    Call("angle", ("opposite sides", "adjacent sides"), ("angles",)),
+)  # fmt: skip
+
+SCHEDULE = Schedule(VECTORS, EVALUATION + MOTION + REPORTS)
+
+#: State -> C expression of its rates, where they are there already. The rest are made by `MOTION`; memory has none.
+RATES = {
+    "theta": "x + JN_X_theta_rate",
+    "spin": "x + JN_X_spin_rate",
+    "angular": "e->acceleration",
+    "theta_rate": "e->back",
+    "spin_rate": "e->back + JN_CORNERS",
+    "bristle_x": "e->wheel + JN_CORNERS * JN_WHEEL_rates",
+    "bristle_y": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 1)",
+    "wind_up": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 2)",
+}
