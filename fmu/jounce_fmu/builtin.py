@@ -11,15 +11,14 @@ from pathlib import Path
 
 from jounce.signals import SignalTable
 from jounce.values import Value
-from jounce_fmu.build import Sources, ensure_library
+from jounce_fmu.build import ensure_library
 from jounce_fmu.describe import NameStyle, interface_guid
 from jounce_fmu.foreign import Interface
 from jounce_fmu.host import Factory
 from jounce_fmu.models import find
 from jounce_fmu.pack import export_fmu
 from jounce_fmu.starts import changed
-from jounce_fmu.table_c import emit_table
-from jounce_fmu.tables import checked_table
+from jounce_fmu.tables import checked_table, retabled
 
 
 def identifier(name: str) -> str:
@@ -51,12 +50,8 @@ def export_builtin(
                           fmi=fmi, scalars=scalars)  # fmt: skip
     own = changed(model.read(name), starts or {})
     edition = replace(own, edition=repr((own.name, [s.start for s in own.scalars])))
-    emitted = model.table_file
     with tempfile.TemporaryDirectory() as folder:
-        rewritten = Path(folder) / emitted.name
-        rewritten.write_text(emit_table(edition, model.table_name))
-        files = tuple(rewritten if f == emitted else f for f in model.sources.files)
-        variant = Sources(identifier(own.name), files)
+        variant = retabled(model, edition, identifier(own.name), Path(folder))
         if interface_guid(own) == interface_guid(common):  # then the library at hand can tell
             _check_start(own, model.library())
         else:

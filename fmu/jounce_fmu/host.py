@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from jounce.signals import SignalTable
 from jounce.values import Value
-from jounce_fmu.build import BuildError
+from jounce_fmu.build import BuildError, ensure_library
+from jounce_fmu.describe import interface_guid
 from jounce_fmu.foreign import Interface, library_path, read_description, refused_as_value_error
 from jounce_fmu.instance import Array, FmuError, FmuInstance, load
 from jounce_fmu.models import find
-from jounce_fmu.tables import checked_table, variant_table
+from jounce_fmu.tables import checked_table, retabled
 
 __all__ = ["Array", "Factory", "Fmu2Instance", "FmuError", "FmuInstance", "Value", "open_builtin", "open_fmu"]
 
@@ -142,18 +143,23 @@ def open_builtin(name: str | Path = "hmmwv") -> Factory:
     """A data set of a known model, such as a vehicle, from the library built of the present sources.
 
     ``name`` may be the path of a user's own. Other data sets than the model's first use the same library and set the
-    parameters in which they differ. Raises BuildError when the library is stale and cannot be rebuilt, ModelError for
-    an unknown name.
+    parameters in which they differ; one with bounds of its own gets a library of its own, which lives as long as the
+    factory. Raises BuildError when a library cannot be built, ModelError for an unknown name.
     """
     model = find(name)
     common = checked_table(model)
-    own = common if name == model.base else variant_table(name, common)
-    library = model.library()
-    _check_hash(library, model.sources.build_hash())
+    own = common if name == model.base else model.read(name)
+    keep, sources, library = None, model.sources, None
+    if interface_guid(own) != interface_guid(common):
+        keep = tempfile.TemporaryDirectory(prefix="jounce-own-")
+        sources, common = retabled(model, own, sources.identifier, Path(keep.name)), own
+        library = ensure_library(sources, Path(keep.name))
+    library = library or model.library()
+    _check_hash(library, sources.build_hash())
     defaults: dict[str, Value] = {
         s.name: s.start for s, c in zip(own.parameters, common.parameters, strict=True) if s.start != c.start
     }
-    return Factory(str(name), library, Interface.of_table(own), defaults)
+    return Factory(str(name), library, Interface.of_table(own), defaults, keep=keep)
 
 
 def _check_hash(library: Path, build_hash: str) -> None:

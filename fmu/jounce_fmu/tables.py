@@ -6,7 +6,6 @@ from pathlib import Path
 
 from jounce.signals import SignalTable
 from jounce_fmu.build import BuildError, Sources
-from jounce_fmu.describe import interface_guid
 from jounce_fmu.models import Model, find
 from jounce_fmu.table_c import emit_table
 
@@ -30,9 +29,9 @@ def model_table(name: str | Path) -> SignalTable:
     return find(name).read(name)
 
 
-def variant_table(name: str | Path, common: SignalTable) -> SignalTable:
-    """Table of a data set that must share the interface of its model's base. Raises BuildError."""
-    own = model_table(name)
-    if interface_guid(own) != interface_guid(common):
-        raise BuildError(f"vehicle {str(name)!r} has other bounds than {common.name!r}: only an FMU can be made of it")
-    return own
+def retabled(model: Model, table: SignalTable, identifier: str, folder: Path) -> Sources:
+    """The model's sources with another table of its kind, which is written into the folder."""
+    emitted = model.table_file
+    path = folder / emitted.name
+    path.write_text(emit_table(table, model.table_name))
+    return Sources(identifier, tuple(path if f == emitted else f for f in model.sources.files))

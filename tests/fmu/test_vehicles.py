@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from jounce.data import load_vehicle
+from jounce_fmu.builtin import export_builtin
 from jounce_fmu.describe import interface_guid
 from jounce_fmu.host import Factory, FmuError, open_builtin, open_fmu
 from jounce_fmu.units import exponents
@@ -187,3 +188,22 @@ def test_an_inertia_that_no_body_has_is_a_logged_warning_and_drives(caplog: pyte
         car.setup({"chassis.inertia.xx": 3000.0, "chassis.inertia.yy": 3000.0, "chassis.inertia.zz": 3000.0,
                    "chassis.inertia.xy": 1600.0})  # fmt: skip
     assert len(caplog.messages) == 1 and "chassis.inertia" in caplog.messages[0]
+
+
+def test_a_vehicle_whose_numbers_change_the_bounds_runs_in_process_as_its_fmu_does(tmp_path: Path) -> None:
+    """The steering ratio bounds the steering-wheel angle, and an override may have bounds of its own."""
+    path = own(tmp_path, **{"steering_ratio": "value = 20.0", "chassis.mass": "value = 700.0, minimum = 600.0"})
+    angle = 20.0 * load_vehicle("utv")["steering.max_arm_angle"]
+    export_builtin(tmp_path / "own.fmu", path)
+    ends = []
+    for factory in (open_builtin(path), open_builtin(path), open_fmu(tmp_path / "own.fmu")):
+        assert factory.table.by_name("steering_wheel_angle").maximum == pytest.approx(angle)
+        with factory.instance("car") as car:
+            with pytest.raises(FmuError, match="chassis.mass = 599"):
+                car.setup({"chassis.mass": 599.0})
+            car.reset()
+            car.setup({"init.speed": 8.0}, {"steering_wheel_angle": 0.9 * angle})
+            car.step(500)
+            ends.append(car.get_outputs().tobytes())
+    assert ends[0] == ends[1] == ends[2]
+    assert open_builtin(path).library.read_bytes() == open_builtin(path).library.read_bytes()

@@ -132,3 +132,56 @@ def test_a_variant_outside_the_package_can_build_on_a_built_in_vehicle(tmp_path:
         'name = "heavy"\nbase = "hmmwv"\n[overrides]\n"chassis.mass" = { value = 3000.0 }\n', encoding="utf-8"
     )
     assert load_vehicle(path)["chassis.mass"] == 3000.0
+
+
+def own_vehicle(folder: Path, overrides: str, head: str = 'base = "hmmwv"\n') -> Path:
+    path = folder / "own.toml"
+    path.write_text(f'name = "own"\n{head}[overrides]\n{overrides}\n', encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("text", [
+    '"chassis.mass" = 2500', '"chassis.mass" = 2500.0', "chassis.mass = 2500", "[overrides.chassis]\nmass = 2500",
+    '"chassis.mass" = { value = 2500 }', "[overrides.chassis.mass]\nvalue = 2500",
+    '[overrides.chassis]\n"mass" = { value = 2500, source = "weighed" }',
+])  # fmt: skip
+def test_an_override_may_be_a_number_alone_and_its_name_written_in_any_way_of_toml(tmp_path: Path, text: str) -> None:
+    vehicle, base = load_vehicle(own_vehicle(tmp_path, text)), load_vehicle("hmmwv")
+    assert vehicle["chassis.mass"] == 2500.0
+    entry, was = vehicle.entries["chassis.mass"], base.entries["chassis.mass"]
+    assert (entry.unit, entry.minimum, entry.description) == (was.unit, was.minimum, was.description)
+    assert entry.source in ("own.toml of own", "weighed")
+    assert {n: e for n, e in vehicle.entries.items() if n != "chassis.mass"} == {
+        n: e for n, e in base.entries.items() if n != "chassis.mass"
+    }
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ('"chassis.mass" = "heavy"', "chassis.mass = 'heavy': expected a number"),
+    ('"chassis.mass" = true', "True: expected"),
+    ('"chassis.mass" = [1]', r"\[1\]: expected a number"), ('"chassis.mass" = nan', "chassis.mass = nan"),
+    ('"chassis.mass" = -1', "chassis.mass = -1.0"), ('"chassis.mas" = 1', "did you mean chassis.mass"),
+    ('"chassis" = 1', "unknown entry 'chassis'"), ("chassis = 1", "unknown entry 'chassis'"),
+    ("[overrides.chassis]\nmas = 1", "'chassis.mas'"), ('"chassis.mass" = { value = 1, unit = 3 }', "unit is 3"),
+    ('"chassis.mass" = { valeu = 1 }', "valeu"), ('"chassis.mass" = 1' + "0" * 400, "chassis.mass"),
+])  # fmt: skip
+def test_an_override_that_cannot_be_is_refused_with_its_name(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        load_vehicle(own_vehicle(tmp_path, text))
+
+
+@pytest.mark.parametrize(("head", "message"), [
+    ("", "either base"), ('base = "hmmwv"\nfiles = []\n', "either base"), ("files = []\n", "of nothing"),
+    ("base = 3\n", "base = 3: expected a text"), ('base = "tank"\n', "'tank'"), ('base = "hmmwv"\nbas = 1\n', "'bas'"),
+    ('base = "own.toml"\n', "a circle"),
+])  # fmt: skip
+def test_a_vehicle_file_that_says_something_else_is_refused(tmp_path: Path, head: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        load_vehicle(own_vehicle(tmp_path, "", head))
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"overrides = 3\nbase = 'hmmwv'", b"files = 'a'", b"files = [1]"])
+def test_a_vehicle_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "vehicle.toml").write_bytes(content)
+    with pytest.raises(DataError, match="vehicle.toml"):
+        load_vehicle(tmp_path)

@@ -1,8 +1,9 @@
 """Vehicle data: TOML files with value, unit and source per entry.
 
-A vehicle is a folder with a `vehicle.toml`. It either lists data files (`files = [...]`, read in that
-order) or names a `base` vehicle and a table of `[overrides]`. In a data file every table that has a `value`
-key is an entry; its name is the dotted path to it (`front.spring.k1`). All values are SI.
+A vehicle is a folder with a `vehicle.toml`, or such a file. It either lists data files (`files = [...]`, read in
+that order) or names a `base` vehicle and a table of `[overrides]`: `"chassis.mass" = 2500`, or an entry's keys. In a
+data file every table that has a `value` key is an entry; its name is the dotted path to it (`front.spring.k1`). All
+values are SI.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,14 @@ __all__ = ["DataError", "Entry", "Vehicle", "load_vehicle", "vehicle_names"]
 
 _BUILTIN = Path(__file__).parent / "vehicles"
 _KEYS = frozenset({"value", "unit", "source", "description", "minimum", "maximum"})
+#: Keys of a vehicle.toml, with their types, also in words.
+_HEAD: dict[str, tuple[type, str]] = {
+    "name": (str, "a text"),
+    "description": (str, "a text"),
+    "base": (str, "a text"),
+    "overrides": (dict, "a table"),
+    "files": (list, "a list of file names"),
+}
 
 
 class DataError(ValueError):
@@ -102,15 +112,14 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
     if manifest in seen:
         raise DataError(f"{manifest.parent.name}: the chain of base vehicles is a circle")
     head = _read(manifest)
-    name, description = str(head.get("name", manifest.parent.name)), str(head.get("description", ""))
+    _check_head(manifest, head)
+    name, description = head.get("name", manifest.parent.name), head.get("description", "")
     if "base" in head:
-        sibling = manifest.parent.parent / str(head["base"]) / "vehicle.toml"
-        base = _load(sibling if sibling.is_file() else _manifest(head["base"]), (*seen, manifest))
+        base = _load(_base(manifest, head["base"]), (*seen, manifest))
         entries = dict(base.entries)
-        for key, table in head.get("overrides", {}).items():
-            if key not in entries:
-                raise DataError(f"{name}: override of unknown entry {key!r}")
-            entries[key] = _checked(key, replace(entries[key], **_fields(key, table)))
+        for key, changed in _overrides(head.get("overrides", {}), entries, name):
+            fields = {"source": f"{manifest.name} of {name}"} | _fields(key, changed)
+            entries[key] = _checked(key, replace(entries[key], **fields))
         return Vehicle(name, entries, description)
     entries = {}
     for file in head.get("files", ()):
@@ -124,11 +133,51 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
     return Vehicle(name, entries, description)
 
 
+def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
+    for key, value in head.items():
+        if key not in _HEAD:
+            raise DataError(f"{manifest}: unknown key {key!r}; expected {', '.join(_HEAD)}")
+        kind, words = _HEAD[key]
+        if not isinstance(value, kind) or (isinstance(value, list) and not all(isinstance(f, str) for f in value)):
+            raise DataError(f"{manifest}: {key} = {value!r}: expected {words}")
+    if ("base" in head) == ("files" in head):
+        raise DataError(f"{manifest}: expected either base, with a table [overrides], or files")
+    if "overrides" in head and "base" not in head:
+        raise DataError(f"{manifest}: [overrides] of nothing; expected base = the name of a vehicle")
+
+
+def _base(manifest: Path, name: str) -> Path:
+    """A folder beside the vehicle's, or in it, before a built-in vehicle."""
+    for place in (manifest.parent.parent / name, manifest.parent / name):
+        for path in (place / "vehicle.toml", place):
+            if path.is_file():
+                return path
+    return _manifest(name)
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(f"{path.name}: {error}") from error
+
+
+def _overrides(
+    table: Mapping[str, Any], entries: Mapping[str, Entry], vehicle: str, prefix: str = ""
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Entries with what changes: a number alone is a value; dots may be within quotes or make tables."""
+    for key, item in table.items():
+        name = prefix + key
+        if name in entries:
+            if isinstance(item, bool) or not isinstance(item, int | float | dict):
+                raise DataError(f"{vehicle}: {name} = {item!r}: expected a number, or a table with a value")
+            yield name, item if isinstance(item, dict) else {"value": item}
+        elif isinstance(item, dict) and any(n.startswith(f"{name}.") for n in entries):
+            yield from _overrides(item, entries, vehicle, f"{name}.")
+        else:
+            near = get_close_matches(name, entries, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else "`jounce describe` lists them"
+            raise DataError(f"{vehicle}: override of unknown entry {name!r}; {hint}")
 
 
 def _walk(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -145,10 +194,16 @@ def _fields(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     if unknown := table.keys() - _KEYS:
         raise DataError(f"entry {name!r}: unknown key {', '.join(sorted(unknown))}")
     fields = dict(table)
-    for key in fields.keys() & {"value", "minimum", "maximum"}:
-        if isinstance(fields[key], bool) or not isinstance(fields[key], int | float):
-            raise DataError(f"entry {name!r}: {key} is {fields[key]!r}, a number is expected")
-        fields[key] = float(fields[key])
+    for key, value in fields.items():
+        if key in ("value", "minimum", "maximum"):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise DataError(f"entry {name!r}: {key} is {value!r}, a number is expected")
+            try:
+                fields[key] = float(value)
+            except OverflowError:
+                raise DataError(f"entry {name!r}: {key} is {value!r}, a number of a double is expected") from None
+        elif not isinstance(value, str):
+            raise DataError(f"entry {name!r}: {key} is {value!r}, a text is expected")
     return fields
 
 
