@@ -23,13 +23,14 @@ PACKAGES = {"jounce": "vehicle", "jounce_fmu": "fmu", "jounce_service": "service
 ROOMS = (
     *PACKAGES,
     # Programs above the server, which live in its package so far.
-    "jounce_service.cli", "jounce_service.demo", "jounce_service.demo_plot", "jounce_service.sweep",
+    "jounce_service.cli", "jounce_service.demo", "jounce_service.demo_plot", "jounce_service.docs",
+    "jounce_service.sweep",
     # Programs above the client and the laws that they run.
     "jounce_client.examples",
     # The one FMU that is a client.
     "jounce_fmu.partners.remote",
 )  # fmt: skip
-_TOOLS = {"jounce_service.cli", "jounce_service.demo", "jounce_service.demo_plot", "jounce_service.sweep"}
+_TOOLS = {f"jounce_service.{n}" for n in ("cli", "demo", "demo_plot", "docs", "sweep")}
 _BELOW_TOOLS = {"jounce", "jounce_fmu", "jounce_service", "jounce_proto", "jounce_client", "jounce_client.examples"}
 #: What each room may import, besides itself.
 ALLOWED: Mapping[str, set[str]] = {
