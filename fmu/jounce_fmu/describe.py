@@ -293,7 +293,8 @@ def type_attributes(g: Signal, minimum: float, maximum: float) -> dict[str, str]
 
 def description(signal: Signal) -> str:
     """The description of a signal in the XML: with its frame, except for parameters."""
-    return signal.description if signal.causality == "parameter" else f"{signal.description} [frame: {signal.frame}]"
+    told = signal.frame and signal.causality != "parameter"
+    return f"{signal.description} [frame: {signal.frame}]" if told else signal.description
 
 
 def variability(signal: Signal) -> str:

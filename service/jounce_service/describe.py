@@ -1,12 +1,11 @@
-"""The signal table as the wire and as a person reads it."""
+"""The signal table and a session's status on the wire."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from jounce import __version__
-from jounce.signals import Signal, SignalTable
+from jounce.signals import SignalTable
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.barrier import Barrier
 from jounce_service.models import HostedModel
@@ -108,18 +107,3 @@ def _known(member: Participant, table: SignalTable) -> dict[str, Any]:
         "missed": member.missed,
     }
 
-
-def lines(table: SignalTable) -> Iterator[str]:
-    """One line of text per signal, under a heading per causality."""
-    causality = ""
-    for signal in sorted(table.signals, key=lambda s: ("input", "output", "parameter").index(s.causality)):
-        if signal.causality != causality:
-            causality = signal.causality
-            yield f"{causality}s"
-        yield f"  {signal.name:36} {_shape(signal):14} {signal.unit:8} {signal.frame:9} {signal.description}"
-
-
-def _shape(signal: Signal) -> str:
-    if signal.items:
-        return "|".join(signal.items)
-    return ",".join(c.lstrip(".") for c in signal.components) if signal.shape else signal.type

@@ -2,12 +2,13 @@
 
 The FMI model description, the C value references, the gRPC ``DescribeModel`` reply, the log schema and
 the documentation are made from it. SI units, ISO 8855 axes, wheels FL FR RL RR. The frame is the world
-unless a signal says otherwise.
+unless a signal says otherwise; "" where a quantity has no direction.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,19 @@ QUATERNION = (".e0", ".e1", ".e2", ".e3")
 
 #: References of the double-wishbone vehicle's variables; `python -m jounce_fmu.generate` writes new ones into it.
 LEDGER = Path(__file__).parent / "models" / "double_wishbone" / "references.txt"
+
+
+#: Frame of an entry of the vehicle data, by a pattern of its name; what fits none has no direction.
+_FRAMES = {
+    r"chassis\..+\.[xyz]+|(front|rear|steering)\.origin\.[xyz]|steering\.tilt": "chassis",
+    r"(front|rear)\.[A-Z_]+\.[xyz]": "suspension",
+    r"(front|rear)\.(UCA|LCA)\.inertia\.[xyz]+": "arm",
+    r"(front|rear)\.(upright|spindle)\.inertia\.[xyz]+": "chassis",
+    r"(front|rear)\.tierod\.inertia\.[xyz]+": "tierod",
+    r"(front|rear)\.shock_\w+\.inertia\.[xyz]+": "shock",
+    r"steering\.[A-Z_]+\.[xyz]": "steering",
+    r"wheel\.inertia\.[xyz]+": "wheel",
+}
 
 
 @dataclass(frozen=True)
@@ -193,9 +207,10 @@ class SignalTable:
 def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
     limit = vehicle["steering_ratio"] * vehicle["steering.max_arm_angle"]
     yield Signal("steering_wheel_angle", "input", "rad", "steering-wheel angle, left positive; the Pitman arm turns by "
-                 "this over steering_ratio", minimum=-limit, maximum=limit)
+                 "this over steering_ratio", minimum=-limit, maximum=limit, frame="steering")
     yield Signal("steering_wheel_rate", "input", "rad/s", "its rate, left positive; 0 if not known. Within a tick the "
-                 "angle moves on with it", minimum=-100.0, maximum=100.0, rate_of="steering_wheel_angle")
+                 "angle moves on with it", minimum=-100.0, maximum=100.0, frame="steering",
+                 rate_of="steering_wheel_angle")
     for w in WHEELS:
         p = f"wheel_{w}"
         yield Signal(f"{p}.drive_torque", "input", "N.m", "on the spin axis, forward positive; reacts on the chassis",
@@ -212,7 +227,8 @@ def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
                      "terrain_source is EXTERNAL", minimum=-1e6, maximum=1e6)
         yield Signal(f"{p}.terrain_normal", "input", "1", "terrain normal there, upwards, of any length", XYZ,
                      start=(0.0, 0.0, 1.0), minimum=-1.0, maximum=1.0, component_minimum=(-1.0, -1.0, 0.05))
-        yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0, maximum=2.0)
+        yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0, maximum=2.0,
+                     frame="")
     yield Signal("chassis.ext_force", "input", "N", "external force at the chassis reference point", XYZ,
                  minimum=-1e6, maximum=1e6, nominal=1000.0)
     yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, minimum=-1e6, maximum=1e6,
@@ -275,39 +291,41 @@ def _outputs() -> Iterator[Signal]:
     yield out("steering.load_torque", "N.m", "torque of the linkage on the Pitman arm, left positive",
               frame="steering", nominal=100.0)
     yield out("steering.pitman_angle", "rad", "Pitman-arm angle, left positive", frame="steering")
-    yield out("energy.kinetic", "J", "kinetic energy of the vehicle", nominal=1e5)
-    yield out("energy.potential", "J", "potential energy: gravity, springs and stops", nominal=1e5)
-    yield out("closure_residual", "m", "largest gap in any suspension loop", nominal=1e-12)
+    yield out("energy.kinetic", "J", "kinetic energy of the vehicle", frame="", nominal=1e5)
+    yield out("energy.potential", "J", "potential energy: gravity, springs and stops", frame="", nominal=1e5)
+    yield out("closure_residual", "m", "largest gap in any suspension loop", frame="", nominal=1e-12)
     yield Signal("tick_count", "output", "1", "internal steps since the start", type="Integer",
-                 variability="discrete")
+                 variability="discrete", frame="")
 
 
 def _run_parameters() -> Iterator[Signal]:
-    def par(name: str, unit: str, start: float, text: str, low: float = -math.inf, high: float = math.inf) -> Signal:
-        return Signal(name, "parameter", unit, text, start=(start,), minimum=low, maximum=high, variability="fixed")
+    def par(name: str, unit: str, start: float, text: str, low: float = -math.inf, high: float = math.inf,
+            frame: str = "") -> Signal:
+        return Signal(name, "parameter", unit, text, start=(start,), minimum=low, maximum=high, variability="fixed",
+                      frame=frame)
 
     def enum(name: str, items: tuple[str, ...], text: str) -> Signal:
         return Signal(name, "parameter", "1", text, start=(1.0,), minimum=1.0, maximum=float(len(items)),
-                      type="Enumeration", variability="fixed", items=items)
+                      type="Enumeration", variability="fixed", items=items, frame="")
 
     yield par("tick", "s", 0.001, "internal step; RK4 takes up to 0.002 s", 1e-5, 0.02)
-    yield par("gravity", "m/s2", 9.81, "gravity along world -z", 0.0, 100.0)
-    yield par("init.x", "m", 0.0, "start position of the chassis reference frame")
-    yield par("init.y", "m", 0.0, "start position of the chassis reference frame")
-    yield par("init.z", "m", 0.5, "start height, used where init.equilibrium is false")
-    yield par("init.yaw", "rad", 0.0, "start heading")
-    yield par("init.speed", "m/s", 0.0, "start speed forward, wheels rolling", -100.0, 100.0)
+    yield par("gravity", "m/s2", 9.81, "gravity along world -z", 0.0, 100.0, "world")
+    yield par("init.x", "m", 0.0, "start position of the chassis reference frame", frame="world")
+    yield par("init.y", "m", 0.0, "start position of the chassis reference frame", frame="world")
+    yield par("init.z", "m", 0.5, "start height, used where init.equilibrium is false", frame="world")
+    yield par("init.yaw", "rad", 0.0, "start heading", frame="world")
+    yield par("init.speed", "m/s", 0.0, "start speed forward, wheels rolling", -100.0, 100.0, "chassis")
     yield Signal("init.equilibrium", "parameter", "1", "true: settle on the terrain first, at rest held by the "
                  "brakes until now; false: suspension in design position at init.z, released", start=(1.0,),
-                 type="Boolean", variability="fixed", minimum=0.0, maximum=1.0)
+                 type="Boolean", variability="fixed", minimum=0.0, maximum=1.0, frame="")
     yield enum("terrain_source", ("PLANE", "EXTERNAL"), "where the terrain comes from")
     yield enum("tire_source", ("TMEASY", "EXTERNAL"), "where the contact wrench comes from")
-    yield par("terrain.height", "m", 0.0, "height of the plane at x = y = 0")
-    yield par("terrain.slope", "rad", 0.0, "raises the plane along +x", -1.0, 1.0)
-    yield par("terrain.bank", "rad", 0.0, "raises the plane along +y", -1.0, 1.0)
+    yield par("terrain.height", "m", 0.0, "height of the plane at x = y = 0", frame="world")
+    yield par("terrain.slope", "rad", 0.0, "raises the plane along +x", -1.0, 1.0, "world")
+    yield par("terrain.bank", "rad", 0.0, "raises the plane along +y", -1.0, 1.0, "world")
     yield par("terrain.mu", "1", 0.8, "friction of the plane", 0.0, 2.0)
     for axis in "xyz":
-        yield par(f"imu.pos.{axis}", "m", 0.0, "IMU location in the chassis frame")
+        yield par(f"imu.pos.{axis}", "m", 0.0, "IMU location in the chassis frame", frame="chassis")
     yield replace(
         enum("integrator", ("RK4", "ROSENBROCK"), "explicit of order 4, or L-stable of order 2 for long ticks"),
         former=(("ROS2", "ROSENBROCK"),),
@@ -316,9 +334,10 @@ def _run_parameters() -> Iterator[Signal]:
 
 def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:
     for name, entry in vehicle.entries.items():
+        frame = next((f for pattern, f in _FRAMES.items() if re.fullmatch(pattern, name)), "")
         yield Signal(name, "parameter", entry.unit, entry.description or entry.source, start=(entry.value,),
                      minimum=entry.minimum, maximum=entry.maximum, nominal=abs(entry.value) or 1.0,
-                     frame="chassis", variability="fixed")
+                     frame=frame, variability="fixed")
 
 
 def _states() -> Iterator[State]:
