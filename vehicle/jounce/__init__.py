@@ -1,3 +1,24 @@
-"""jounce: the equations, data and signals of the vehicle (symbolic; no I/O, no C, no network)."""
+"""jounce: the equations, data and signals of the vehicle (symbolic; no I/O, no C, no network).
+
+``jounce.simulate`` and ``jounce.join`` run a vehicle in this process; see ``docs/in-process.md``.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+#: Names that the rooms above offer here, for people; see docs/decisions/0035-jounce-simulate.md.
+_ABOVE = {"simulate": "jounce_fmu.inprocess", "join": "jounce_fmu.inprocess"}
+
+
+def __getattr__(name: str) -> Any:
+    """Take a name from above when it is first asked for, so that nothing here depends on it."""
+    if name not in _ABOVE:
+        raise AttributeError(f"module 'jounce' has no attribute {name!r}")
+    return getattr(import_module(_ABOVE[name]), name)
+
+
+def __dir__() -> list[str]:
+    """Those names, too."""
+    return sorted([*globals(), *_ABOVE])
