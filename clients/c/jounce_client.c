@@ -510,6 +510,7 @@ static void put_join(buffer *b, const jounce_terms *t) {
     for (i = 0; i < t->n_first_order; i++) put_text(b, 13, t->first_order[i]);
     if (t->lease >= 0.0) put_double(b, 14, t->lease);
     put_text(b, 15, t->participant_token);
+    put_number(b, 16, t->take_over != 0);
 }
 
 jounce *jounce_join(const char *address, const jounce_terms *terms, jounce_error *error) {

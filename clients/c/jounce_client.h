@@ -46,9 +46,10 @@ typedef struct {
     const char *participant_token;   /* to come back after JOUNCE_LOST, with all else as in the first join */
     double keepalive;                /* [s] after which a server whose machine does not answer is gone; 0 = never,
                                       * negative = 15 */
+    int take_over;                   /* 1: from one of that name that is still connected; needs the session token */
 } jounce_terms;
 
-#define JOUNCE_TERMS {0, 0, 0, 0, 0, 0, 0, 1, 0, -1.0, 0, -1.0, -1.0, 0, 0, 0, 0, 0, 0, -1.0}
+#define JOUNCE_TERMS {0, 0, 0, 0, 0, 0, 0, 1, 0, -1.0, 0, -1.0, -1.0, 0, 0, 0, 0, 0, 0, -1.0, 0}
 
 /* Where the participant stands. */
 typedef struct {

@@ -16,6 +16,7 @@ from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_proto import packed
 from jounce_service import control, errors
 from jounce_service.advance import advance
+from jounce_service.callers import ANYBODY, Caller, Callers
 from jounce_service.describe import described, status
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
@@ -35,9 +36,10 @@ _PIECE = 1 << 20
 class SessionCalls(rpc.SessionServiceServicer):
     """The SessionService. Calls that change a session run to their end even when the caller goes away."""
 
-    def __init__(self, manager: SessionManager) -> None:
-        """The sessions are the manager's."""
+    def __init__(self, manager: SessionManager, callers: Callers | None = None) -> None:
+        """The sessions are the manager's; ``callers`` are the bearer tokens, None for none."""
         self._manager = manager
+        self._callers = callers or Callers()
         # The event loop keeps only weak references to its tasks.
         self._unwanted: set[asyncio.Task[None]] = set()
         self._described: dict[str, bytes] = {}
@@ -60,17 +62,29 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """A new session."""
         async with _errors_to(context):
-            return await self._made(self._manager.create(request), self._close)
+            return await self._made(self._manager.create(request, self._caller(context)), self._close)
 
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
         """Where a session stands."""
         async with self._reading(context), _errors_to(context):
-            return status(self._manager.find(request.session_id))
+            return status(self._readable(request, context))
+
+    async def ListSessions(self, request: pb.ListSessionsRequest, context: _Context) -> pb.ListSessionsResponse:
+        """The caller's sessions, or all."""
+        async with self._reading(context):
+            return self._manager.listed(self._caller(context))
+
+    async def EvictParticipant(
+        self, request: pb.EvictParticipantRequest, context: _Context
+    ) -> pb.EvictParticipantResponse:
+        """Takes a participant out."""
+        async with _errors_to(context):
+            return await _whole(self._manager.evict(request, self._caller(context)))
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest, context: _Context) -> pb.DeleteSessionResponse:
         """Closes a session."""
         async with _errors_to(context):
-            await _whole(self._manager.delete(request.session_id, request.token))
+            await _whole(self._manager.delete(request.session_id, request.token, self._caller(context)))
             return pb.DeleteSessionResponse()
 
     async def Advance(self, request: pb.AdvanceRequest, context: _Context) -> pb.AdvanceResponse:
@@ -154,12 +168,13 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def ForkSession(self, request: pb.ForkSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """A new session from a snapshot."""
         async with _errors_to(context):
-            return await self._made(self._manager.fork(self._controlled(request), request), self._close)
+            forked = self._manager.fork(self._controlled(request), request, self._caller(context))
+            return await self._made(forked, self._close)
 
     async def Watch(self, request: pb.WatchRequest, context: _Context) -> None:
         """Frames until the viewer goes or the session is closed."""
         async with _errors_to(context):
-            session = self._manager.find(request.session_id)
+            session = self._readable(request, context)
             viewer = session.watch(request)
             try:
                 # The viewer knows that it will miss nothing from here on.
@@ -197,6 +212,13 @@ class SessionCalls(rpc.SessionServiceServicer):
 
     async def _close(self, made: pb.CreateSessionResponse) -> None:
         await self._manager.delete(made.session_id, made.token)
+
+    def _caller(self, context: _Context) -> Caller:
+        # Somebody unknown has been refused before.
+        return (self._callers.any and self._callers.who(context.invocation_metadata())) or ANYBODY
+
+    def _readable(self, request: Any, context: _Context) -> Session:
+        return self._manager.readable(request.session_id, request.token, self._caller(context))
 
     def _controlled(self, request: Any) -> Session:
         return self._manager.controlled(request.session_id, request.token)

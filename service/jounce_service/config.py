@@ -25,6 +25,7 @@ class ServerConfig:
     tls_key: str = _setting("", "PEM file with the certificate's private key")
     tls_client_ca: str = _setting("", "PEM file with the authorities of clients: each must show a certificate")
     token_file: str = _setting("", "file with bearer tokens, one per line: each call but health must show one")
+    admin_token_file: str = _setting("", "file with bearer tokens of administrators, one per line; '' for none")
     metrics_address: str = _setting("", "host:port of the Prometheus endpoint (extra: metrics); '' for none")
     log_format: str = _setting("text", "text, or json for one object per line")
     barrier_timeout: float = _setting(5.0, "wall-clock seconds a Step waits for others by default; 0 = for ever")

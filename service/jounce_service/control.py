@@ -45,6 +45,51 @@ async def resume(session: Session) -> pb.ResumeSessionResponse:
         return pb.ResumeSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
 
 
+async def evict(session: Session, request: pb.EvictParticipantRequest, anyone: bool) -> pb.EvictParticipantResponse:
+    """Takes a participant out; ``anyone`` is an administrator, who needs no token."""
+    async with session.standing():
+        session.require("EvictParticipant")
+        if not anyone:
+            # Here, since a participant may come and go while the call waits.
+            _check_may_evict(session, request.token, request.name)
+        expected = request.name in session.barrier.expected
+        if request.name in session.members:
+            session.evict(
+                request.name,
+                errors.Evicted(f"{request.name!r} was evicted", field="name", given=request.name, allowed="a new Join"),
+            )
+        elif not (expected and request.release):
+            raise errors.UnknownParticipant(
+                f"{request.name!r} is expected and has not joined" if expected else f"no participant {request.name!r}",
+                field="name",
+                given=request.name,
+                allowed="release, for one that is only expected"
+                if expected
+                else ", ".join(sorted(session.members)) or "none: nobody has joined",
+            )
+        if request.release:
+            session.barrier.release(request.name)
+        return pb.EvictParticipantResponse(tick=session.tick)
+
+
+def _check_may_evict(session: Session, token: str, name: str) -> None:
+    if not token:
+        raise errors.NoToken("the call needs a token", field="token", allowed="the session's or the participant's")
+    if session.holds(token):
+        return
+    member = session.member_with(token)
+    if member is None:
+        raise errors.WrongToken(
+            "the token is neither the session's nor the participant's",
+            field="token",
+            allowed="the session's or the participant's",
+        )
+    if member.name != name:
+        raise errors.NoRight(
+            f"the token is that of {member.name!r}", field="token", given=member.name, allowed="the session token"
+        )
+
+
 async def warn(session: Session) -> None:
     """Tells every participant that the server is stopping; the session goes on."""
     async with session.standing():

@@ -81,7 +81,24 @@ def status(session: Session) -> pb.GetSessionResponse:
         failure_reason=session.failure_reason,
         pacing=None if session.engine.pacer is None else session.engine.pacer.status(),
         frames_dropped=session.viewers.dropped,
+        evictions=session.evictions,
         recording=None if session.engine.recording is None else session.engine.recording.status(),
+    )
+
+
+def summary(session: Session, now: float, own: bool) -> pb.SessionSummary:
+    """The session in short; ``now`` [s] is monotonic time."""
+    return pb.SessionSummary(
+        session_id=session.id,
+        model=session.setup.name,
+        state=pb.SessionState.Name(session.state.value),
+        tick=session.tick,
+        participants=sorted(session.members.keys() | session.barrier.expected),
+        connected=sum(m.participant.gone_at is None for m in session.members.values()),
+        created_unix_ns=session.created_ns,
+        idle_seconds=max(0.0, now - session.last_used),
+        own=own,
+        failure=session.failure,
     )
 
 

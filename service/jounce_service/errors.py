@@ -105,7 +105,15 @@ class InputOwned(ServiceError):
 
 
 class NameTaken(ServiceError):
-    """A participant of that name is joined."""
+    """A participant of that name is connected."""
+
+
+class UnknownParticipant(ServiceError):
+    """The session has no participant of that name."""
+
+
+class Evicted(ServiceError):
+    """The participant was evicted from the session."""
 
 
 class WrongTick(ServiceError):
@@ -149,7 +157,7 @@ class AlreadyJoined(ServiceError):
 
 
 class StreamReplaced(ServiceError):
-    """The participant has rejoined over another stream."""
+    """The participant takes part over another stream, or its lease has ended."""
 
 
 class ParticipantsPresent(ServiceError):
@@ -233,7 +241,7 @@ class WrongToken(ServiceError):
 
 
 class NoRight(ServiceError):
-    """The participant was not named a controller when the session was created."""
+    """The caller may not do that: not the session's owner, no controller, or no more than a join token."""
 
 
 class Draining(ServiceError):
@@ -268,6 +276,7 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     UnknownSnapshot: (_S.NOT_FOUND, "UNKNOWN_SNAPSHOT"),
     InputOwned: (_S.ALREADY_EXISTS, "INPUT_OWNED"),
     NameTaken: (_S.ALREADY_EXISTS, "NAME_TAKEN"),
+    UnknownParticipant: (_S.NOT_FOUND, "UNKNOWN_PARTICIPANT"),
     WrongTick: (_S.ABORTED, "WRONG_TICK"),
     TooLate: (_S.ABORTED, "TOO_LATE"),
     WrongEpoch: (_S.ABORTED, "WRONG_EPOCH"),
@@ -279,6 +288,7 @@ TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     NotJoined: (_S.FAILED_PRECONDITION, "NOT_JOINED"),
     AlreadyJoined: (_S.FAILED_PRECONDITION, "ALREADY_JOINED"),
     StreamReplaced: (_S.FAILED_PRECONDITION, "STREAM_REPLACED"),
+    Evicted: (_S.FAILED_PRECONDITION, "EVICTED"),
     ParticipantsPresent: (_S.FAILED_PRECONDITION, "PARTICIPANTS_PRESENT"),
     TooManySessions: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_SESSIONS"),
     TooManyParticipants: (_S.RESOURCE_EXHAUSTED, "TOO_MANY_PARTICIPANTS"),

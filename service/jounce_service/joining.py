@@ -34,13 +34,29 @@ async def join(session: Session, request: pb.Join, outlet: Outlet) -> tuple[Memb
 
 def _admit(session: Session, request: pb.Join, outlet: Outlet) -> Member:
     terms = terms_of(request, session.table, session.config)
-    if len(session.members) >= session.config.max_participants:
+    present = session.members.get(request.name)
+    if request.take_over and not session.holds(request.token):
+        raise errors.NoRight(
+            "take_over needs the session token", field="take_over", given=request.name, allowed="the session token"
+        )
+    if present is not None and present.participant.gone_at is None and not request.take_over:
+        raise errors.NameTaken(
+            f"a participant named {request.name!r} is connected",
+            field="name",
+            given=request.name,
+            allowed="a name not connected now, the participant token to rejoin, or take_over with the session token",
+        )
+    if present is None and len(session.members) >= session.config.max_participants:
         raise errors.TooManyParticipants(
             "too many participants",
             field="name",
             given=request.name,
             allowed=f"{session.config.max_participants} participants",
         )
+    terms.check_free(session.barrier)
+    if present is not None:
+        # Nothing can fail from here on.
+        session.evict(request.name, _replaced(present.name))
     member = terms.member(session.barrier, outlet, session.engine.clock.now())
     session.members[member.name] = member
     return member
@@ -61,11 +77,13 @@ def _rejoin(session: Session, request: pb.Join, outlet: Outlet) -> Member:
             given=request.name,
             allowed="the first Join and the participant token",
         )
-    member.refuse(
-        errors.StreamReplaced(
-            f"{member.name!r} has rejoined over another stream", field="name", given=member.name, allowed="that one"
-        )
-    )
+    member.refuse(_replaced(member.name))
     member.outlet = outlet
     session.barrier.rejoin(member.participant, session.engine.clock.now())
     return member
+
+
+def _replaced(name: str) -> errors.StreamReplaced:
+    return errors.StreamReplaced(
+        f"{name!r} has joined over another stream", field="name", given=name, allowed="that one"
+    )

@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
+from jounce_service.callers import ANYBODY, Caller
 from jounce_service.config import ServerConfig
-from jounce_service.control import read, recording_lost, revive, save, start_of, warn
-from jounce_service.describe import described
+from jounce_service.control import evict, read, recording_lost, revive, save, start_of, warn
+from jounce_service.describe import described, summary
 from jounce_service.metrics import Totals
 from jounce_service.models import Registry
 from jounce_service.pacing import pacing_of
@@ -44,7 +45,7 @@ class SessionManager:
         # The event loop keeps only weak references to its tasks.
         self._telling: set[asyncio.Task[None]] = set()
 
-    async def create(self, request: pb.CreateSessionRequest) -> pb.CreateSessionResponse:
+    async def create(self, request: pb.CreateSessionRequest, caller: Caller = ANYBODY) -> pb.CreateSessionResponse:
         """A new session; every name and value is checked before the model is made."""
         setup = setup_of(self.registry.get(request.model), request, self.config.max_participants)
         if request.HasField("recording") and self.recorder is None:
@@ -58,9 +59,11 @@ class SessionManager:
             session = Session(session_id, setup, instance, self.config)
             asked = request.recording if request.HasField("recording") else None
             await self._record(session, start_of(session), asked)
-            return self._opened(session)
+            return self._opened(session, caller)
 
-    async def fork(self, source: Session, request: pb.ForkSessionRequest) -> pb.CreateSessionResponse:
+    async def fork(
+        self, source: Session, request: pb.ForkSessionRequest, caller: Caller = ANYBODY
+    ) -> pb.CreateSessionResponse:
         """A new session that goes on from a snapshot of another; raises a ServiceError and leaves both alone."""
         source.require("ForkSession")
         expected = names_of(request.expected_participants, "expected_participants", self.config.max_participants)
@@ -77,7 +80,7 @@ class SessionManager:
             session = Session(session_id, setup, instance, self.config)
             revive(session, snapshot)
             await self._record(session, snapshot, None)
-            return self._opened(session)
+            return self._opened(session, caller)
 
     def find(self, session_id: str) -> Session:
         """The session of that id; raises UnknownSession."""
@@ -91,12 +94,37 @@ class SessionManager:
                 allowed="an id from CreateSession",
             ) from None
 
-    def owned(self, session_id: str, token: str) -> Session:
-        """The session of that id, for a call that changes it; raises NoToken or WrongToken."""
+    def listed(self, caller: Caller) -> pb.ListSessionsResponse:
+        """The caller's sessions, or all for an administrator."""
+        now = time.monotonic()
+        seen = [s for s in self._sessions.values() if caller.administrator or s.owner == caller.owner]
+        return pb.ListSessionsResponse(sessions=[summary(s, now, s.owner == caller.owner) for s in seen])
+
+    def readable(self, session_id: str, token: str, caller: Caller) -> Session:
+        """The session of that id, for a call that only looks; raises NoRight where it is another tenant's."""
         session = self.find(session_id)
+        if caller.administrator or session.owner == caller.owner:
+            return session
+        if token and (session.admits(token) or session.member_with(token) is not None):
+            return session
+        raise errors.NoRight(
+            "the session is another caller's",
+            field="session_id",
+            given=session_id,
+            allowed="its owner's bearer token, an administrator's, or one of the session's tokens",
+        )
+
+    def owned(self, session_id: str, token: str, caller: Caller = ANYBODY) -> Session:
+        """The session of that id, for a call that changes it; raises NoToken or WrongToken.
+
+        An administrator as ``caller`` needs no token.
+        """
+        session = self.find(session_id)
+        if caller.administrator and not token:
+            return session
         if not token:
             raise errors.NoToken("the call needs the session token", field="token", allowed="token of CreateSession")
-        if not secrets.compare_digest(token.encode(), session.token.encode()):
+        if not session.holds(token):
             # The token given is a secret of somebody, so it is not repeated.
             raise errors.WrongToken("the token is not the session's", field="token", allowed="token of CreateSession")
         self.touch(session)
@@ -105,30 +133,37 @@ class SessionManager:
     def controlled(self, session_id: str, token: str) -> Session:
         """The same for a call that a participant named a controller may make, too; raises NoRight for others."""
         session = self.find(session_id)
-        for member in session.members.values():
-            if token and secrets.compare_digest(token.encode(), member.token.encode()):
-                if member.name in session.setup.controllers:
-                    self.touch(session)
-                    return session
-                raise errors.NoRight(
-                    f"participant {member.name!r} may not control the session",
-                    field="token",
-                    given=member.name,
-                    allowed=", ".join(sorted(session.setup.controllers)) or "the session token",
-                )
-        return self.owned(session_id, token)
+        member = session.member_with(token)
+        if member is None:
+            return self.owned(session_id, token)
+        if member.name not in session.setup.controllers:
+            raise errors.NoRight(
+                f"participant {member.name!r} may not control the session",
+                field="token",
+                given=member.name,
+                allowed=", ".join(sorted(session.setup.controllers)) or "the session token",
+            )
+        self.touch(session)
+        return session
 
     def joinable(self, session_id: str, token: str) -> Session:
         """The session of that id, for a Join; raises NoToken or WrongToken."""
         session = self.find(session_id)
-        if secrets.compare_digest(token.encode(), session.join_token.encode()):
+        if session.admits(token):
             self.touch(session)
             return session
         return self.owned(session_id, token)
 
-    async def delete(self, session_id: str, token: str) -> None:
+    async def evict(self, request: pb.EvictParticipantRequest, caller: Caller) -> pb.EvictParticipantResponse:
+        """Takes a participant out."""
+        session = self.find(request.session_id)
+        reply = await evict(session, request, caller.administrator and not request.token)
+        self.touch(session)
+        return reply
+
+    async def delete(self, session_id: str, token: str, caller: Caller = ANYBODY) -> None:
         """Closes a session and forgets it."""
-        session = self.owned(session_id, token)
+        session = self.owned(session_id, token, caller)
         session.require("DeleteSession")
         del self._sessions[session_id]
         await session.close()
@@ -229,7 +264,8 @@ class SessionManager:
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 
-    def _opened(self, session: Session) -> pb.CreateSessionResponse:
+    def _opened(self, session: Session, caller: Caller) -> pb.CreateSessionResponse:
+        session.owner = caller.owner
         self._sessions[session.id] = session
         self.touch(session)
         if session.engine.meter is not None:

@@ -56,6 +56,8 @@ class Member:
     reply: packed.Reply | None = None
     #: Tick of its last State.
     seen: int = 0
+    #: Why it does not take part any more, where somebody took it out.
+    ended: errors.ServiceError | None = None
 
     @property
     def name(self) -> str:
@@ -111,17 +113,22 @@ class Terms:
     lateness: Lateness
     ramps: Columns
 
-    def member(self, barrier: Barrier, outlet: Outlet, now: float) -> Member:
-        """Joins the barrier. Raises NameTaken or InputOwned without a change."""
+    def check_free(self, barrier: Barrier) -> None:
+        """Raises InputOwned where somebody of another name owns an input."""
         for scalar in self.inputs.scalars:
             owner = barrier.owner(scalar.index)
-            if owner is not None and self.join.name not in barrier.participants:
+            if owner is not None and owner != self.join.name:
+                gone = barrier.participants[owner].gone_at is not None
                 raise errors.InputOwned(
-                    f"input {scalar.name} is owned by {owner!r}",
+                    f"input {scalar.name} is owned by {owner!r}"
+                    + (", whose connection has gone: it may join again, and EvictParticipant takes it out" * gone),
                     field=scalar.name,
                     given=self.join.name,
                     allowed="inputs without an owner",
                 )
+
+    def member(self, barrier: Barrier, outlet: Outlet, now: float) -> Member:
+        """Joins the barrier. Raises NameTaken or InputOwned without a change."""
         participant = barrier.join(
             self.join.name,
             self.inputs.columns,

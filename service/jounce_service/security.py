@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import ipaddress
 import logging
 import ssl
@@ -14,6 +13,7 @@ from typing import Any, Final
 import grpc
 
 from jounce_service import errors
+from jounce_service.callers import Callers
 from jounce_service.config import ServerConfig
 
 #: Methods that need no token: probes have none.
@@ -98,22 +98,26 @@ def server_credentials(config: ServerConfig) -> grpc.ServerCredentials | None:
     return grpc.ssl_server_credentials([pair], authorities, require_client_auth=authorities is not None)
 
 
-def interceptors(config: ServerConfig) -> list[grpc.aio.ServerInterceptor]:
-    """The bearer check, where there are tokens; raises ConfigError."""
-    if not config.token_file:
+def callers_of(config: ServerConfig) -> Callers:
+    """The bearer tokens of the server; raises ConfigError."""
+    return Callers(_tokens(config.token_file), _tokens(config.admin_token_file))
+
+
+def _tokens(path: str) -> list[str]:
+    if not path:
         return []
-    tokens = _read(config.token_file).decode(errors="replace").split()
+    tokens = _read(path).decode(errors="replace").split()
     if not tokens or any(len(t) < _SHORTEST for t in tokens):
-        raise ConfigError(f"{config.token_file}: allowed is one token or more, each of {_SHORTEST} characters or more")
-    return [BearerCheck(tokens)]
+        raise ConfigError(f"{path}: expected one token or more, each of {_SHORTEST} characters or more")
+    return tokens
 
 
 class BearerCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
     """Lets calls with a known token through; runs once per call, so that a stream's messages cost nothing."""
 
-    def __init__(self, tokens: list[str]) -> None:
-        """Only hashes are kept and compared: how long a look-up takes says nothing of a token."""
-        self._hashes = frozenset(hashlib.sha256(t.encode()).digest() for t in tokens)
+    def __init__(self, callers: Callers) -> None:
+        """``callers`` has the tokens."""
+        self._callers = callers
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: Any
@@ -121,8 +125,7 @@ class BearerCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-igno
         """The call's handler, or one that refuses it."""
         if handler_call_details.method.startswith(_OPEN):
             return await continuation(handler_call_details)
-        shown = [v for k, v in handler_call_details.invocation_metadata or () if k == "authorization"]
-        if len(shown) == 1 and hashlib.sha256(_bearer(shown[0])).digest() in self._hashes:
+        if self._callers.who(handler_call_details.invocation_metadata) is not None:
             return await continuation(handler_call_details)
         # A handler of streams does not wait for a first message.
         return grpc.stream_stream_rpc_method_handler(_refuse)
@@ -136,12 +139,6 @@ async def _refuse(_: Any, context: Any) -> None:
     )
     metadata = ((errors.METADATA_KEY, info.SerializeToString()),)
     await context.abort(grpc.StatusCode.UNAUTHENTICATED, info.message, metadata)
-
-
-def _bearer(value: str | bytes) -> bytes:
-    """The token of an authorization; empty, which is nobody's, for another scheme. Schemes have no case (RFC 9110)."""
-    scheme, _, token = (value if isinstance(value, bytes) else value.encode()).partition(b" ")
-    return token.strip(b" ") if scheme.lower() == b"bearer" else b""
 
 
 def _read(path: str) -> bytes:

@@ -24,7 +24,14 @@ from jounce_service.handlers import SERVICE_NAME, handlers
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
 from jounce_service.recording.recorder import Recorder
-from jounce_service.security import ConfigError, check_address, interceptors, server_credentials, warn_of_dates
+from jounce_service.security import (
+    BearerCheck,
+    ConfigError,
+    callers_of,
+    check_address,
+    server_credentials,
+    warn_of_dates,
+)
 from jounce_service.settings import checked
 
 #: Calls at a time over one connection [1]; more wait in the client.
@@ -86,8 +93,9 @@ class JounceServer:
         self.manager.recorder = _recorder(self.config)
         credentials = server_credentials(self.config)
         warn_of_dates(self.config)
+        callers = callers_of(self.config)
         server = grpc.aio.server(
-            interceptors=[self._running, *interceptors(self.config)],
+            interceptors=[self._running, *([BearerCheck(callers)] if callers.any else [])],
             options=[
                 ("grpc.max_allowed_incoming_connections", self.config.max_connections),
                 ("grpc.max_concurrent_streams", _CALLS_PER_CONNECTION),
@@ -102,7 +110,7 @@ class JounceServer:
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", 100),
             ],
         )
-        calls = SessionCalls(self.manager)
+        calls = SessionCalls(self.manager, callers)
         server.add_registered_method_handlers(SERVICE_NAME, handlers(calls, self.config.max_request_bytes))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import math
 import secrets
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -58,6 +59,10 @@ class Session:
         #: Why it failed: text, and the reason's stable word.
         self.failure = self.failure_reason = ""
         self.last_used = 0.0
+        self.created_ns = time.time_ns()
+        #: Whose session it is, and how many participants were evicted or taken over.
+        self.owner: bytes | None = None
+        self.evictions = 0
         #: The last Advance with a request number, and its reply.
         self.last_advance: tuple[pb.AdvanceRequest, pb.AdvanceResponse] | None = None
         self.select_inputs = Selector(self.table.inputs, "input")
@@ -101,6 +106,19 @@ class Session:
         """Whether someone is connected, a move is under way, or time stands still."""
         return self.connected or self.at_work or self.state is SessionState.PAUSED
 
+    def holds(self, token: str) -> bool:
+        """Whether that is the session token."""
+        return secrets.compare_digest(token.encode(), self.token.encode())
+
+    def admits(self, token: str) -> bool:
+        """Whether that token lets a participant join."""
+        return secrets.compare_digest(token.encode(), self.join_token.encode()) or self.holds(token)
+
+    def member_with(self, token: str) -> Member | None:
+        """The participant whose own token that is."""
+        found = [m for m in self.members.values() if secrets.compare_digest(token.encode(), m.token.encode())]
+        return found[0] if found else None
+
     def require(self, call: str) -> None:
         """Raises where the session's state does not allow the call."""
         require(call, self.state, self.failure, self.failure_reason)
@@ -137,6 +155,11 @@ class Session:
         """The state at the member's due tick, once the clock is there."""
         async with self.standing():
             self.require("Sync")
+            if self.members.get(member.name) is not member:
+                # It went out while it waited here: nothing would ever answer it.
+                raise member.ended or errors.StreamReplaced(
+                    f"the lease of {member.name!r} has ended", field="name", given=member.name, allowed="a new Join"
+                )
             if self.barrier.sync(member.participant):
                 return self._reply_to(member, self.instance.get_outputs())
             # Before the clock goes on: it may come to the due tick at once.
@@ -174,6 +197,21 @@ class Session:
                 )
             )
         self.gone[member.name] = self.tick
+        self._less()
+
+    def evict(self, name: str, why: errors.ServiceError) -> None:
+        """Takes a participant out, connected or gone; its stream is refused with ``why`` from now on. Within
+        ``standing``."""
+        member = self.members[name]
+        member.ended = why
+        member.refuse(why.retold(why.message))
+        self.barrier.remove(member.participant)
+        # No move is at work: what the participant leaves behind acts from now on.
+        self.barrier.settle()
+        self.gone.pop(name, None)
+        self.evictions += 1
+        facts = {"session": self.id, "participant": name, "reason": errors.TABLE[type(why)][1]}
+        _log.info("participant taken out", extra=facts)
         self._less()
 
     def kick(self) -> None:

@@ -26,6 +26,7 @@ _THERE = _ALIVE | {SessionState.FAILED}
 ALLOWED: Final[dict[str, frozenset[SessionState]]] = {
     "GetSession": _THERE,
     "DeleteSession": _THERE,
+    "EvictParticipant": _THERE,
     "Advance": _OPEN,
     "Join": _ALIVE,
     "Step": _ALIVE,

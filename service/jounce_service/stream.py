@@ -147,6 +147,8 @@ class Stream:
         if self._session is None or self._member is None:
             raise errors.NotJoined("the stream has not joined a session", field="kind", allowed="join")
         if not self._session.is_at(self._member, self):
+            if self._member.ended is not None:
+                raise self._member.ended.retold(self._member.ended.message)
             raise errors.StreamReplaced(
                 f"{self._member.name!r} takes part over another stream, or its lease has ended",
                 field="kind",

@@ -52,7 +52,7 @@ class Running:
         stream.join(session, name, **join)
         return stream
 
-    def call(self, name: str, session: pb.CreateSessionResponse, **fields: Any) -> Any:
+    def call(self, name: str, session: pb.CreateSessionResponse, /, **fields: Any) -> Any:
         """A unary call with the session's id and token."""
         given = {"session_id": session.session_id, "token": session.token} | fields
         return getattr(self.stub, name)(getattr(pb, f"{name}Request")(**given))

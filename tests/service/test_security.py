@@ -176,3 +176,91 @@ def test_an_advance_past_its_wall_clock_cap_leaves_everything_as_it_was(serve: A
     # The inputs are as before, too: 2 m/s goes on.
     reply = server.call("Advance", session, n_ticks=1, output_names=["position.x"])
     assert reply.tick == 31 and reply.outputs[0] == pytest.approx(31 * 0.002)
+
+
+def bearer(token: str) -> dict[str, Any]:
+    """Metadata of a call."""
+    return {"metadata": (("authorization", f"Bearer {token}"),)}
+
+
+ONE, TWO, ADMIN = "a-good-token-of-one-tenant", "a-good-token-of-another", "the-token-of-an-administrator"
+
+
+@pytest.fixture
+def tenants(serve: Any, tmp_path: Path) -> Any:
+    """A server with two tenants and an administrator, and a session of the first."""
+    (tmp_path / "tokens").write_text(f"{ONE}\n{TWO}\n")
+    (tmp_path / "admins").write_text(f"{ADMIN}\n")
+    server = serve(token_file=str(tmp_path / "tokens"), admin_token_file=str(tmp_path / "admins"))
+    session = server.stub.CreateSession(pb.CreateSessionRequest(model="integrator"), **bearer(ONE))
+    return server.stub, session
+
+
+@pytest.mark.parametrize("call", ["GetSession", "Watch"])
+def test_a_session_is_read_by_its_owner_an_administrator_and_who_has_a_token_of_it(tenants: Any, info: Any,
+                                                                                   call: str) -> None:
+    stub, session = tenants
+
+    def read(who: str, token: str = "") -> str:
+        request = getattr(pb, f"{call}Request")(session_id=session.session_id, token=token)
+        try:
+            if call == "GetSession":
+                stub.GetSession(request, **bearer(who))
+            else:
+                frames = stub.Watch(request, timeout=0.3, **bearer(who))
+                next(frames)
+        except grpc.RpcError as error:
+            # A viewer that is let in sees nothing while the clock stands.
+            return "" if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED else str(info(error).reason)
+        return ""
+
+    assert [read(who) for who in (ONE, TWO, ADMIN)] == ["", "NO_RIGHT", ""]
+    assert [read(TWO, t) for t in (session.token, session.join_token, "x")] == ["", "", "NO_RIGHT"]
+
+
+def test_a_tenant_lists_its_own_sessions_and_an_administrator_all(tenants: Any) -> None:
+    stub, session = tenants
+    other = stub.CreateSession(pb.CreateSessionRequest(model="integrator"), **bearer(TWO))
+
+    def listed(who: str) -> list[tuple[str, bool]]:
+        return [(s.session_id, s.own) for s in stub.ListSessions(pb.ListSessionsRequest(), **bearer(who)).sessions]
+
+    assert listed(ONE) == [(session.session_id, True)]
+    assert listed(TWO) == [(other.session_id, True)]
+    assert listed(ADMIN) == [(session.session_id, False), (other.session_id, False)]
+    fork = pb.ForkSessionRequest(session_id=session.session_id, token=session.token)
+    forked = stub.ForkSession(fork, **bearer(TWO))
+    assert listed(TWO)[1:] == [(forked.session_id, True)]
+
+
+def test_an_administrator_evicts_and_deletes_without_a_session_token_and_others_do_not(tenants: Any,
+                                                                                       info: Any) -> None:
+    stub, session = tenants
+    evict = pb.EvictParticipantRequest(session_id=session.session_id, name="a", release=True)
+    delete = pb.DeleteSessionRequest(session_id=session.session_id)
+    for who in (ONE, TWO):
+        for call, request in ((stub.EvictParticipant, evict), (stub.DeleteSession, delete)):
+            with pytest.raises(grpc.RpcError) as caught:
+                call(request, **bearer(who))
+            assert info(caught.value).reason == "NO_TOKEN"
+    # What an administrator may not do: change how the session runs.
+    with pytest.raises(grpc.RpcError) as caught:
+        stub.PauseSession(pb.PauseSessionRequest(session_id=session.session_id), **bearer(ADMIN))
+    assert info(caught.value).reason == "NO_TOKEN"
+    with pytest.raises(grpc.RpcError) as caught:
+        stub.EvictParticipant(evict, **bearer(ADMIN))
+    assert info(caught.value).reason == "UNKNOWN_PARTICIPANT"
+    stub.DeleteSession(delete, **bearer(ADMIN))
+    assert not stub.ListSessions(pb.ListSessionsRequest(), **bearer(ADMIN)).sessions
+
+
+def test_an_administrator_alone_asks_nobody_else_for_a_token(serve: Any, info: Any, tmp_path: Path) -> None:
+    (tmp_path / "admins").write_text(f"{ADMIN}\n")
+    server = serve(admin_token_file=str(tmp_path / "admins"))
+    session = server.create()
+    assert server.status(session).tick == 0
+    with pytest.raises(grpc.RpcError) as caught:
+        server.stub.ListSessions(pb.ListSessionsRequest(), **bearer("somebody-else-s-wrong-token"))
+    assert info(caught.value).reason == "NOT_AUTHENTICATED"
+    server.stub.DeleteSession(pb.DeleteSessionRequest(session_id=session.session_id), **bearer(ADMIN))
+    assert not server.stub.ListSessions(pb.ListSessionsRequest()).sessions

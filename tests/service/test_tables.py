@@ -69,6 +69,8 @@ class Case:
             named["snapshot_id"] = self.snapshot
         if call in ("GetSession", "Watch"):
             del named["token"]
+        if call == "EvictParticipant":
+            named["name"] = "a"
         request = getattr(pb, f"{call}Request")(**named)
         try:
             if call == "UploadSnapshot":
@@ -103,7 +105,7 @@ class Case:
 @pytest.mark.parametrize("call", list(ALLOWED))
 def test_a_call_is_served_in_the_states_of_its_row_and_refused_in_all_others(server: Any, info: Any, call: str,
                                                                             state: SessionState) -> None:
-    case = Case(server, state, joined=call in ("Step", "Sync", "Leave", "Join"))
+    case = Case(server, state, joined=call in ("Step", "Sync", "Leave", "Join", "EvictParticipant"))
     stream = call in ("Join", "Step", "Sync", "Leave")
     error = case.lockstep(call) if stream else case.unary(call, info)
     if state in ALLOWED[call]:
@@ -247,6 +249,14 @@ class Provoke:
     def already_joined(self) -> Any:
         _, session, a = self.joined()
         return a.join(session, "b").error
+
+    def unknown_participant(self) -> Any:
+        return self.after(lambda server, session: None, "EvictParticipant", name="x")
+
+    def evicted(self) -> Any:
+        server, session, a = self.joined()
+        server.call("EvictParticipant", session, name="a")
+        return a.step(1.0).error
 
     def stream_replaced(self) -> Any:
         server, session, a = self.joined()

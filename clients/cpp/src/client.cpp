@@ -170,6 +170,22 @@ void Client::delete_session(const Session& session) {
     inside_->call(&Stub::DeleteSession, named<v1::DeleteSessionRequest>(session));
 }
 
+std::vector<SessionSummary> Client::list_sessions() {
+    std::vector<SessionSummary> found;
+    const auto reply = inside_->call(&Stub::ListSessions, v1::ListSessionsRequest());
+    for (const auto& s : reply.sessions())
+        found.push_back({s.session_id(), s.model(), s.tick(), {s.participants().begin(), s.participants().end()},
+                         s.connected(), s.failure()});
+    return found;
+}
+
+void Client::evict(const Session& session, const std::string& name, bool release) {
+    auto request = named<v1::EvictParticipantRequest>(session);
+    request.set_name(name);
+    request.set_release(release);
+    inside_->call(&Stub::EvictParticipant, request);
+}
+
 State Client::advance(const Session& session, std::uint32_t ticks, const Values& inputs,
                       const std::vector<std::string>& outputs) {
     auto request = named<v1::AdvanceRequest>(session);

@@ -42,6 +42,7 @@ void Participant::Inside::join(const Session& session, const std::string& name, 
     join.set_max_age_ticks(terms.max_age);
     join.mutable_safe_values()->Assign(terms.safe.begin(), terms.safe.end());
     join.set_participant_token(terms.rejoin);
+    join.set_take_over(terms.take_over);
     if (terms.barrier_timeout) join.set_barrier_timeout(*terms.barrier_timeout);
     if (terms.late_after) join.set_late_after(*terms.late_after);
     if (terms.lease) join.set_lease(*terms.lease);

@@ -425,6 +425,11 @@ def upload_requests(session: Session, data: bytes) -> Iterator[pb.UploadSnapshot
         yield pb.UploadSnapshotRequest(data=data[start:start + _PIECE])
 
 
+def evict_request(session: Session, name: str, release: bool) -> pb.EvictParticipantRequest:
+    """The wire form of an eviction."""
+    return pb.EvictParticipantRequest(**named(session), name=name, release=release)
+
+
 def frame(reply: pb.WatchResponse, names: tuple[str, ...], index: Mapping[str, int | slice]) -> Frame:
     """The frame in a reply."""
     return Frame(reply.tick, reply.sim_ns, np.array(reply.outputs, dtype=np.float64), names, index,
@@ -454,7 +459,7 @@ def advance_request(session: Session, ticks: int, inputs: Mapping[str, float],
 
 def watch_request(session: Session, outputs: Sequence[str], every: int) -> pb.WatchRequest:
     """The wire form of a viewer's wish."""
-    return message(pb.WatchRequest, session_id=session.id, outputs=outputs, every_ticks=whole("every", every, 1))
+    return message(pb.WatchRequest, **named(session), outputs=outputs, every_ticks=whole("every", every, 1))
 
 
 class Member:

@@ -83,12 +83,20 @@ class AsyncClient:
 
     async def get_session(self, session: Session) -> pb.GetSessionResponse:
         """Where a session stands."""
-        request = pb.GetSessionRequest(session_id=session.id)
+        request = pb.GetSessionRequest(**_wire.named(session))
         reply: pb.GetSessionResponse = await _call(self._stub.GetSession(request))
         return reply
 
+    async def list_sessions(self) -> tuple[pb.SessionSummary, ...]:
+        """The sessions of this client's bearer token; all for an administrator, or without tokens."""
+        return tuple((await _call(self._stub.ListSessions(pb.ListSessionsRequest()))).sessions)
+
+    async def evict(self, session: Session, name: str, *, release: bool = False) -> None:
+        """Take a participant out, connected or gone; see ``Client.evict``."""
+        await _call(self._stub.EvictParticipant(_wire.evict_request(session, name, release)))
+
     async def delete_session(self, session: Session) -> None:
-        """Close a session."""
+        """Close a session; an administrator may without its token."""
         await _call(self._stub.DeleteSession(pb.DeleteSessionRequest(session_id=session.id, token=session.token)))
 
     async def advance(self, session: Session, ticks: int, inputs: Mapping[str, float] | None = None,
@@ -102,10 +110,10 @@ class AsyncClient:
     async def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
                    period: int = 1, phase: int = 0, first_order: Sequence[str] = (),
                    barrier_timeout: float | None = None, late: Late | str | None = None,
-                   rejoin: str = "") -> AsyncParticipant:
+                   rejoin: str = "", take_over: bool = False) -> AsyncParticipant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on; see ``Client.join``."""
         join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, inputs=owns,
-                                  outputs=wants, first_order_inputs=first_order)
+                                  outputs=wants, first_order_inputs=first_order, take_over=take_over)
         stream = self._stub.Lockstep()
         try:
             await stream.write(join)

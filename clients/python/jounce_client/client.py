@@ -110,11 +110,23 @@ class Client:
 
     def get_session(self, session: Session) -> pb.GetSessionResponse:
         """Where a session stands."""
-        reply: pb.GetSessionResponse = _call(self._stub.GetSession, pb.GetSessionRequest(session_id=session.id))
+        reply: pb.GetSessionResponse = _call(self._stub.GetSession, pb.GetSessionRequest(**_wire.named(session)))
         return reply
 
+    def list_sessions(self) -> tuple[pb.SessionSummary, ...]:
+        """The sessions that this client's bearer token made; all sessions for an administrator, or without tokens."""
+        return tuple(_call(self._stub.ListSessions, pb.ListSessionsRequest()).sessions)
+
+    def evict(self, session: Session, name: str, *, release: bool = False) -> None:
+        """Take a participant out, connected or gone: its name and inputs are free, its stream is refused (EVICTED).
+
+        The clock waits for an expected one to join again, unless ``release``, which may also be said of one that never
+        came. Needs the session token, the participant's own, or an administrator's bearer token.
+        """
+        _call(self._stub.EvictParticipant, _wire.evict_request(session, name, release))
+
     def delete_session(self, session: Session) -> None:
-        """Close a session."""
+        """Close a session; an administrator may without its token."""
         _call(self._stub.DeleteSession, pb.DeleteSessionRequest(session_id=session.id, token=session.token))
 
     def advance(self, session: Session, ticks: int, inputs: Mapping[str, float] | None = None,
@@ -126,19 +138,21 @@ class Client:
 
     def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
              period: int = 1, phase: int = 0, first_order: Sequence[str] = (), barrier_timeout: float | None = None,
-             late: Late | str | None = None, rejoin: str = "", transport: str = "") -> Participant:
+             late: Late | str | None = None, rejoin: str = "", take_over: bool = False,
+             transport: str = "") -> Participant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on.
 
         ``owns`` are inputs and ``wants`` outputs, scalars or vectors by name; inputs among ``first_order`` go on along
         the line through their last two values, others hold. ``barrier_timeout`` [s] is how long a step waits for the
         others on the wall clock (None: the server's default, 0: for ever). ``late`` says what happens when this
         participant is late or gone, or names the policy alone. After a lost connection the same call with ``rejoin``,
-        the ``token`` of the lost participant, takes up its place; ``sync`` then gives the state to go on from.
-        ``transport`` is the address of the server's fast lane, ``unix:/path`` or ``host:port``, for less delay;
-        without it the stream is gRPC's.
+        the ``token`` of the lost participant, takes up its place; ``sync`` then gives the state to go on from. A
+        restarted program that has no token joins again by its name; ``take_over`` does so even where the old
+        connection is still there, and needs the session token. ``transport`` is the address of the server's fast lane,
+        ``unix:/path`` or ``host:port``, for less delay; without it the stream is gRPC's.
         """
         join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, inputs=owns,
-                                  outputs=wants, first_order_inputs=first_order)
+                                  outputs=wants, first_order_inputs=first_order, take_over=take_over)
         if transport:
             return Participant(FastLine(transport, tls=self._tls, keepalive=self._keepalive), join)
         stream = _Stream(self._stub)

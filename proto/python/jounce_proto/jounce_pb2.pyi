@@ -312,10 +312,12 @@ class RecordingStatus(_message.Message):
     def __init__(self, name: _Optional[str] = ..., size: _Optional[int] = ..., failure: _Optional[str] = ...) -> None: ...
 
 class GetSessionRequest(_message.Message):
-    __slots__ = ("session_id",)
+    __slots__ = ("session_id", "token")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
     session_id: str
-    def __init__(self, session_id: _Optional[str] = ...) -> None: ...
+    token: str
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ...) -> None: ...
 
 class ParticipantStatus(_message.Message):
     __slots__ = ("name", "joined", "expected", "due_tick", "missing", "period_ticks", "inputs", "late", "missed")
@@ -340,7 +342,7 @@ class ParticipantStatus(_message.Message):
     def __init__(self, name: _Optional[str] = ..., joined: _Optional[bool] = ..., expected: _Optional[bool] = ..., due_tick: _Optional[int] = ..., missing: _Optional[bool] = ..., period_ticks: _Optional[int] = ..., inputs: _Optional[_Iterable[str]] = ..., late: _Optional[_Union[LatePolicy, str]] = ..., missed: _Optional[int] = ...) -> None: ...
 
 class GetSessionResponse(_message.Message):
-    __slots__ = ("session_id", "model", "state", "epoch", "tick", "sim_ns", "tick_seconds", "participants", "failure", "failure_reason", "pacing", "frames_dropped", "recording")
+    __slots__ = ("session_id", "model", "state", "epoch", "tick", "sim_ns", "tick_seconds", "participants", "failure", "failure_reason", "pacing", "frames_dropped", "evictions", "recording")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -353,6 +355,7 @@ class GetSessionResponse(_message.Message):
     FAILURE_REASON_FIELD_NUMBER: _ClassVar[int]
     PACING_FIELD_NUMBER: _ClassVar[int]
     FRAMES_DROPPED_FIELD_NUMBER: _ClassVar[int]
+    EVICTIONS_FIELD_NUMBER: _ClassVar[int]
     RECORDING_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     model: str
@@ -366,8 +369,61 @@ class GetSessionResponse(_message.Message):
     failure_reason: str
     pacing: PacingStatus
     frames_dropped: int
+    evictions: int
     recording: RecordingStatus
-    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., participants: _Optional[_Iterable[_Union[ParticipantStatus, _Mapping[str, object]]]] = ..., failure: _Optional[str] = ..., failure_reason: _Optional[str] = ..., pacing: _Optional[_Union[PacingStatus, _Mapping[str, object]]] = ..., frames_dropped: _Optional[int] = ..., recording: _Optional[_Union[RecordingStatus, _Mapping[str, object]]] = ...) -> None: ...
+    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., participants: _Optional[_Iterable[_Union[ParticipantStatus, _Mapping[str, object]]]] = ..., failure: _Optional[str] = ..., failure_reason: _Optional[str] = ..., pacing: _Optional[_Union[PacingStatus, _Mapping[str, object]]] = ..., frames_dropped: _Optional[int] = ..., evictions: _Optional[int] = ..., recording: _Optional[_Union[RecordingStatus, _Mapping[str, object]]] = ...) -> None: ...
+
+class ListSessionsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListSessionsResponse(_message.Message):
+    __slots__ = ("sessions",)
+    SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    sessions: _containers.RepeatedCompositeFieldContainer[SessionSummary]
+    def __init__(self, sessions: _Optional[_Iterable[_Union[SessionSummary, _Mapping[str, object]]]] = ...) -> None: ...
+
+class SessionSummary(_message.Message):
+    __slots__ = ("session_id", "model", "state", "tick", "participants", "connected", "created_unix_ns", "idle_seconds", "own", "failure")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    PARTICIPANTS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTED_FIELD_NUMBER: _ClassVar[int]
+    CREATED_UNIX_NS_FIELD_NUMBER: _ClassVar[int]
+    IDLE_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    model: str
+    state: SessionState
+    tick: int
+    participants: _containers.RepeatedScalarFieldContainer[str]
+    connected: int
+    created_unix_ns: int
+    idle_seconds: float
+    own: bool
+    failure: str
+    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., tick: _Optional[int] = ..., participants: _Optional[_Iterable[str]] = ..., connected: _Optional[int] = ..., created_unix_ns: _Optional[int] = ..., idle_seconds: _Optional[float] = ..., own: _Optional[bool] = ..., failure: _Optional[str] = ...) -> None: ...
+
+class EvictParticipantRequest(_message.Message):
+    __slots__ = ("session_id", "token", "name", "release")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    token: str
+    name: str
+    release: bool
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., release: _Optional[bool] = ...) -> None: ...
+
+class EvictParticipantResponse(_message.Message):
+    __slots__ = ("tick",)
+    TICK_FIELD_NUMBER: _ClassVar[int]
+    tick: int
+    def __init__(self, tick: _Optional[int] = ...) -> None: ...
 
 class DeleteSessionRequest(_message.Message):
     __slots__ = ("session_id", "token")
@@ -442,7 +498,7 @@ class LockstepReply(_message.Message):
     def __init__(self, state: _Optional[_Union[State, _Mapping[str, object]]] = ..., joined: _Optional[_Union[Joined, _Mapping[str, object]]] = ..., left: _Optional[_Union[Left, _Mapping[str, object]]] = ..., error: _Optional[_Union[ErrorInfo, _Mapping[str, object]]] = ..., event: _Optional[_Union[Event, _Mapping[str, object]]] = ...) -> None: ...
 
 class Join(_message.Message):
-    __slots__ = ("session_id", "token", "name", "inputs", "outputs", "period_ticks", "phase_ticks", "barrier_timeout", "late", "late_after", "max_age_ticks", "safe_values", "first_order_inputs", "lease", "participant_token")
+    __slots__ = ("session_id", "token", "name", "inputs", "outputs", "period_ticks", "phase_ticks", "barrier_timeout", "late", "late_after", "max_age_ticks", "safe_values", "first_order_inputs", "lease", "participant_token", "take_over")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -458,6 +514,7 @@ class Join(_message.Message):
     FIRST_ORDER_INPUTS_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
     PARTICIPANT_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TAKE_OVER_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     token: str
     name: str
@@ -473,7 +530,8 @@ class Join(_message.Message):
     first_order_inputs: _containers.RepeatedScalarFieldContainer[str]
     lease: float
     participant_token: str
-    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., period_ticks: _Optional[int] = ..., phase_ticks: _Optional[int] = ..., barrier_timeout: _Optional[float] = ..., late: _Optional[_Union[LatePolicy, str]] = ..., late_after: _Optional[float] = ..., max_age_ticks: _Optional[int] = ..., safe_values: _Optional[_Iterable[float]] = ..., first_order_inputs: _Optional[_Iterable[str]] = ..., lease: _Optional[float] = ..., participant_token: _Optional[str] = ...) -> None: ...
+    take_over: bool
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., period_ticks: _Optional[int] = ..., phase_ticks: _Optional[int] = ..., barrier_timeout: _Optional[float] = ..., late: _Optional[_Union[LatePolicy, str]] = ..., late_after: _Optional[float] = ..., max_age_ticks: _Optional[int] = ..., safe_values: _Optional[_Iterable[float]] = ..., first_order_inputs: _Optional[_Iterable[str]] = ..., lease: _Optional[float] = ..., participant_token: _Optional[str] = ..., take_over: _Optional[bool] = ...) -> None: ...
 
 class Joined(_message.Message):
     __slots__ = ("epoch", "tick", "clock_tick", "sim_ns", "tick_seconds", "inputs", "outputs", "input_values", "output_values", "participant_token", "request")
@@ -789,14 +847,16 @@ class Hold(_message.Message):
     def __init__(self, participant: _Optional[str] = ..., delivered_tick: _Optional[int] = ..., missed: _Optional[int] = ...) -> None: ...
 
 class WatchRequest(_message.Message):
-    __slots__ = ("session_id", "outputs", "every_ticks")
+    __slots__ = ("session_id", "outputs", "every_ticks", "token")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     EVERY_TICKS_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     outputs: _containers.RepeatedScalarFieldContainer[str]
     every_ticks: int
-    def __init__(self, session_id: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., every_ticks: _Optional[int] = ...) -> None: ...
+    token: str
+    def __init__(self, session_id: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., every_ticks: _Optional[int] = ..., token: _Optional[str] = ...) -> None: ...
 
 class WatchResponse(_message.Message):
     __slots__ = ("epoch", "tick", "sim_ns", "outputs", "dropped")

@@ -55,6 +55,11 @@ class SessionServiceStub:
                 request_serializer=jounce_dot_v1_dot_jounce__pb2.GetSessionRequest.SerializeToString,
                 response_deserializer=jounce_dot_v1_dot_jounce__pb2.GetSessionResponse.FromString,
                 _registered_method=True)
+        self.ListSessions = channel.unary_unary(
+                '/jounce.v1.SessionService/ListSessions',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.ListSessionsRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.ListSessionsResponse.FromString,
+                _registered_method=True)
         self.DeleteSession = channel.unary_unary(
                 '/jounce.v1.SessionService/DeleteSession',
                 request_serializer=jounce_dot_v1_dot_jounce__pb2.DeleteSessionRequest.SerializeToString,
@@ -69,6 +74,11 @@ class SessionServiceStub:
                 '/jounce.v1.SessionService/Lockstep',
                 request_serializer=jounce_dot_v1_dot_jounce__pb2.LockstepRequest.SerializeToString,
                 response_deserializer=jounce_dot_v1_dot_jounce__pb2.LockstepReply.FromString,
+                _registered_method=True)
+        self.EvictParticipant = channel.unary_unary(
+                '/jounce.v1.SessionService/EvictParticipant',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.EvictParticipantRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.EvictParticipantResponse.FromString,
                 _registered_method=True)
         self.PauseSession = channel.unary_unary(
                 '/jounce.v1.SessionService/PauseSession',
@@ -148,14 +158,21 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetSession(self, request, context):
-        """Where a session stands; needs no token.
+        """Where a session stands; needs no token, but see "Who may do what".
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSessions(self, request, context):
+        """The sessions of the caller; all sessions for an administrator.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSession(self, request, context):
-        """Closes a session; participants still joined are told so.
+        """Closes a session; participants still joined are told so. An administrator needs no session token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -172,6 +189,14 @@ class SessionServiceServicer:
     def Lockstep(self, request_iterator, context):
         """One stream per participant: Join, then one Step per due tick. Exactly one reply per request, in order;
         events come between replies. Ending the stream detaches the participant; it may rejoin with its token.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EvictParticipant(self, request, context):
+        """Takes a participant out, connected or gone: its name and inputs are free, and its stream is refused with EVICTED.
+        With the session token, the participant's own token, or as an administrator.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -241,8 +266,8 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Outputs for viewers and loggers, decimated; can never slow the session. Needs no token. The initial metadata come,
-        with the key `jounce-watching`, once the viewer is in place: it is shown whatever the clock does from then on.
+        """Outputs for viewers and loggers, decimated; can never slow the session. Who may, as GetSession. The initial metadata
+        come, with the key `jounce-watching`, once the viewer is in place: it is shown whatever the clock does from then on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -271,6 +296,11 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     request_deserializer=jounce_dot_v1_dot_jounce__pb2.GetSessionRequest.FromString,
                     response_serializer=jounce_dot_v1_dot_jounce__pb2.GetSessionResponse.SerializeToString,
             ),
+            'ListSessions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSessions,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.ListSessionsRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.ListSessionsResponse.SerializeToString,
+            ),
             'DeleteSession': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteSession,
                     request_deserializer=jounce_dot_v1_dot_jounce__pb2.DeleteSessionRequest.FromString,
@@ -285,6 +315,11 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.Lockstep,
                     request_deserializer=jounce_dot_v1_dot_jounce__pb2.LockstepRequest.FromString,
                     response_serializer=jounce_dot_v1_dot_jounce__pb2.LockstepReply.SerializeToString,
+            ),
+            'EvictParticipant': grpc.unary_unary_rpc_method_handler(
+                    servicer.EvictParticipant,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.EvictParticipantRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.EvictParticipantResponse.SerializeToString,
             ),
             'PauseSession': grpc.unary_unary_rpc_method_handler(
                     servicer.PauseSession,
@@ -457,6 +492,33 @@ class SessionService:
             _registered_method=True)
 
     @staticmethod
+    def ListSessions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/jounce.v1.SessionService/ListSessions',
+            jounce_dot_v1_dot_jounce__pb2.ListSessionsRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.ListSessionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def DeleteSession(request,
             target,
             options=(),
@@ -527,6 +589,33 @@ class SessionService:
             '/jounce.v1.SessionService/Lockstep',
             jounce_dot_v1_dot_jounce__pb2.LockstepRequest.SerializeToString,
             jounce_dot_v1_dot_jounce__pb2.LockstepReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EvictParticipant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/jounce.v1.SessionService/EvictParticipant',
+            jounce_dot_v1_dot_jounce__pb2.EvictParticipantRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.EvictParticipantResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -40,6 +40,15 @@ struct Session {
     double tick_seconds = 0.001;
 };
 
+// A session in short.
+struct SessionSummary {
+    std::string id, model;
+    std::int64_t tick = 0;
+    std::vector<std::string> participants;  // joined or expected
+    std::uint32_t connected = 0;
+    std::string failure;  // why it failed; empty otherwise
+};
+
 struct Snapshot {
     std::string id;
     std::int64_t tick = 0;
@@ -81,6 +90,7 @@ struct Terms {
     std::uint32_t max_age = 0;     // [ticks], for hold_last
     std::vector<double> safe;      // for safe_value, in the order of Participant::inputs
     std::string rejoin;            // token of the participant that was lost, with all else as in its first join
+    bool take_over = false;        // from a participant of that name that is still connected; needs the session token
 };
 
 using Values = std::map<std::string, double>;
@@ -116,6 +126,10 @@ public:
     std::vector<std::string> models();
     Session create_session(const std::string& model, const SessionOptions& options = {});
     void delete_session(const Session& session);
+    // The sessions of the client's bearer token; all for an administrator, or where the server has no tokens.
+    std::vector<SessionSummary> list_sessions();
+    // Takes a participant out, connected or gone; `release`: the clock does not wait for the name any more.
+    void evict(const Session& session, const std::string& name, bool release = false);
     // Sets inputs, advances exactly `ticks`, gets outputs, in one call.
     State advance(const Session& session, std::uint32_t ticks, const Values& inputs = {},
                   const std::vector<std::string>& outputs = {});

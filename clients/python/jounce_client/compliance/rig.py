@@ -59,12 +59,12 @@ class Server:
         self._sessions.append(session)
         return session
 
-    def call(self, name: str, session: pb.CreateSessionResponse, **fields: Any) -> Any:
+    def call(self, name: str, session: pb.CreateSessionResponse, /, **fields: Any) -> Any:
         """A unary call with the session's id and token."""
         given = {"session_id": session.session_id, "token": session.token} | fields
         return getattr(self.stub, name)(getattr(pb, f"{name}Request")(**given))
 
-    def refused(self, name: str, session: pb.CreateSessionResponse, **fields: Any) -> pb.ErrorInfo:
+    def refused(self, name: str, session: pb.CreateSessionResponse, /, **fields: Any) -> pb.ErrorInfo:
         """The same where it must be refused."""
         return refusal(lambda: self.call(name, session, **fields))
 

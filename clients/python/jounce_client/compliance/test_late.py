@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
-from jounce_client.compliance.rig import Server, wait_until
+from jounce_client.compliance.contract import STATES
+from jounce_client.compliance.rig import Server, proper, wait_until
 from jounce_proto import jounce_pb2 as pb
 
 HOLD, SAFE = pb.LATE_POLICY_HOLD_LAST, pb.LATE_POLICY_SAFE_VALUE
@@ -123,13 +125,12 @@ class TestRejoin:
         b.deliver()
         assert again.step(value).state.tick == 2
 
-    def test_name_and_inputs_stay_its_own_until_the_lease_ends(self, server: Server, owned: str) -> None:
+    def test_inputs_stay_its_own_until_the_lease_ends(self, server: Server, owned: str) -> None:
         session = server.create()
         a = server.member(session, "a", [owned], lease=1.5)
         b = server.member(session, "b")
         a.call.cancel()
         wait_until(lambda: not all(p.joined for p in server.status(session).participants), "a has gone")
-        assert server.stream().join(session, "a", [owned], lease=1.5).error.reason == "NAME_TAKEN"
         assert server.stream().join(session, "c", [owned]).error.reason == "INPUT_OWNED"
         # The clock waits as long, and no longer.
         assert b.step().state.tick == 1
@@ -152,3 +153,91 @@ class TestRejoin:
         assert a.read().error.reason == "STREAM_REPLACED"
         b.deliver()
         assert again.step(request=1, tick=0).state.tick == 1
+
+
+#: Fields of a Join for each policy that lets a participant go.
+LEAVING: dict[str, dict[str, Any]] = {
+    "BLOCK": {"late": pb.LATE_POLICY_BLOCK, "lease": 30.0},
+    "HOLD_LAST": {"late": pb.LATE_POLICY_HOLD_LAST},
+    "SAFE_VALUE": {"late": pb.LATE_POLICY_SAFE_VALUE},
+}
+
+
+class TestEviction:
+    """A place in a session never outlives its owner without a way out."""
+
+    @pytest.mark.parametrize("policy", list(LEAVING))
+    @pytest.mark.parametrize("secret", ["token", "join_token"])
+    def test_a_program_that_was_restarted_joins_again_by_its_name(self, server: Server, owned: str, policy: str,
+                                                                  secret: str) -> None:
+        session, start = server.create(), server.model.values(1, [owned])[owned]
+        terms: dict[str, Any] = LEAVING[policy] | ({"safe_values": [start]} if policy == "SAFE_VALUE" else {})
+        a = server.member(session, "a", [owned], **terms)
+        b = server.member(session, "b")
+        b.deliver()
+        a.step(start)
+        a.call.cancel()
+        wait_until(lambda: not all(p.joined for p in server.status(session).participants), "a has gone")
+        again = server.member(session, "a", [owned], **terms, token=getattr(session, secret))
+        assert again.joined.participant_token != a.joined.participant_token
+        assert (again.joined.tick, again.joined.request) == (1, 0)
+        b.read()
+        b.deliver()
+        assert again.step(start).state.tick == 2
+        old = server.stream().join(session, "a", [owned], **terms, participant_token=a.joined.participant_token)
+        assert old.error.reason == "WRONG_TOKEN"
+
+    def test_taking_over_from_a_connected_one_needs_the_session_token(self, server: Server, owned: str) -> None:
+        session, start = server.create("a"), server.model.values(1, [owned])[owned]
+        a = server.member(session, "a", [owned])
+        assert server.stream().join(session, "a", [owned]).error.reason == "NAME_TAKEN"
+        join_only = server.stream().join(session, "a", [owned], token=session.join_token, take_over=True)
+        assert join_only.error.reason == "NO_RIGHT"
+        again = server.member(session, "a", [owned], take_over=True)
+        assert a.refused(start).reason == "STREAM_REPLACED"
+        assert again.step(start).state.tick == 1
+
+    def test_an_evicted_participant_is_told_so_and_the_others_go_on(self, server: Server, owned: str) -> None:
+        session = server.create()
+        a, b = server.member(session, "a"), server.member(session, "b", [owned])
+        a.deliver()
+        server.call("EvictParticipant", session, name="b")
+        assert a.read().state.tick == 1
+        assert proper(b.step(0.0).error).reason == "EVICTED"
+        assert b.ask(sync=pb.Sync()).error.reason == "EVICTED"
+        assert server.refused("EvictParticipant", session, name="b").reason == "UNKNOWN_PARTICIPANT"
+        server.member(session, "c", [owned])
+        assert server.status(session).evictions == 1
+
+    def test_who_waits_in_the_barrier_is_refused_and_an_expected_one_is_waited_for_unless_released(
+            self, server: Server) -> None:
+        session = server.create("a", "b")
+        a, b = server.member(session, "a"), server.member(session, "b", timeout=0.2)
+        a.deliver()
+        server.call("EvictParticipant", session, name="a")
+        assert a.read().error.reason == "EVICTED"
+        assert list(b.step().error.missing) == ["a"]
+        # Nobody of that name has joined, but it is waited for.
+        assert server.refused("EvictParticipant", session, name="a").reason == "UNKNOWN_PARTICIPANT"
+        server.call("EvictParticipant", session, name="a", release=True)
+        assert b.step(request=1, tick=0).state.tick == 1
+
+    def test_a_participant_may_evict_itself_and_nobody_else(self, server: Server) -> None:
+        session = server.create()
+        a = server.member(session, "a")
+        server.member(session, "b")
+        token = a.joined.participant_token
+        assert server.refused("EvictParticipant", session, name="b", token=token).reason == "NO_RIGHT"
+        assert server.refused("EvictParticipant", session, name="b", token="").reason == "NO_TOKEN"
+        wrong = server.refused("EvictParticipant", session, name="b", token=session.join_token)
+        assert wrong.reason == "WRONG_TOKEN"
+        server.call("EvictParticipant", session, name="a", token=token)
+        assert [p.name for p in server.status(session).participants] == ["b"]
+
+    def test_sessions_are_listed_with_who_is_in_them(self, server: Server) -> None:
+        session = server.create("a", "b")
+        server.member(session, "a")
+        listed = server.stub.ListSessions(pb.ListSessionsRequest()).sessions
+        [found] = [s for s in listed if s.session_id == session.session_id]
+        assert (list(found.participants), found.connected, found.own) == (["a", "b"], 1, True)
+        assert STATES[found.state - 1] == "CREATED"

@@ -26,7 +26,7 @@ class Case:
             self.data = server.download(self.session, self.snapshot)
         if state != "CREATED":
             server.advance(self.session)
-        if call in ("Step", "Sync", "Leave"):
+        if call in ("Step", "Sync", "Leave", "EvictParticipant"):
             self.member = server.member(self.session, "a")
         if state == "PAUSED":
             server.call("PauseSession", self.session)
@@ -63,6 +63,8 @@ class Case:
             self.server.status(self.session)
         elif self.call == "ForkSession":
             self.server.kept(self.server.call(self.call, self.session, snapshot_id=self.snapshot))
+        elif self.call == "EvictParticipant":
+            self.server.call(self.call, self.session, name="a")
         elif self.call in ("RestoreSnapshot", "DeleteSnapshot"):
             self.server.call(self.call, self.session, snapshot_id=self.snapshot)
         else:
