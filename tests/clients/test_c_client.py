@@ -73,7 +73,7 @@ class Terms(ct.Structure):
                 ("late", ct.c_int), ("late_after", ct.c_double), ("lease", ct.c_double), ("max_age", ct.c_uint32),
                 ("safe", ct.POINTER(ct.c_double)), ("n_safe", ct.c_size_t),
                 ("first_order", ct.POINTER(ct.c_char_p)), ("n_first_order", ct.c_size_t),
-                ("participant_token", ct.c_char_p)]
+                ("participant_token", ct.c_char_p), ("keepalive", ct.c_double), ("take_over", ct.c_int)]
 
 
 class State(ct.Structure):
