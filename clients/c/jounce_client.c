@@ -435,7 +435,7 @@ static int at_least_one(double value) { return value < 1.0 ? 1 : value > 86400e3
 
 /* jounce_proto/keepalive.py, in C. */
 static void keep_alive(int fd, double seconds) {
-    int yes = 1, idle = at_least_one(seconds * 2.0 / 3.0), wait = at_least_one(seconds / 3.0);
+    int yes = 1, idle = at_least_one(seconds / 3.0), wait = at_least_one(seconds * 2.0 / 3.0);
     if (seconds <= 0.0) return;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
 #ifdef TCP_KEEPIDLE

@@ -7,7 +7,6 @@ import math
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Self, TypeAlias, TypeVar
-from weakref import WeakValueDictionary
 
 import grpc
 
@@ -20,6 +19,7 @@ from jounce_service.callers import ANYBODY, Caller, Callers
 from jounce_service.describe import described, status
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
+from jounce_service.reads import Reads
 from jounce_service.session import Session
 from jounce_service.snapshots import check_upload
 from jounce_service.stream import Stream, in_time
@@ -43,17 +43,17 @@ class SessionCalls(rpc.SessionServiceServicer):
         # The event loop keeps only weak references to its tasks.
         self._unwanted: set[asyncio.Task[None]] = set()
         self._described: dict[str, bytes] = {}
-        self._reads: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._reads = Reads()
 
     async def ListModels(self, request: pb.ListModelsRequest, context: _Context) -> pb.ListModelsResponse:
         """The hosted models, those that could not be opened with the reason."""
         registry = self._manager.registry
-        async with self._reading(context):
+        async with self._reads.turn(context.peer()):
             return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
 
     async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> bytes:
         """A model's signal table, as the bytes of a DescribeModelResponse: it does not change."""
-        async with self._reading(context), _errors_to(context):
+        async with self._reads.turn(context.peer()), _errors_to(context):
             model = self._manager.registry.get(request.model)
             if request.model not in self._described:
                 self._described[request.model] = described(model, request.model).SerializeToString()
@@ -66,12 +66,12 @@ class SessionCalls(rpc.SessionServiceServicer):
 
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
         """Where a session stands."""
-        async with self._reading(context), _errors_to(context):
+        async with self._reads.turn(context.peer()), _errors_to(context):
             return status(self._readable(request, context))
 
     async def ListSessions(self, request: pb.ListSessionsRequest, context: _Context) -> pb.ListSessionsResponse:
         """The caller's sessions, or all."""
-        async with self._reading(context):
+        async with self._reads.turn(context.peer()):
             return self._manager.listed(self._caller(context))
 
     async def EvictParticipant(
@@ -189,15 +189,6 @@ class SessionCalls(rpc.SessionServiceServicer):
         join_by = asyncio.get_running_loop().time() + self._manager.config.message_timeout
         async with _errors_to(context), _Ahead(context) as ahead:
             await Stream(self._manager, ahead).run(join_by)
-
-    @asynccontextmanager
-    async def _reading(self, context: _Context) -> AsyncIterator[None]:
-        """One read per connection at a time: one who asks for hundreds must not keep the event loop from others."""
-        lock = self._reads.setdefault(context.peer(), asyncio.Lock())
-        async with lock:
-            # A turn of the loop, which a session with a tick to release may need.
-            await asyncio.sleep(0)
-            yield
 
     async def _made(self, making: Coroutine[Any, Any, _Reply], undo: _Undo[_Reply]) -> _Reply:
         """Something new. Where the caller has gone nobody knows its name, so it does not stay."""

@@ -57,7 +57,7 @@ class ServerConfig:
     worker_memory: int = _setting(2 << 30, "address space of a worker in bytes; 0 = any")
     max_message_bytes: int = _setting(4 << 20, "greatest message on gRPC in bytes: a piece of a snapshot", 1 << 10)
     max_request_bytes: int = _setting(
-        256 << 10, "greatest request in bytes, pieces of snapshots aside, on both lanes", 1 << 10
+        64 << 10, "greatest request in bytes, pieces of snapshots aside, on both lanes", 1 << 10
     )
     message_timeout: float = _setting(
         10.0, "seconds within which a connection must speak, a stream must join and an upload must send its next piece"

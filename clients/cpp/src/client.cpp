@@ -49,9 +49,9 @@ void keep_alive(grpc::ChannelArguments& arguments, double seconds) {
     const auto part = [seconds](double share) {
         return seconds > 0.0 ? std::max(1, static_cast<int>(seconds * share * 1e3)) : std::numeric_limits<int>::max();
     };
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, part(2.0 / 3.0));
-    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, part(1.0 / 3.0));
-    arguments.SetInt("grpc.http2.ping_timeout_ms", part(1.0 / 3.0));
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, part(1.0 / 3.0));
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, part(2.0 / 3.0));
+    arguments.SetInt("grpc.http2.ping_timeout_ms", part(1.0));
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
 }
 

@@ -1,0 +1,43 @@
+"""Turns of reads: a client that asks for the same all the time must not keep the event loop from sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+from weakref import WeakValueDictionary
+
+#: Time [s] between two reads of one connection in the long run, and reads [1] that it may have at once before.
+SPACING: Final = 0.002
+BURST: Final = 50
+
+
+class _Connection:
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        #: Loop's time [s] up to which its reads are used up.
+        self.used = 0.0
+
+
+class Reads:
+    """One read at a time per connection, each in its own turn of the event loop, and no more than so many a second."""
+
+    def __init__(self) -> None:
+        """Nobody has read yet."""
+        self._now: WeakValueDictionary[str, _Connection] = WeakValueDictionary()
+        # Connections that have read too much are remembered until they have paid for it.
+        self._late: set[_Connection] = set()
+
+    @asynccontextmanager
+    async def turn(self, peer: str) -> AsyncIterator[None]:
+        """A read of ``peer``, when it is its turn."""
+        loop = asyncio.get_running_loop()
+        one = self._now.setdefault(peer, _Connection())
+        async with one.lock:
+            one.used = max(one.used, loop.time() - BURST * SPACING) + SPACING
+            await asyncio.sleep(max(0.0, one.used - loop.time()))
+            if one not in self._late:
+                self._late.add(one)
+                loop.call_later(BURST * SPACING, self._late.discard, one)
+            yield
