@@ -36,7 +36,7 @@ def serve(tmp_path: Path, fast: bool) -> Iterator[Callable[..., Running]]:
         own = str(len(running) or "")
         settings = {"address": "127.0.0.1:0", "socket_path": str(tmp_path / f"j{own}.sock"), "drain": 0.0} | config
         if fast:
-            settings = {"fast_socket": str(tmp_path / f"f{own}.sock")} | settings
+            settings = {"fast_socket": str(tmp_path / "f.sock")} | settings
         running.append(Running(ServerConfig(**settings), fast))
         return running[-1]
 
