@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,12 @@ def test_a_stream_that_has_ended_leaves_no_call_alive(address: str) -> None:
             member.step([1.0])
             assert not call.done()
         assert call.done()
+        # Nobody refers to it but this test: it is freed here and now, not while Python exits.
+        freed = weakref.ref(call)
+        del call
+        assert freed() is None
+        with pytest.raises(JounceError, match="STREAM_ENDED"):
+            member.step([1.0])
         frames = client.watch(session, ["*"])
         member = client.join(session, "b", owns=["force"])
         call = member._line.call  # type: ignore[attr-defined]

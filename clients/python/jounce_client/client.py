@@ -267,12 +267,15 @@ class _Stream:
 
     def __init__(self, stub: Any) -> None:
         self._requests: SimpleQueue[packed.Request | None] = SimpleQueue()
+        #: None once it has ended.
         self.call: Any = stub.Lockstep(iter(self._requests.get, None))
 
     def send(self, request: packed.Request) -> None:
         self._requests.put(request)
 
     def read(self) -> packed.Reply:
+        if self.call is None:
+            raise JounceError("STREAM_ENDED", message="the stream has ended")
         try:
             reply: packed.Reply = _call(next, self.call)
         except StopIteration:
@@ -280,8 +283,13 @@ class _Stream:
         return reply
 
     def end(self) -> None:
+        if self.call is None:
+            return
         self._requests.put(None)
         _finish(self.call)
+        # The thread that sends may still have its lock for a moment. Freed now, the call gets it when that is over;
+        # freed while Python exits, which stops that thread wherever it is, it would wait for ever.
+        self.call = None
 
 
 class Participant(_wire.Member):
@@ -365,6 +373,8 @@ def _finish(call: Any) -> None:
     with contextlib.suppress(grpc.RpcError):
         for _ in call:
             pass
+    # It has raised itself: its traceback would keep it, until Python exits perhaps.
+    call.__traceback__ = None
 
 
 @atexit.register
