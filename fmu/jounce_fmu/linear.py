@@ -140,7 +140,7 @@ def linearize(factory: Factory, parameters: Mapping[str, Value], x: Array, u: Ar
     if not table.states or not table.derivatives:
         raise FmuError(f"{table.name}: a model without states or derivatives cannot be linearised")
     n = len(table.states)
-    outputs = [s for s in table.outputs if s.signal.type == "Real"]
+    outputs = [s for s in table.outputs if s.signal.type == "Real" and s.signal.variability == "continuous"]
     knowns = np.array([*table.state_references, *(s.value_reference for s in table.inputs)], np.uint32)
     unknowns = np.array([*table.rate_references, *(s.value_reference for s in outputs)], np.uint32)
     with Exchange(factory.library, factory.interface, "linearize") as at:

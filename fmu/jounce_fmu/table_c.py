@@ -27,14 +27,18 @@ def _banner(table: SignalTable, model_name: str) -> str:
 def emit_table(table: SignalTable, model_name: str) -> str:
     """Text of ``<model_name>_table.c``: the GUID and one row per scalar, u then y then p."""
     rows = []
+    places = {s.name: s for s in table.parameters}
     for s in (*table.inputs, *table.outputs, *table.parameters):
         g = s.signal
+        switch, at = (places[g.used_where[0]].index, places[g.used_where[0]].signal.items.index(g.used_where[1]) + 1)\
+            if g.used_where else (-1, 0)
         fixed = int(g.causality == "parameter" and g.variability == "fixed")
         more = len(g.components) - 1 - g.components.index(s.name.removeprefix(g.name))
         bounds = ", ".join(_number(v) for v in (s.start, s.minimum, s.maximum))
         rows.append(
             f"    {{\"{s.name}\", {s.value_reference}U, '{_KINDS[g.causality]}', '{_TYPES[g.type]}', "
-            f"{fixed}, {s.index}, {bounds}, {more}}},\n"
+            f"{fixed}, {s.index}, {bounds}, {more}, {_number(g.nominal)}, {switch}, {_number(at)}, "
+            f"{_number(g.least_up)}}},\n"
         )
     return (
         _banner(table, model_name)

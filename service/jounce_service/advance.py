@@ -6,7 +6,7 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.session import Session
 from jounce_service.states import SessionState
-from jounce_service.values import check
+from jounce_service.values import check, check_directions
 
 
 async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse:
@@ -28,6 +28,10 @@ async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceRes
         inputs = session.select_inputs(request.input_names)
         outputs = session.select_outputs(request.output_names)
         values = check(inputs, request.inputs)
+        if inputs.parts:
+            whole = session.barrier.inputs.copy()
+            whole[inputs.columns] = values
+            check_directions(session.select_inputs(["*"]), whole)
         session.barrier.settle()
         before = session.state, session.barrier.inputs.copy()
         session.barrier.inputs[inputs.columns] = values

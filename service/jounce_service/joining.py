@@ -33,7 +33,7 @@ async def join(session: Session, request: pb.Join, outlet: Outlet) -> tuple[Memb
 
 
 def _admit(session: Session, request: pb.Join, outlet: Outlet) -> Member:
-    terms = terms_of(request, session.table, session.config)
+    terms = terms_of(request, session.table, session.setup.parameters, session.config)
     present = session.members.get(request.name)
     if request.take_over and not session.holds(request.token):
         raise errors.NoRight(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from jounce.signals import SignalTable
+from jounce.values import in_use
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import packed
 from jounce_service import errors
@@ -152,8 +153,8 @@ def bare(join: pb.Join) -> pb.Join:
     return terms
 
 
-def terms_of(join: pb.Join, table: SignalTable, config: ServerConfig) -> Terms:
-    """Reads a Join; raises a ServiceError naming what is wrong with it."""
+def terms_of(join: pb.Join, table: SignalTable, parameters: Mapping[str, float], config: ServerConfig) -> Terms:
+    """Reads a Join to a session with these parameters; raises a ServiceError naming what is wrong with it."""
     period = join.period_ticks or 1
     named(join.name)
     if period > config.max_ticks_per_call:
@@ -178,7 +179,12 @@ def terms_of(join: pb.Join, table: SignalTable, config: ServerConfig) -> Terms:
             given=timeout,
             allowed="0 s (for ever) or more",
         )
-    inputs = select(table.inputs, join.inputs, "input")
+    inputs = select(in_use(table, parameters), join.inputs, "input")
+    if inputs.parts:
+        name = inputs.parts[0].signal.name
+        raise errors.BadField(
+            f"{name} is one direction", field=name, given=inputs.parts[0].name, allowed="all of its components, or none"
+        )
     outputs = select(table.outputs, join.outputs, "output")
     return Terms(join, inputs, outputs, period, timeout, _lateness(join, inputs, config), _ramps(join, inputs))
 

@@ -17,6 +17,7 @@ from functools import partial
 
 import numpy as np
 
+from jounce.values import in_use
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import packed
 from jounce_service import errors
@@ -65,7 +66,7 @@ class Session:
         self.evictions = 0
         #: The last Advance with a request number, and its reply.
         self.last_advance: tuple[pb.AdvanceRequest, pb.AdvanceResponse] | None = None
-        self.select_inputs = Selector(self.table.inputs, "input")
+        self.select_inputs = Selector(in_use(self.table, setup.parameters), "input")
         self.select_outputs = Selector(self.table.outputs, "output")
         #: Tick at which a participant's connection went, by name.
         self.gone: dict[str, int] = {}
@@ -282,6 +283,10 @@ class Session:
         if instance is not self.instance:
             self.instance.free()
         self.engine.instance, self.setup = instance, setup
+        # Parameters choose which inputs are judged.
+        self.select_inputs = Selector(in_use(self.table, setup.parameters), "input")
+        for member in self.members.values():
+            member.inputs = self.select_inputs(member.inputs.names)
         self.barrier.restart(inputs, tick, self.engine.clock.now())
         for member in self.members.values():
             member.reply, member.seen = None, tick

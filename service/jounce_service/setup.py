@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from jounce.values import in_use
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.models import HostedInstance, HostedModel, Vector
@@ -50,7 +51,7 @@ class Setup:
             kind = value.WhichOneof("kind")
             values[name] = parse(scalar, getattr(value, kind) if kind else None)
         start = self.start.copy()
-        known = {s.name: s for s in table.inputs}
+        known = {s.name: s for s in in_use(table, values)}
         for name, number in start_inputs.items():
             scalar = known.get(name) or scalar_of(table, table.inputs, name, "input")
             start[scalar.index] = check_scalar(scalar, number)

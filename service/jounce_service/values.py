@@ -5,18 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any, Final
+from functools import cached_property, lru_cache, partial
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jounce import values
-from jounce.signals import Scalar, SignalTable
+from jounce.signals import XYZ, Scalar, SignalTable
 from jounce_service import errors
 
 Vector = NDArray[np.float64]
 Columns = NDArray[np.intp]
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 _MOST = sys.float_info.max
 _REASONS = {values.NotFinite: errors.NotFinite, values.OutOfRange: errors.InputOutOfRange}
 #: Longest name of a participant [characters].
@@ -36,6 +38,9 @@ class Selection:
     maximum: Vector
     #: Whether some of them must be whole numbers.
     whole: bool = False
+    #: Places here of x, y and z of the directions that are used, and those of which only a part is selected.
+    directions: tuple[tuple[int, ...], ...] = ()
+    parts: tuple[Scalar, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -97,7 +102,18 @@ class Selector:
             np.maximum([s.minimum for s in scalars], -_MOST),
             np.minimum([s.maximum for s in scalars], _MOST),
             any(s.signal.type != "Real" for s in scalars),
+            *_directions(scalars),
         )
+
+
+def _directions(scalars: tuple[Scalar, ...]) -> tuple[tuple[tuple[int, ...], ...], tuple[Scalar, ...]]:
+    places: dict[str, dict[str, int]] = {}
+    for i, s in enumerate(scalars):
+        if s.signal.least_up:
+            places.setdefault(s.signal.name, {})[s.name.removeprefix(s.signal.name)] = i
+    whole = [p for p in places.values() if len(p) == 3]
+    parts = tuple(scalars[next(iter(p.values()))] for p in places.values() if len(p) < 3)
+    return tuple(tuple(p[axis] for axis in XYZ) for p in whole), parts
 
 
 def select(scalars: Sequence[Scalar], names: Sequence[str], what: str) -> Selection:
@@ -121,9 +137,17 @@ def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
     # NaN, and what is out of bounds, come back as other bytes; so may -0.0, which is good.
     within = np.fmax(np.fmin(vector, selection.maximum), selection.minimum)
     if selection.whole or within.tobytes() != vector.tobytes():
-        for scalar, value in zip(selection.scalars, vector.tolist(), strict=True):
-            check_scalar(scalar, value)
+        pairs = zip(selection.scalars, vector.tolist(), strict=True)
+        vector = np.array([check_scalar(scalar, value) for scalar, value in pairs], dtype=np.float64)
+    check_directions(selection, vector)
     return vector
+
+
+def check_directions(selection: Selection, vector: Vector) -> None:
+    """Raises InputOutOfRange for a direction without one."""
+    for places in selection.directions:
+        signal = selection.scalars[places[0]].signal
+        _told(partial(values.check_direction, signal.name), signal, vector[list(places)].tolist())
 
 
 def check_scalar(scalar: Scalar, value: float) -> float:
@@ -136,9 +160,9 @@ def parse(scalar: Scalar, requested: object) -> float:
     return _told(values.double, scalar, requested)
 
 
-def _told(rule: Callable[[Scalar, Any], float], scalar: Scalar, requested: object) -> float:
+def _told(rule: Callable[[_T, Any], _R], what: _T, requested: object) -> _R:
     try:
-        return rule(scalar, requested)
+        return rule(what, requested)
     except values.BadValue as error:
         kind = _REASONS.get(type(error), errors.BadField)
         raise kind(str(error), field=error.name, given=error.requested, allowed=error.expected) from None

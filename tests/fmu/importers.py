@@ -27,7 +27,9 @@ DOCS = Path(__file__).parents[2] / "docs" / "importers.md"
 PARAMETERS = {"init.speed": 10.0}
 STEPS, TICKS = 20, 50  # 1 s
 Array = np.ndarray
-SIGNALS = [s for s in open_builtin().table.outputs if s.signal.type == "Real"]
+SIGNALS = open_builtin().table.outputs
+#: What follows from the states alone: in model exchange no tick passes.
+CONTINUOUS = [i for i, s in enumerate(SIGNALS) if s.name != "tick_count"]
 
 
 def inputs(k: int) -> dict[str, float]:
@@ -119,23 +121,18 @@ def with_cofmupy(path: Path, _: str = "") -> Array:
     from cofmupy.master.default_master import DefaultMaster
 
     class WithNumbers(DefaultMaster):  # type: ignore[misc]
-        """cofmupy 1.0.0 takes the smallest default step of texts, at which numpy 2 fails, and reads FMI 2 integers as
-        reals, which the runtime refuses."""
+        """cofmupy 1.0.0 takes the smallest default step of texts, at which numpy 2 fails."""
 
         def _load_fmus(self) -> Any:
             handlers = super()._load_fmus()
             for handler in handlers.values():
                 handler.default_step_size = float(handler.default_step_size)
-                reals = [name for name in handler.get_output_names() if name != "tick_count"]
-                handler.output_var_names, handler.get_output_names = reals, lambda reals=reals: reals
             return handlers
 
     names = [v.name for v in fmpy.read_model_description(str(path)).modelVariables
              if v.causality == "output" and v.type in ("Real", "Float64")]  # fmt: skip
-    # it sets every input to 0 unless told otherwise, and a terrain's normal of length 0 is refused
-    starts = {s.name: s.start for s in open_builtin().table.inputs}
     config = {
-        "fmus": [{"id": "v", "path": str(path), "initialization": {**PARAMETERS, **starts, **inputs(0)}}],
+        "fmus": [{"id": "v", "path": str(path), "initialization": {**PARAMETERS, **inputs(0)}}],
         "connections": [], "cosim_method": "jacobi",
     }  # fmt: skip
     coordinator: Any = cofmupy.Coordinator()
@@ -188,7 +185,7 @@ def matrix(folder: Path) -> str:
             continue
         found = simulate(case, folder)
         exact = kind == "CoSimulation"
-        error = np.max(np.abs(found - (coarse if exact else fine)) / scale(fine))
+        error = np.max((np.abs(found - (coarse if exact else fine)) / scale(fine))[:, CONTINUOUS])
         says = "the same bits" if np.array_equal(found, coarse) else f"{error:.1e} of each output's size"
         version = importlib.metadata.version(package)
         lines.append(f"| {package} | {version} | {fmi}.0 | {form} | {kind} | {found.shape[1]} | {says} |")

@@ -161,7 +161,7 @@ def test_fmi_3_gives_the_same_by_arrays_and_the_adjoint_is_the_transpose(moving:
     (["rate"], [300_000], "knowns are"),
     ([1000], ["state"], "unknowns are outputs and derivatives"),
     ([200_000], ["state"], "unknowns are"),
-    ([TABLE.by_name("tick_count").value_reference], ["state"], "is of type Integer"),
+    (["rate"], [TABLE.by_name("terrain_source").value_reference], "is of type Enumeration"),
     (["rate"], [200_041], "unknown"),
     (["rate"], [4_000_000_000], "unknown"),
 ])  # fmt: skip

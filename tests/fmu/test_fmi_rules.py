@@ -132,7 +132,7 @@ def test_a_bad_value_is_named_and_nothing_of_its_list_is_set(raw: Raw, name: str
 
 def test_a_number_in_the_log_is_exact(raw: Raw) -> None:
     assert raw.set(mass=-0.1) == ERROR
-    assert "mass = -0.1: allowed are 0 to 1000000" in raw.log[-1]
+    assert "mass = -0.1: expected 0 to 1000000" in raw.log[-1]
 
 
 def test_outputs_unknown_references_and_wrong_types_cannot_be_set(raw: Raw) -> None:

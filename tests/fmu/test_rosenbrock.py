@@ -68,7 +68,7 @@ def test_rosenbrock_at_5_ms_is_within_one_percent_of_rk4_at_a_tenth(name: str) -
     fine = drive(parameters, 1e-4, 3.0, **inputs)  # type: ignore[arg-type]
     coarse = drive({**parameters, "integrator": "ROSENBROCK"}, 5e-3, 3.0, **inputs)  # type: ignore[arg-type]
     for s in TABLE.outputs:
-        if s.signal.type == "Real":
+        if s.name != "tick_count":
             scale, error = max(np.ptp(fine[:, s.index]), s.signal.nominal), coarse[:, s.index] - fine[:, s.index]
             assert math.sqrt(np.mean(error**2)) < 0.001 * scale, s.name
             assert np.abs(error).max() < 0.005 * scale, s.name  # the goal is 0.01
@@ -140,7 +140,7 @@ def test_a_failed_step_leaves_the_state_before_it() -> None:
 @pytest.mark.parametrize(("parameters", "text"), [
     ({"tick": 0.005}, r"tick = 0.005.* up to 0.002 s for RK4"),
     ({"tick": 0.02}, "RK4"),
-    ({"tick": 0.03, "integrator": "ROSENBROCK"}, "tick = 0.03: allowed are"),
+    ({"tick": 0.03, "integrator": "ROSENBROCK"}, "tick = 0.03: expected "),
     ({"integrator": 3}, "integrator"),
     ({"integrator": "EULER"}, "expected RK4, ROSENBROCK"),
 ])  # fmt: skip

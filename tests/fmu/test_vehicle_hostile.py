@@ -35,7 +35,8 @@ parameters = st.lists(st.sampled_from(REALS), max_size=5, unique=True).flatmap(
 inputs = st.lists(st.sampled_from(FACTORY.table.inputs), max_size=8, unique=True).flatmap(
     lambda chosen: st.fixed_dictionaries({s.name: _odd(s) for s in chosen})
 )
-NAMED = ("parameters refused: ", "no start state: ", "step failed: ")
+NAMED = ("parameters refused: ", "no start state: ", "step failed: ",
+         "expected a vector of any length", "terrain_normal.z = ")
 
 
 @settings(max_examples=80)
@@ -89,7 +90,7 @@ def test_a_terrain_normal_that_points_down_is_refused_and_changes_nothing() -> N
         for one in (fmu, other):
             one.setup({"terrain_source": "EXTERNAL"})
             one.step(10)
-        with pytest.raises(FmuError, match=r"wheel_FR.terrain_normal.z = -1: allowed are 0.05 to 1"):
+        with pytest.raises(FmuError, match=r"wheel_FR.terrain_normal.z = -1: expected 0 or more"):
             fmu.set_values({"wheel_FR.terrain_normal.z": -1.0})
         for one in (fmu, other):
             one.step(10)

@@ -19,8 +19,7 @@ from jounce_fmu.host import open_builtin
 
 FACTORY = open_builtin()
 TABLE = FACTORY.table
-REALS = [s.value_reference for s in TABLE.outputs if s.signal.type == "Real"]
-COUNT = TABLE.by_name("tick_count").value_reference
+REALS = [s.value_reference for s in TABLE.outputs]
 SPEED = TABLE.by_name("init.speed").value_reference
 STEP, HALF, END = 20, 5000, 10000  # ticks of 1 ms: communication step, where it is saved, the end
 Array = NDArray[np.float64]
@@ -53,11 +52,10 @@ class Steps2(Raw):
         assert self.step(0.001 * tick, 0.001 * n) == OK, self.log
 
     def shown(self) -> list[float]:
-        values, count = (ct.c_double * len(REALS))(), ct.c_int()
+        values = (ct.c_double * len(REALS))()
         refs = (ct.c_uint * len(REALS))(*REALS)
         assert self.call("GetReal", refs, ct.c_size_t(len(REALS)), values) == OK
-        assert self.call("GetInteger", ct.byref(ct.c_uint(COUNT)), ct.c_size_t(1), ct.byref(count)) == OK
-        return [*values, count.value]
+        return [*values]
 
 
 class Steps3(Raw3):
@@ -78,10 +76,9 @@ class Steps3(Raw3):
         assert self.step(0.001 * tick, 0.001 * n) == OK, self.log
 
     def shown(self) -> list[float]:
-        values, count = (ct.c_double * len(REALS))(), (ct.c_int64 * 1)()
+        values = (ct.c_double * len(REALS))()
         assert self.values("Get", "Float64", [*REALS], values) == OK
-        assert self.values("Get", "Int64", [COUNT], count) == OK
-        return [*values, *count]
+        return [*values]
 
 
 class Exchange(Vehicle):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jounce.signals import Scalar, Signal
-from jounce.values import BadValue, NotFinite, OutOfRange, check, double, number, read
+from jounce.signals import XYZ, Scalar, Signal, SignalTable
+from jounce.values import BadValue, NotFinite, OutOfRange, check, check_direction, double, in_use, number, read
 
 
 def scalar(kind: Any, low: float = -math.inf, high: float = math.inf, items: tuple[str, ...] = ()) -> Scalar:
@@ -140,9 +140,10 @@ def test_what_is_no_number_is_refused_where_one_is_due(value: object) -> None:
 
 
 @given(st.floats())
-def test_bounds_hold_to_the_last_bit(value: float) -> None:
-    if 0.0 <= value <= 100.0:
-        assert check(FORCE, value) == value
+def test_bounds_hold_but_for_rounding(value: float) -> None:
+    """Rounding is 1e-9 of a bound, and of the nominal value, 1 here, where the bound is 0."""
+    if -1e-9 <= value <= 100.0 * (1.0 + 1e-9):
+        assert check(FORCE, value) == min(max(value, 0.0), 100.0)
     else:
         with pytest.raises(OutOfRange if math.isfinite(value) else NotFinite):
             check(FORCE, value)
@@ -159,8 +160,69 @@ def test_a_refusal_names_the_value_the_bounds_and_the_unit(s: Scalar, words: str
     assert str(caught.value) == words
 
 
-def test_the_lower_bound_is_that_of_the_component() -> None:
-    normal = Signal("n", "input", "1", "", (".x", ".z"), minimum=-1.0, maximum=1.0, component_minimum=(-1.0, 0.05))
-    assert double(Scalar("n.x", normal, 0, 0.0, 1), -1) == -1.0
-    with pytest.raises(OutOfRange, match="expected a finite number from 0.05 to 1.0$"):
-        double(Scalar("n.z", normal, 1, 1.0, 2), "-1")
+@pytest.mark.parametrize(("low", "high", "nominal", "given", "meant"), [
+    (0.0, 2.0, 1.0, -1e-10, 0.0), (0.0, 1e6, 1000.0, -1e-7, 0.0), (-1.0, 1.0, 1.0, 1.0 + 2e-16, 1.0),
+    (-1e6, 1e6, 1.0, -1e6 - 1e-4, -1e6), (0.05, 1.0, 1.0, 0.05 - 1e-12, 0.05), (0.0, 0.0, 1.0, 1e-10, 0.0),
+])  # fmt: skip
+def test_rounding_beyond_a_bound_is_that_bound(
+        low: float, high: float, nominal: float, given: float, meant: float) -> None:
+    signal = Signal("x", "input", "1", "", minimum=low, maximum=high, nominal=nominal)
+    assert double(Scalar("x", signal, 0, 0.0, 1), given) == meant
+
+
+@pytest.mark.parametrize(("low", "high", "nominal", "given"), [
+    (0.0, 2.0, 1.0, -2e-9), (0.0, 1e6, 1000.0, -2e-6), (-1.0, 1.0, 1.0, 1.0 + 2e-9), (-1e6, 1e6, 1.0, 1e6 + 2e-3),
+])  # fmt: skip
+def test_more_than_rounding_is_refused(low: float, high: float, nominal: float, given: float) -> None:
+    signal = Signal("x", "input", "1", "", minimum=low, maximum=high, nominal=nominal)
+    with pytest.raises(OutOfRange):
+        double(Scalar("x", signal, 0, 0.0, 1), given)
+
+
+def test_whole_numbers_have_no_rounding() -> None:
+    signal = Signal("x", "input", "1", "", minimum=0.0, maximum=1e9, type="Integer")
+    with pytest.raises(OutOfRange):
+        double(Scalar("x", signal, 0, 0.0, 1), 1_000_000_001)
+
+
+def test_an_input_has_bounds_only_where_it_is_used() -> None:
+    table = SignalTable("t", (
+        Signal("mu", "input", "1", "", minimum=0.0, maximum=2.0, used_where=("source", "OTHER")),
+        Signal("force", "input", "N", "", minimum=0.0, maximum=2.0),
+        Signal("source", "parameter", "1", "", start=(1.0,), minimum=1.0, maximum=2.0, type="Enumeration",
+               items=("OWN", "OTHER")),
+    ))  # fmt: skip
+    mu, force = in_use(table, {})
+    assert double(mu, -7.0) == -7.0
+    with pytest.raises(OutOfRange):
+        double(force, -7.0)
+    with pytest.raises(NotFinite):
+        double(mu, math.nan)
+    mu, _ = in_use(table, {"source": 2.0})
+    with pytest.raises(OutOfRange):
+        double(mu, -7.0)
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=3, max_size=3))
+def test_a_direction_may_have_any_length_and_must_point_up(vector: list[float]) -> None:
+    """Compared with exact arithmetic: z2 >= 0.05^2 (x2 + y2 + z2), away from the bound itself."""
+    signal = Signal("n", "input", "1", "", XYZ, least_up=0.05)
+    x, y, z = map(Fraction, vector)
+    excess = z * abs(z) - Fraction(1, 400) * (x * x + y * y + z * z)
+    if abs(excess) < Fraction(1, 10**6) * (x * x + y * y + z * z):
+        return
+    if excess > 0:
+        check_direction("n", signal, vector)
+    else:
+        with pytest.raises(OutOfRange, match="of any length"):
+            check_direction("n", signal, vector)
+
+
+@pytest.mark.parametrize("vector", [(0.0, 0.0, 5e-324), (0.0, 0.0, 1.7e308), (1e-320, 0.0, 1e-320), (3.0, 4.0, 1.0)])
+def test_very_short_and_very_long_directions_are_directions(vector: tuple[float, ...]) -> None:
+    check_direction("n", Signal("n", "input", "1", "", XYZ, least_up=0.05), vector)
+
+
+def test_no_vector_at_all_is_no_direction() -> None:
+    with pytest.raises(OutOfRange, match=r"n = \(0.0, 0.0, 0.0\): expected a vector of any length"):
+        check_direction("n", Signal("n", "input", "1", "", XYZ, least_up=0.05), (0.0, 0.0, 0.0))

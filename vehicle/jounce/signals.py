@@ -48,7 +48,9 @@ _FRAMES = {
 class Signal:
     """One external variable; a vector signal has one component suffix per scalar.
 
-    Bounds are inclusive; ``component_minimum`` raises the lower one per component.
+    Bounds are inclusive, and rounding beyond them is that bound (`jounce.values`). ``used_where`` names an Enumeration
+    parameter and the item for which an input is used; its bounds hold only there. ``least_up`` makes a vector x y z a
+    direction, of any length: where it is used, its z is at least that share of the length.
     ``text`` is the start of a String, a type that only the Python FMUs have. ``former`` are names that items had, with
     the item of today. ``rate_of`` is the scalar whose rate this input is.
     """
@@ -62,7 +64,8 @@ class Signal:
     start: tuple[float, ...] = ()
     minimum: float = -math.inf
     maximum: float = math.inf
-    component_minimum: tuple[float, ...] = ()
+    used_where: tuple[str, str] | None = None
+    least_up: float = 0.0
     nominal: float = 1.0
     type: Type = "Real"
     variability: Variability = "continuous"
@@ -100,10 +103,7 @@ class Scalar:
     @property
     def minimum(self) -> float:
         """Smallest value allowed."""
-        g = self.signal
-        if not g.component_minimum:
-            return g.minimum
-        return g.component_minimum[g.components.index(self.name.removeprefix(g.name))]
+        return self.signal.minimum
 
     @property
     def maximum(self) -> float:
@@ -211,24 +211,26 @@ def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
     yield Signal("steering_wheel_rate", "input", "rad/s", "its rate, left positive; 0 if not known. Within a tick the "
                  "angle moves on with it", minimum=-100.0, maximum=100.0, frame="steering",
                  rate_of="steering_wheel_angle")
+    tire, ground = ("tire_source", "EXTERNAL"), ("terrain_source", "EXTERNAL")
     for w in WHEELS:
         p = f"wheel_{w}"
         yield Signal(f"{p}.drive_torque", "input", "N.m", "on the spin axis, forward positive; reacts on the chassis",
                      frame="wheel", minimum=-1e5, maximum=1e5, nominal=1000.0)
         yield Signal(f"{p}.brake_torque", "input", "N.m", "friction-brake torque, opposes spin and holds the wheel; "
-                     "limited at brake.capacity", frame="wheel", minimum=0.0, maximum=1e6, nominal=1000.0)
+                     "limited at brake.capacity. Below 0, where roundings and difference quotients lead, counts as 0",
+                     frame="wheel", minimum=-1.0, maximum=1e6, nominal=1000.0)
         yield Signal(f"{p}.force", "input", "N", "external contact force, used where tire_source is EXTERNAL",
-                     XYZ, minimum=-1e6, maximum=1e6, nominal=1000.0)
+                     XYZ, minimum=-1e6, maximum=1e6, nominal=1000.0, used_where=tire)
         yield Signal(f"{p}.moment", "input", "N.m", "external contact moment about that point", XYZ, minimum=-1e6,
-                     maximum=1e6, nominal=100.0)
+                     maximum=1e6, nominal=100.0, used_where=tire)
         yield Signal(f"{p}.point", "input", "m", "point at which the external contact force acts", XYZ,
-                     minimum=-1e9, maximum=1e9)
+                     minimum=-1e9, maximum=1e9, used_where=tire)
         yield Signal(f"{p}.terrain_height", "input", "m", "terrain height at the query point, used where "
-                     "terrain_source is EXTERNAL", minimum=-1e6, maximum=1e6)
+                     "terrain_source is EXTERNAL", minimum=-1e6, maximum=1e6, used_where=ground)
         yield Signal(f"{p}.terrain_normal", "input", "1", "terrain normal there, upwards, of any length", XYZ,
-                     start=(0.0, 0.0, 1.0), minimum=-1.0, maximum=1.0, component_minimum=(-1.0, -1.0, 0.05))
+                     start=(0.0, 0.0, 1.0), minimum=-1e300, maximum=1e300, used_where=ground, least_up=0.05)
         yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0, maximum=2.0,
-                     frame="")
+                     frame="", used_where=ground)
     yield Signal("chassis.ext_force", "input", "N", "external force at the chassis reference point", XYZ,
                  minimum=-1e6, maximum=1e6, nominal=1000.0)
     yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, minimum=-1e6, maximum=1e6,
@@ -294,8 +296,9 @@ def _outputs() -> Iterator[Signal]:
     yield out("energy.kinetic", "J", "kinetic energy of the vehicle", frame="", nominal=1e5)
     yield out("energy.potential", "J", "potential energy: gravity, springs and stops", frame="", nominal=1e5)
     yield out("closure_residual", "m", "largest gap in any suspension loop", frame="", nominal=1e-12)
-    yield Signal("tick_count", "output", "1", "internal steps since the start", type="Integer",
-                 variability="discrete", frame="")
+    # A Real like every other output: importers read all of them in one list.
+    yield Signal("tick_count", "output", "1", "internal steps since the start, a whole number", variability="discrete",
+                 frame="")
 
 
 def _run_parameters() -> Iterator[Signal]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 import numbers
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 
-from jounce.signals import Scalar, Signal
+from jounce.signals import Scalar, Signal, SignalTable
 
 Value = float | bool | str
 
@@ -22,6 +24,8 @@ _SPACE = " \t\r\n"
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE)
 #: Doubles hold every whole number up to this one.
 _WHOLE = 2.0**53
+#: Of a bound, or of the nominal value where the bound is 0.
+_ROUNDING = 1e-9
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -61,15 +65,51 @@ def read(name: str, signal: Signal, requested: object) -> float:
 
 
 def check(scalar: Scalar, value: float) -> float:
-    """The value. Raises NotFinite, OutOfRange, or BadValue for a fraction where a whole number is due."""
-    value = float(value)
+    """The value, or the bound that it is beyond by no more than rounding.
+
+    Raises NotFinite, OutOfRange, or BadValue for a fraction where a whole number is due.
+    """
+    value, signal = float(value), scalar.signal
     if not math.isfinite(value):
-        raise NotFinite(scalar.name, value, expected(scalar.signal, scalar.minimum))
-    if not scalar.minimum <= value <= scalar.maximum:
-        raise OutOfRange(scalar.name, value, expected(scalar.signal, scalar.minimum))
-    if scalar.signal.type != "Real" and not value.is_integer():
-        raise BadValue(scalar.name, value, expected(scalar.signal, scalar.minimum))
-    return value
+        raise NotFinite(scalar.name, value, expected(signal))
+    if signal.type != "Real" and not value.is_integer():
+        raise BadValue(scalar.name, value, expected(signal))
+    within = min(max(value, signal.minimum), signal.maximum)
+    if within != value and abs(within - value) > _rounding(signal, within):
+        raise OutOfRange(scalar.name, value, expected(signal))
+    return within
+
+
+def _rounding(signal: Signal, bound: float) -> float:
+    """How far rounding may lead beyond a bound; the C runtime has the same rule (`jn_core.c`, slack)."""
+    return _ROUNDING * abs(bound or signal.nominal) if signal.type == "Real" else 0.0
+
+
+def in_use(table: SignalTable, parameters: Mapping[str, float]) -> tuple[Scalar, ...]:
+    """The inputs, those that are not used with these parameters without bounds: nobody judges what acts on nothing.
+
+    ``parameters`` are those that differ from their starts.
+    """
+    return tuple(s if is_used(table, s.signal, parameters) else _unbounded(s) for s in table.inputs)
+
+
+def is_used(table: SignalTable, signal: Signal, parameters: Mapping[str, float]) -> bool:
+    """Whether an input acts on anything with these parameters."""
+    if signal.used_where is None:
+        return True
+    switch = table.by_name(signal.used_where[0])
+    return parameters.get(switch.name, switch.start) == switch.signal.item(signal.used_where[1])
+
+
+def _unbounded(scalar: Scalar) -> Scalar:
+    return replace(scalar, signal=replace(scalar.signal, minimum=-math.inf, maximum=math.inf, least_up=0.0))
+
+
+def check_direction(name: str, signal: Signal, vector: Sequence[float]) -> None:
+    """OutOfRange where x y z of a direction do not point up; the C runtime has the same rule (`jn_judge`)."""
+    most = max(map(abs, vector))
+    if most == 0.0 or vector[2] / most < signal.least_up * (1.0 - _ROUNDING) * math.hypot(*(v / most for v in vector)):
+        raise OutOfRange(name, tuple(vector), f"a vector of any length whose z is at least {signal.least_up} of it")
 
 
 def double(scalar: Scalar, requested: object) -> float:
@@ -77,14 +117,14 @@ def double(scalar: Scalar, requested: object) -> float:
     return check(scalar, read(scalar.name, scalar.signal, requested))
 
 
-def expected(signal: Signal, minimum: float | None = None) -> str:
-    """What the signal takes, in words; ``minimum`` is that of the component."""
+def expected(signal: Signal) -> str:
+    """What the signal takes, in words."""
     if signal.items:
         return f"{', '.join(signal.items)}, or the number of one from 1 to {len(signal.items)}"
     if signal.type == "Boolean":
         return "true or false"
     kind = "a finite number" if signal.type == "Real" else "a whole number"
-    low, high = signal.minimum if minimum is None else minimum, signal.maximum
+    low, high = signal.minimum, signal.maximum
     bounds = [f"from {low!r}"] * math.isfinite(low) + [f"to {high!r}"] * math.isfinite(high)
     unit = [] if signal.unit == "1" else [signal.unit if bounds else f"[{signal.unit}]"]
     return " ".join([kind, *bounds, *unit])

@@ -1,4 +1,4 @@
-/* Emitted by jounce_fmu.table_c for double_wishbone, interface {57fa790d-6b5d-816b-4729-9d220a380736}. Do not edit. */
+/* Emitted by jounce_fmu.table_c for double_wishbone, interface {d93d9462-05cc-6628-e44b-0b48993b9de1}. Do not edit. */
 #ifndef JN_DOUBLE_WISHBONE_TABLE_H
 #define JN_DOUBLE_WISHBONE_TABLE_H
 

@@ -106,6 +106,14 @@ static void copy_wheel_inputs(const double *u, int c, double *given) {
     copy_inputs(u, c, JN_U_wheel_FL_point_x, 3, JN_GIVEN_point, given);
 }
 
+/* A vector divided by this, of whatever length it is, has a square that is a number. */
+static double measure(const double *v) { return fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2])); }
+
+void jn_unit_normal(const double *v, double *unit) {
+    const double m = measure(v), x = v[0] / m, y = v[1] / m, z = v[2] / m, length = sqrt(x * x + y * y + z * z);
+    unit[0] = x / length, unit[1] = y / length, unit[2] = z / length;
+}
+
 /* Torques, external wrench and terrain of each wheel. */
 static void fill_given(const double *u, const double *d, double *given) {
     int c, k;
@@ -113,13 +121,15 @@ static void fill_given(const double *u, const double *d, double *given) {
         const double *normal = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
         double *to = given + c;
         copy_wheel_inputs(u, c, given);
+        if (to[JN_CORNERS * JN_GIVEN_brake] < 0.0) to[JN_CORNERS * JN_GIVEN_brake] = 0.0;
         to[JN_CORNERS * JN_GIVEN_height_only] = d[D_HEIGHT_ONLY];
         to[JN_CORNERS * JN_GIVEN_external] = d[D_EXTERNAL];
         if (d[D_HEIGHT_ONLY] != 0.0) {
-            const double length = sqrt(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
+            double unit[3];
+            jn_unit_normal(normal, unit);
             to[JN_CORNERS * JN_GIVEN_ground] = to[JN_CORNERS * (JN_GIVEN_ground + 1)] = 0.0;
             to[JN_CORNERS * (JN_GIVEN_ground + 2)] = u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
-            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = normal[k] / length;
+            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = unit[k];
             to[JN_CORNERS * JN_GIVEN_friction] = u[JN_U_wheel_FL_terrain_mu + c * U_WHEEL];
         } else {
             for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_ground + k)] = d[D_GROUND + k];
@@ -147,11 +157,13 @@ static void fill_given_forward(const double *u, const double *d, const double *d
     for (c = 0; c < JN_CORNERS; c++) {
         const double *n = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
         const double *d_n = d_u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
-        double *to = d_given + c, d_unit[3];
+        double *to = d_given + c, d_unit[3], scaled[3], d_scaled[3];
         copy_wheel_inputs(d_u, c, d_given);
+        if (u[JN_U_wheel_FL_brake_torque + c * U_WHEEL] < 0.0) to[JN_CORNERS * JN_GIVEN_brake] = 0.0;
         if (d[D_HEIGHT_ONLY] == 0.0) continue;
         to[JN_CORNERS * (JN_GIVEN_ground + 2)] = d_u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
-        unit_forward(3, n, d_n, d_unit);
+        for (k = 0; k < 3; k++) scaled[k] = n[k] / measure(n), d_scaled[k] = d_n[k] / measure(n);
+        unit_forward(3, scaled, d_scaled, d_unit);
         for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = d_unit[k];
         to[JN_CORNERS * JN_GIVEN_friction] = d_u[JN_U_wheel_FL_terrain_mu + c * U_WHEEL];
     }

@@ -55,6 +55,9 @@ typedef struct {
 int jn_evaluate(double tau, double arm_acceleration, const double *x, const double *u, const double *d,
                 jn_evaluation *e, jn_fault *f);
 
+/* The unit vector along one of any length above 0. */
+void jn_unit_normal(const double *v, double *unit);
+
 /* jn_model.start: the design position, or rest on the terrain. */
 int jn_start(const double *p, const double *d, const double *u, double *x, jn_fault *f);
 

@@ -111,7 +111,7 @@ static int settle(rest *r, double *x, jn_fault *f) {
         const double drive = r->u[JN_U_wheel_FL_drive_torque + c * U_WHEEL];
         const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius);
         const double needed = -spin_moment(r, c) - drive;
-        const double torque = asked < limit ? asked : limit, given = clipped(needed, torque);
+        const double torque = fmax(0.0, asked < limit ? asked : limit), given = clipped(needed, torque);
         if (torque > 0.0) x[JN_X_wind_up + c] = -given / torque * wheel_number(r, JN_WHEEL_NUMBER_brake_deflection);
         if (given != needed) set_bristle(r, c, along[c] - (needed - given) / radius, across[c], x);
     }
@@ -192,7 +192,11 @@ static void average_normal(rest *r) {
     if (r->d[D_HEIGHT_ONLY] == 0.0) return;
     for (k = 0; k < 3; k++) {
         r->mean_normal[k] = 0.0;
-        for (c = 0; c < JN_CORNERS; c++) r->mean_normal[k] += r->u[JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL + k];
+        for (c = 0; c < JN_CORNERS; c++) {
+            double unit[3];
+            jn_unit_normal(r->u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL, unit);
+            r->mean_normal[k] += unit[k];
+        }
     }
     length = sqrt(dot(r->mean_normal, r->mean_normal));
     for (k = 0; k < 3; k++) r->mean_normal[k] /= length;

@@ -23,7 +23,7 @@ from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
 from jounce.signals import Causality, Scalar, Signal, SignalTable, Type
-from jounce.values import Value, double
+from jounce.values import Value, double, in_use
 from jounce_fmu.describe import interface_guid
 from jounce_fmu.starts import changed
 
@@ -71,7 +71,7 @@ def turned(table: SignalTable, causality: Causality, names: Sequence[str]) -> It
     """Signals of the vehicle as a partner's other end of the connection: same name, unit, frame and shape."""
     by_name = {s.name: s for s in table.signals}
     for name in names:
-        yield replace(by_name[name], causality=causality, alias="")
+        yield replace(by_name[name], causality=causality, alias="", used_where=None, least_up=0.0)
 
 
 class Partner(Fmi2Slave):  # type: ignore[misc]
@@ -294,10 +294,17 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
             if g.causality == "parameter" and self.begun and value != self._values[reference]:
                 raise PartnerError(f"{scalar.name} = {value!r}: a fixed parameter cannot change any more")
             try:
-                new[reference] = value if g.type == "String" else double(scalar, value)
+                new[reference] = value if g.type == "String" else double(self._judged(scalar), value)
             except ValueError as error:
                 raise PartnerError(str(error)) from None
         self._values.update(new)
+
+    def _judged(self, scalar: Scalar) -> Scalar:
+        """The scalar, without bounds where it is not used."""
+        if scalar.signal.used_where is None:
+            return scalar
+        values = {s.name: self[s.name] for s in self.table.parameters}
+        return in_use(self.table, values)[scalar.index]
 
     def _read(self, state: bytes) -> tuple[dict[str, Any], list[Value], bytes]:
         if len(state) < _HEAD.size:

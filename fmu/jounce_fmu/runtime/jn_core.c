@@ -167,6 +167,7 @@ void jn_reset(jn_instance *s) {
     s->tick = DEFAULT_TICK;
     s->start_dirty = s->outputs_dirty = 1;
     s->params_dirty = 0;
+    s->inputs_dirty = 1;
     s->hint = -1;
     memset(s->x, 0, (size_t)m->n_x * sizeof *s->x);
     memset(s->d, 0, (size_t)m->n_d * sizeof *s->d);
@@ -191,23 +192,72 @@ int jn_find(jn_instance *s, unsigned vr) {
     return -1;
 }
 
+/* Rounding at a bound [the signal's unit]. jounce.values has the same rule. */
+static double slack(const jn_signal *g, double bound) {
+    return g->type == 'r' ? 1e-9 * fabs(bound != 0.0 ? bound : g->nominal) : 0.0;
+}
+
+/* What rounding has put beyond a bound is that bound. */
+static double within(const jn_signal *g, double v) {
+    if (v < g->min && v >= g->min - slack(g, g->min)) return g->min;
+    if (v > g->max && v <= g->max + slack(g, g->max)) return g->max;
+    return v;
+}
+
+static int is_used(const jn_instance *s, const jn_signal *g) {
+    return g->switched_by < 0 || s->p[g->switched_by] == g->switched_at;
+}
+
+static int check_bounds(jn_instance *s, const jn_signal *g, double v) {
+    if (within(g, v) >= g->min && within(g, v) <= g->max) return 0;
+    return jn_fail(s, "%s = %g: expected %g to %g", g->name, v, g->min, g->max);
+}
+
+/* Squares of very long or short vectors would be no numbers. */
+static double share_up(const double *v) {
+    const double most = fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2]));
+    double x, y, z;
+    if (most == 0.0) return 0.0;
+    x = v[0] / most, y = v[1] / most, z = v[2] / most;
+    return z / sqrt(x * x + y * y + z * z);
+}
+
+int jn_judge(jn_instance *s) {
+    int row;
+    if (!s->inputs_dirty) return 0;
+    for (row = 0; row < s->model->n_u; row++) {
+        const jn_signal *g = &s->model->signals[row];
+        const double *v = s->u + row;
+        if (g->switched_by < 0 && g->least_up == 0.0) continue;
+        if (!is_used(s, g)) continue;
+        if (check_bounds(s, g, *v)) return -1;
+        if (g->least_up == 0.0 || g->more != 2 || share_up(v) >= g->least_up * (1.0 - 1e-9)) continue;
+        return jn_fail(s, "%s, .y, .z = %g, %g, %g: expected a vector of any length whose z is at least %g of it",
+                       g->name, v[0], v[1], v[2], g->least_up);
+    }
+    s->inputs_dirty = 0;
+    return 0;
+}
+
 int jn_check(jn_instance *s, int row, double v) {
     const jn_signal *g = &s->model->signals[row];
     if (g->kind == 'y') return jn_fail(s, "%s is an output; only inputs and parameters can be set", g->name);
     if (g->kind == 'p' && g->fixed && !(s->state & (JN_INSTANTIATED | JN_INITIALIZING)))
         return jn_fail(s, "%s = %g: a fixed parameter; allowed before the end of initialization", g->name, v);
     if (!jn_finite(v)) return jn_fail(s, "%s = %g: not a finite number", g->name, v);
-    if (v < g->min || v > g->max)
-        return jn_fail(s, "%s = %g: allowed are %g to %g", g->name, v, g->min, g->max);
-    return 0;
+    if (!is_used(s, g)) return 0;
+    /* What x and y are to it may still come; nothing makes a direction with z < 0 point up. */
+    if (g->least_up > 0.0 && !g->more && v < 0.0) return jn_fail(s, "%s = %g: expected 0 or more", g->name, v);
+    return check_bounds(s, g, v);
 }
 
 void jn_apply(jn_instance *s, int row, double v) {
     const jn_signal *g = &s->model->signals[row];
     int before = (s->state & (JN_INSTANTIATED | JN_INITIALIZING)) != 0;
+    v = within(g, v);
     if (g->kind == 'u') {
         s->u[g->index] = v;
-        s->outputs_dirty = 1;
+        s->outputs_dirty = s->inputs_dirty = 1;
     } else {
         s->p[g->index] = v;
         if (!before) s->params_dirty = 1;
@@ -228,6 +278,8 @@ static int try_start(jn_instance *s) {
     if (m->p_integrator >= 0 && s->p[m->p_integrator] != RK4 && !(m->jacobian && s->p[m->p_integrator] == ROSENBROCK))
         return jn_fail(s, "%s = %g: allowed is 1 (RK4)%s", m->signals[m->n_u + m->n_y + m->p_integrator].name,
                        s->p[m->p_integrator], m->jacobian ? " or 2 (ROSENBROCK)" : "");
+    s->inputs_dirty = 1; /* parameters may have changed what is used */
+    if (jn_judge(s)) return -1;
     memcpy(s->p_now, s->p, (size_t)m->n_p * sizeof *s->p);
     if (m->p_tick >= 0) s->tick = s->p[m->p_tick];
     if (!(s->tick > 0.0))
@@ -255,6 +307,7 @@ int jn_refresh(jn_instance *s) {
     int i;
     if (s->start_dirty && start_over(s)) return -1;
     if (!s->outputs_dirty) return 0;
+    if (jn_judge(s)) return -1;
     jn_clear_fault(&f);
     if (m->outputs(s->x, s->u, s->p_now, s->d, s->ticks, s->y, &f)) return jn_fail_fault(s, "no outputs", &f);
     i = jn_first_odd(s->y, m->n_y);
@@ -389,7 +442,7 @@ long long jn_advance(jn_instance *s, long long n, int part) {
     jn_fault f;
     long long i;
     jn_clear_fault(&f);
-    if (jn_settle(s)) return -1;
+    if (jn_judge(s) || jn_settle(s)) return -1;
     if (n > JN_MOST_TICKS) n = JN_MOST_TICKS; /* only with `part` */
     memcpy(s->x_old, s->x, bytes_x);
     for (i = 0; i < n; i++) {

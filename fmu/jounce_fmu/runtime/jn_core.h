@@ -33,6 +33,7 @@ typedef struct jn_instance {
     int start_dirty;              /* p or u changed before stepping: derive and start are due */
     int params_dirty;             /* a tunable parameter changed: it takes effect at the next step */
     int outputs_dirty;
+    int inputs_dirty; /* set since they were judged together */
     int hint; /* last row found: lookups mostly run in table order */
     double *u, *p, *p_now, *d, *x, *y;                 /* p as set, p_now in effect */
     double *d_old, *x_old, *p_old, *x_stage, *dx, *dx2; /* work */
@@ -50,6 +51,9 @@ void jn_reset(jn_instance *s);
 
 int jn_find(jn_instance *s, unsigned vr); /* row, or -1 */
 int jn_check(jn_instance *s, int row, double value);
+/* -1 and an error where inputs that are used cannot be together: directions without one, and at the start, where
+ * parameters choose what is used, all that is out of bounds. */
+int jn_judge(jn_instance *s);
 void jn_apply(jn_instance *s, int row, double value); /* only after jn_check */
 int jn_refresh(jn_instance *s);                       /* outputs valid */
 double jn_value(const jn_instance *s, int row);

@@ -23,7 +23,7 @@ int jn_rates(jn_instance *s) {
     const jn_model *m = s->model;
     jn_fault f;
     int i;
-    if (s->start_dirty && jn_refresh(s)) return -1;
+    if ((s->start_dirty && jn_refresh(s)) || jn_judge(s)) return -1;
     jn_clear_fault(&f);
     if (m->rhs(0.0, point(s), s->u, s->p_now, s->d, s->dx, &f)) return jn_fail_fault(s, "no derivatives", &f);
     for (i = 0; i < jn_n_states(s); i++)

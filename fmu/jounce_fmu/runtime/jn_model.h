@@ -29,6 +29,10 @@ typedef struct {
     int index;  /* place in u, y or p */
     double start, min, max; /* inclusive bounds, infinite where there is none */
     int more;   /* components of the same vector signal that follow: 2, 1, 0 for x, y, z; 0 for a scalar */
+    double nominal;   /* size of values that are normal: 1e-9 of it is rounding at a bound of 0 */
+    int switched_by;  /* input: place in p of the parameter that must be `switched_at` for it to be used; -1: always */
+    double switched_at;
+    double least_up;  /* of a direction, x y z of any length: least z of its unit vector; 0 for any other signal */
 } jn_signal;
 
 typedef struct jn_model {

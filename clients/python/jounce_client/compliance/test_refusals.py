@@ -20,6 +20,11 @@ from jounce_client.compliance.stream import Stream
 from jounce_proto import jounce_pb2 as pb
 
 
+def beyond(bound: float) -> float:
+    """Past the bound by more than rounding, which servers take for the bound."""
+    return bound + max(1e-3 * abs(bound), 1e-3)
+
+
 class Provoke:
     """How to get a refusal out of a server; the method's name is the reason."""
 
@@ -58,7 +63,7 @@ class Provoke:
         bounded = [i for i in self.server.model.inputs if i.maximum < math.inf]
         if not bounded:
             pytest.skip("no input of the model has an upper bound")
-        return self._one(inputs=[bounded[0].name]).refused(math.nextafter(bounded[0].maximum, math.inf))
+        return self._one(inputs=[bounded[0].name]).refused(beyond(bounded[0].maximum))
 
     def unknown_model(self) -> pb.ErrorInfo:
         return refusal(lambda: self.server.stub.CreateSession(pb.CreateSessionRequest(model="no such model")))
