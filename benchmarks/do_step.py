@@ -20,6 +20,7 @@ import numpy as np
 from native import STEP, STEP_ALL, STEP_OUTPUTS, Core, compile_c, measure
 from timing import Samples, interleave, machine, table, versions
 
+from jounce.axles import WHEELS
 from jounce_fmu.build import fmi_headers
 from jounce_fmu.builtin import export_builtin
 from jounce_fmu.foreign import Variable
@@ -28,7 +29,7 @@ from jounce_fmu.host import Factory, open_builtin
 SPEED = 15.0  # m/s
 DRIVE = 45.0  # N.m a wheel, about the rolling resistance
 TICK = 1e-3  # s
-STARTS = {"init.speed": SPEED, **{f"wheel_{w}.drive_torque": DRIVE for w in ("FL", "FR", "RL", "RR")}}
+STARTS = {"init.speed": SPEED, **{f"wheel_{w}.drive_torque": DRIVE for w in WHEELS}}
 PARTS = ("step", "step + outputs", "inputs + step + outputs")
 
 

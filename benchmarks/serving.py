@@ -16,11 +16,11 @@ import numpy as np
 from echo import connect, receive, send
 from timing import Samples
 
+from jounce.axles import WHEELS
 from jounce_client import Client, Session
 from jounce_proto import jounce_pb2 as pb
 
 HERE = Path(__file__).parent
-WHEELS = ("FL", "FR", "RL", "RR")
 #: 28 scalars: what an autopilot and a terramechanics model together set.
 OWNED = [
     "steering_wheel_angle", "steering_wheel_rate",

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.axles import WHEELS
 from jounce.data import Vehicle
 from jounce.reference.kkt import Loads, Minimal, solve, state_from_minimal
 from jounce.reference.kkt_geometry import Design, body, design
 
 Array = NDArray[np.float64]
 
-WHEELS = ("FL", "FR", "RL", "RR")
 KINDS = ("free", "hinge", "ball", "universal", "slide")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from jounce.signals import WHEELS, SignalTable
+from jounce.axles import AXLES, WHEELS
+from jounce.signals import SignalTable
 from jounce_fmu.describe import NameStyle, xml_text
 from jounce_fmu.describe3 import variables
 
@@ -23,8 +24,6 @@ TIRE_TERRAIN_PORT = (
     "terrain_normal",
     "terrain_mu",
 )
-#: Axle -> its left and right wheel.
-AXLES = {"front": ("FL", "FR"), "rear": ("RL", "RR")}
 
 
 def terminals_and_icons(table: SignalTable, names: NameStyle = "structured", scalars: bool = False) -> bytes:

@@ -12,10 +12,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from jounce.axles import WHEELS
 from jounce.course import DoubleLaneChange
 from jounce_service.demo import Result, front_axle
 
-_WHEELS = ("FL", "FR", "RL", "RR")
 #: Colours of the runs; the cones have none of them.
 _RUNS = ("tab:brown", "tab:blue", "tab:purple")
 _WHEEL_COLOURS = ("tab:blue", "tab:cyan", "tab:red", "tab:pink")
@@ -72,7 +72,7 @@ def _course(axis: Axes, course: DoubleLaneChange, results: list[Result], end: fl
 def _wheels(axis: Axes, result: Result, what: str, scale: float) -> None:
     """Per wheel: from the soil program where there is one, else from the model's own tires."""
     x = front_axle(result.pilot)[0]
-    for wheel, colour in zip(_WHEELS, _WHEEL_COLOURS, strict=True):
+    for wheel, colour in zip(WHEELS, _WHEEL_COLOURS, strict=True):
         if result.soil:
             place = np.interp(result.soil["time"], result.pilot["time"], x)
             values = result.soil[f"{what}_{wheel}"]

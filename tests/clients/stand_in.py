@@ -11,14 +11,15 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.axles import WHEELS
 from jounce.data import load_vehicle
-from jounce.signals import WHEELS, table
+from jounce.signals import table
 from jounce_service.models import HostedInstance, Registry
 
 TABLE = table(load_vehicle("hmmwv"))
 _IN = {s.name: s.index for s in TABLE.inputs}
 _OUT = {s.name: s.index for s in TABLE.outputs}
-_PLACES = {"FL": (1.65, 0.91), "FR": (1.65, -0.91), "RL": (-1.65, 0.91), "RR": (-1.65, -0.91)}
+_PLACES = dict(zip(WHEELS, [(1.65, 0.91), (1.65, -0.91), (-1.65, 0.91), (-1.65, -0.91)], strict=True))
 
 
 class Bicycle:

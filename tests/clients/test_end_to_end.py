@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jounce.axles import WHEELS
 from jounce.course import ISO_SPEED, DoubleLaneChange
 from jounce_service.demo import Settings, demonstrate, front_axle
-
-WHEELS = ("FL", "FR", "RL", "RR")
 
 
 def test_the_vehicle_drives_the_double_lane_change_on_soil_and_on_asphalt_gently_and_at_80_km_h(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from fmpy.fmi3 import FMU3Slave
 from fmpy.validation import validate_fmu
 from lxml import etree
 
+from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce.signals import Signal, SignalTable, table
 from jounce_fmu.build import BuildError, Sources
@@ -286,7 +287,7 @@ def test_the_vehicle_has_a_port_per_wheel_and_a_flange_per_axle(scalars: bool) -
     assert terminals["driveline_rear"] == {
         "left.torque": "wheel_RL.drive_torque", "left.speed": "wheel_RL.omega",
         "right.torque": "wheel_RR.drive_torque", "right.speed": "wheel_RR.omega"}
-    assert len({tuple(terminals[f"wheel_{w}"]) for w in ("FL", "FR", "RL", "RR")}) == 1
+    assert len({tuple(terminals[f"wheel_{w}"]) for w in WHEELS}) == 1
     assert {"pos", "rot", "point", "moment"} <= {m.split(".")[0] for m in terminals["wheel_FR"]}
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce.emit import double_wishbone
-from jounce.signals import LEDGER, WHEELS, Signal, SignalTable, table
+from jounce.signals import LEDGER, Signal, SignalTable, table
 from jounce_fmu.build import Sources, builtin_sources, ensure_library
 from jounce_fmu.foreign import Interface
 from jounce_fmu.host import Factory

@@ -14,6 +14,7 @@ from fmpy import read_model_description
 from fmpy.fmi1 import FMICallException
 from fmpy.validation import validate_fmu
 
+from jounce.axles import WHEELS
 from jounce.contact.soil import SOILS, SoilContact, WheelMotion
 from jounce.course import DoubleLaneChange
 from jounce.data import load_vehicle
@@ -27,7 +28,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from slave import Slave, opened  # noqa: E402
 
 VEHICLE = table(load_vehicle("hmmwv"))
-WHEELS = ("FL", "FR", "RL", "RR")
 
 
 @pytest.fixture(scope="module")

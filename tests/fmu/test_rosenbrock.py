@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from jounce.axles import WHEELS
 from jounce.values import double
 from jounce_fmu.host import Factory, Fmu2Instance, FmuError, Value, open_builtin
 
 FACTORY = open_builtin()
 TABLE = FACTORY.table
-WHEELS = ("FL", "FR", "RL", "RR")
 Array = NDArray[np.float64]
 Profile = Callable[[float], float]
 

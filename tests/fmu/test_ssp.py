@@ -13,6 +13,7 @@ import pytest
 from fmpy import read_model_description
 from fmpy.ssp.ssd import read_ssd
 
+from jounce.axles import WHEELS
 from jounce.contact.soil import SOILS, SoilContact, motion_of
 from jounce.course import DoubleLaneChange
 from jounce.driver import GIVES, Autopilot, Sight
@@ -24,7 +25,6 @@ from jounce_service.cli.main import main
 pytest.importorskip("libcosimpy")
 _FILE = Path(__file__).parents[2] / "docs" / "ssp" / "coupling.py"
 TICKS = 60
-WHEELS = ("FL", "FR", "RL", "RR")
 
 
 @pytest.fixture(scope="module")

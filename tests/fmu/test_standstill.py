@@ -8,6 +8,7 @@ import measure
 import numpy as np
 import pytest
 
+from jounce.axles import WHEELS
 from jounce_fmu.host import open_builtin
 
 STEP = measure.STEP
@@ -26,7 +27,7 @@ def test_brakes_that_the_first_step_applies_hold_as_if_they_had_been_on_before()
     with open_builtin().instance("parked") as fmu:
         fmu.setup({"terrain.slope": math.atan(0.3)})
         start = fmu.get_outputs()[:3]
-        fmu.set_values({f"wheel_{w}.brake_torque": 4000.0 for w in ("FL", "FR", "RL", "RR")})
+        fmu.set_values({f"wheel_{w}.brake_torque": 4000.0 for w in WHEELS})
         for _ in range(100):
             fmu.step(100)
             assert np.abs(fmu.get_outputs()[:3] - start).max() < 1e-4

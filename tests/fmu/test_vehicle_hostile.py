@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jounce.axles import WHEELS
 from jounce.signals import Scalar
 from jounce_fmu.host import FmuError, open_builtin
 from jounce_fmu.pack import export_fmu
 from jounce_fmu.tables import checked_sources
 
 FACTORY = open_builtin()
-WHEELS = ("FL", "FR", "RL", "RR")
 
 
 def _odd(scalar: Scalar) -> st.SearchStrategy[float]:

@@ -10,6 +10,7 @@ import fmpy
 import numpy as np
 import pytest
 
+from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce_fmu.builtin import export_builtin
 from jounce_fmu.describe import interface_guid
@@ -61,7 +62,7 @@ def test_the_light_vehicle_settles_on_its_weight_stays_turns_left_and_stops() ->
                 for n, m in masses.items())  # fmt: skip
     assert 500.0 < total < 0.3 * 2700.0
     names = [s.name for s in factory.table.outputs]
-    loads = [names.index(f"wheel_{w}.tire_force.z") for w in ("FL", "FR", "RL", "RR")]
+    loads = [names.index(f"wheel_{w}.tire_force.z") for w in WHEELS]
     with factory.instance("car") as car:
         car.setup()
         before = car.get_outputs()
@@ -74,7 +75,7 @@ def test_the_light_vehicle_settles_on_its_weight_stays_turns_left_and_stops() ->
         car.step(1000)
         there = car.get_outputs()
         assert there[1] > 0.5 and there[names.index("ref_frame.yaw")] > 0.1  # to the left
-        car.set_values({f"wheel_{w}.brake_torque": 600.0 for w in ("FL", "FR", "RL", "RR")})
+        car.set_values({f"wheel_{w}.brake_torque": 600.0 for w in WHEELS})
         car.step(3000)
         assert abs(car.get_outputs()[names.index("speed")]) < 0.01
 
@@ -100,12 +101,12 @@ def test_ones_own_vehicle_file_becomes_an_fmu_with_its_numbers_and_bounds(
             car.setup({"chassis.mass": 599.0})
         car.reset()
         car.setup()
-        weight = sum(car.get_outputs()[names.index(f"wheel_{w}.tire_force.z")] for w in ("FL", "FR", "RL", "RR"))
+        weight = sum(car.get_outputs()[names.index(f"wheel_{w}.tire_force.z")] for w in WHEELS)
     base = load_vehicle("utv")
     more = 700.0 - base["chassis.mass"] + 4 * (12.0 - base["wheel.mass"])
     with open_builtin("utv").instance("car") as car:
         car.setup()
-        light = sum(car.get_outputs()[names.index(f"wheel_{w}.tire_force.z")] for w in ("FL", "FR", "RL", "RR"))
+        light = sum(car.get_outputs()[names.index(f"wheel_{w}.tire_force.z")] for w in WHEELS)
     assert weight - light == pytest.approx(9.81 * more, rel=1e-6)
 
 

@@ -17,6 +17,7 @@ from fmpy import extract, read_model_description
 from fmpy.fmi2 import FMU2Slave
 from numpy.typing import NDArray
 
+from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce.signals import table
 from jounce_client import Client
@@ -26,7 +27,7 @@ from jounce_service.cli.main import main
 from jounce_service.hosted import builtin_registry
 
 Array = NDArray[np.float64]
-TICKS, WHEELS = 10_000, ("FL", "FR", "RL", "RR")
+TICKS = 10_000
 START = {"init.speed": 9.0, "terrain.bank": 0.05, "imu.pos.x": 0.4}
 TABLE = table(load_vehicle("hmmwv"))
 OUTPUTS = [s.name for s in TABLE.outputs]

@@ -34,6 +34,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
 import hostile  # noqa: E402
 import oscillator  # noqa: E402
 
+from jounce.axles import WHEELS
+
 MEMORY = 512 << 20
 VEHICLE = {"init.speed": 9.0, "terrain.bank": 0.05}
 
@@ -98,7 +100,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
 def trajectory(server: Any, model: str) -> Iterator[list[float]]:
     """The vehicle in lockstep with inputs held and on ramps, then in one long advance, then with new inputs alone."""
     session = create(server, model, parameters=VEHICLE)
-    drive = [f"wheel_{w}.drive_torque" for w in ("FL", "FR", "RL", "RR")]
+    drive = [f"wheel_{w}.drive_torque" for w in WHEELS]
     steering = ["steering_wheel_angle", "steering_wheel_rate"]
     a = server.member(session, "a", inputs=steering, first_order_inputs=steering, period=2)
     b = server.member(session, "b", inputs=drive, period=3)

@@ -14,12 +14,12 @@ import numpy as np
 from chrono_idler import ChronoIdler
 from numpy.typing import NDArray
 
+from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce.symbolic import vehicle
 
 Array = NDArray[np.float64]
 DATA = Path(__file__).parents[1] / "data"
-WHEELS = ("FL", "FR", "RL", "RR")
 STEP = 1e-3
 DURATION = 9.0
 SPEED, SPIN, HEIGHT, FRICTION = 15.0, 15.0 / 0.46, 0.5, 0.9  # m/s, rad/s, m, 1

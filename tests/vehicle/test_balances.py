@@ -12,12 +12,12 @@ import pytest
 from chain import BALANCE, STATES, WHEELS, Chain, inputs, part, state
 from numpy.typing import NDArray
 
+from jounce.axles import AXLES, CORNERS
 from jounce.data import Vehicle, load_vehicle
 from jounce.reference import kkt
 from jounce.reference.kkt_geometry import BODIES, body
 
 Array = NDArray[np.float64]
-AXLES = ("front", "rear")
 HMMWV = load_vehicle("hmmwv")
 NO_SHOCKS = {f"{a}.shock.{k}": 0.0 for a in AXLES
              for k in ("rebound", "compression", "bump_rebound", "bump_compression")}  # fmt: skip
@@ -67,7 +67,7 @@ def potential(vehicle: Vehicle, s: kkt.State, gravity: float) -> float:
     for c, corner in enumerate(s.design.corners):
         p = corner.points
         length = np.linalg.norm(s.point(0, p["SPRING_C"]) - s.point(body(c, "LCA"), p["SPRING_A"]))
-        total += spring_energy(vehicle, AXLES[c // 2], float(length))
+        total += spring_energy(vehicle, CORNERS[c][0], float(length))
     return total
 
 

@@ -11,11 +11,11 @@ from ce import Ce
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce.reference.kkt_geometry import design
 from jounce.reference.kkt_steering import link_point, turn
 
-WHEELS = ("FL", "FR", "RL", "RR")
 DATA = Path(__file__).parents[1] / "data"
 CHRONO = Ce(load_vehicle("hmmwv_chrono"))
 HMMWV = Ce(load_vehicle("hmmwv"))

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jounce.axles import AXLES
 from jounce.data import DataError, Vehicle, load_vehicle
 
-AXLES = ("front", "rear")
 BODIES = ("UCA", "LCA", "upright", "spindle", "tierod", "shock_lower", "shock_upper")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from jounce.axles import WHEELS
 from jounce.data import Vehicle, load_vehicle
 from jounce.reference.kkt import (
     Loads,
@@ -25,7 +26,6 @@ from jounce.reference.kkt_steering import link_point, turn
 
 VEHICLES = ("hmmwv", "hmmwv_chrono")
 SEEDS = (1, 2, 3)
-WHEELS = ("FL", "FR", "RL", "RR")
 
 
 @pytest.fixture(scope="module", params=VEHICLES)

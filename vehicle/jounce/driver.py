@@ -23,8 +23,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from jounce.axles import WHEELS
 from jounce.course import DoubleLaneChange
-from jounce.signals import WHEELS
 
 PERIOD = 0.02  # [s]
 #: Signals of the vehicle that the driver sees, and the inputs that he gives.

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from jounce.axles import WHEELS
 from jounce.data import Vehicle
 from jounce.references import RATE_OFFSET, Kind, Ledger
 
@@ -23,7 +24,6 @@ Causality = Literal["input", "output", "parameter"]
 Type = Literal["Real", "Integer", "Boolean", "Enumeration", "String"]
 Variability = Literal["continuous", "discrete", "fixed", "tunable"]
 
-WHEELS = ("FL", "FR", "RL", "RR")
 XYZ = (".x", ".y", ".z")
 QUATERNION = (".e0", ".e1", ".e2", ".e3")
 

@@ -1,5 +1,7 @@
 /* Emitted by jounce.emit.double_wishbone; do not edit. */
+#define JN_WHEEL_NAMES "FL", "FR", "RL", "RR"
 enum {
+    JN_CORNERS = 4,
     JN_FIRST_ENTRY = 18,
     JN_X_position = 0,
     JN_X_quaternion = 3,

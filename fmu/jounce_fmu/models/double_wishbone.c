@@ -12,7 +12,7 @@
 #define RK4_TICK 0.002  /* longest tick at which stiff contacts stay stable [s] */
 #define CLOSEST 1e-3    /* least distance of two points that span an axis or a rod [m] */
 
-static const char *const corner_names[JN_CORNERS] = {"FL", "FR", "RL", "RR"};
+static const char *const corner_names[JN_CORNERS] = {JN_WHEEL_NAMES};
 
 static int refuse(jn_fault *f, int row, double value, const char *text) {
     f->signal = row;

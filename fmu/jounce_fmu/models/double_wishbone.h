@@ -1,5 +1,5 @@
 /* Inside the double-wishbone model: derived numbers, and one evaluation of the recursion.
- * Numbers of the four corners are interleaved: number k of corner c (FL FR RL RR) lies at [4 k + c].
+ * Numbers of the four corners are interleaved: number k of corner c lies at [4 k + c].
  */
 #ifndef DOUBLE_WISHBONE_H
 #define DOUBLE_WISHBONE_H
@@ -9,7 +9,6 @@
 #include "jn_model.h"
 
 enum {
-    JN_CORNERS = 4,
     JN_SUMS = (JN_GATHERED_epsilon + 3) / 4 * 4, /* what the chassis takes from a corner, in whole blocks of four */
     /* places in d */
     D_CORNERS = 0,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jounce.signals import WHEELS
+from jounce.axles import WHEELS
 from jounce_fmu.host import Factory, FmuError, Value, open_builtin
 from jounce_fmu.linear import Array, Linear, linearize, read_states
 from jounce_service.cli.given import add_vehicle, check_output, scalar

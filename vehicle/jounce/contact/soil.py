@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from jounce.signals import WHEELS
+from jounce.axles import WHEELS
 
 Array = npt.NDArray[np.float64]
 

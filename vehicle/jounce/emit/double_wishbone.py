@@ -10,13 +10,14 @@ from itertools import pairwise, zip_longest
 
 import casadi as ca
 
+from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce.emit.emitter import emit_file
 from jounce.emit.prepare import first_rows, prepare
 from jounce.models.double_wishbone import recursion
 from jounce.models.double_wishbone.functions import functions
 from jounce.models.double_wishbone.schedule import SCHEDULE
-from jounce.signals import WHEELS, SignalTable
+from jounce.signals import SignalTable
 from jounce.symbolic import articulated, corner, parameters, reports, steering, wheel
 from jounce.symbolic.forward import forward
 from jounce.symbolic.layout import Layout
@@ -76,14 +77,15 @@ def shared_forward(functions: list[ca.Function]) -> dict[str, list[int]]:
 
 
 def emit_layouts(table: SignalTable, entries: int) -> str:
-    """C header with the place of every named part; `entries` numbers of vehicle data close the parameters."""
-    lines = [f"    JN_FIRST_ENTRY = {len(table.parameters) - entries},"]
+    """C header with the wheels and the place of every named part; ``entries`` of vehicle data close the parameters."""
+    lines = [f"    JN_CORNERS = {len(WHEELS)},", f"    JN_FIRST_ENTRY = {len(table.parameters) - entries},"]
     for prefix, layout in LAYOUTS.items():
         lines += [f"    JN_{prefix}_{re.sub('[^0-9A-Za-z]', '_', k)} = {at}," for k, at in layout.first.items()]
         lines.append(f"    JN_{prefix}_N = {layout.size},")
     lines[-1] = lines[-1].rstrip(",")
     body = "\n".join(lines)
-    return f"/* Emitted by {GENERATOR}; do not edit. */\nenum {{\n{body}\n}};\n"
+    names = ", ".join(f'"{w}"' for w in WHEELS)
+    return f"/* Emitted by {GENERATOR}; do not edit. */\n#define JN_WHEEL_NAMES {names}\nenum {{\n{body}\n}};\n"
 
 
 def check_reports(table: SignalTable) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.axles import CORNERS
 from jounce.data import Vehicle
 from jounce.reference.kkt_steering import InnerEnd, link_point, turn
 
@@ -98,8 +99,7 @@ def design(vehicle: Vehicle) -> Design:
     com, mass, inertia = np.zeros((BODIES, 3)), np.zeros(BODIES), np.zeros((BODIES, 3, 3))
     com[0], mass[0], inertia[0] = _chassis(vehicle)
     corners = []
-    for c in range(4):
-        axle, side = ("front", "rear")[c // 2], (1.0, -1.0)[c % 2]
+    for c, (axle, side) in enumerate(CORNERS):
         mirror = np.array([1.0, side, 1.0])
         p = {n: mirror * (vehicle.vector(f"{axle}.origin") + vehicle.vector(f"{axle}.{n}")) for n in _POINTS}
         corner = Corner(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.axles import AXLES
 from jounce.data import Vehicle
 from jounce.reference.kkt_geometry import design
 from jounce.reference.kkt_steering import turn
@@ -190,7 +191,7 @@ def projected(vehicle: Vehicle) -> Vehicle:
     The chassis ends of shocks and springs move into the planes of their ends on the arm.
     """
     values: dict[str, float] = {}
-    for axle in ("front", "rear"):
+    for axle in AXLES:
         for arm in ("LCA", "UCA"):
             front, back, ball = (vehicle.vector(f"{axle}.{arm}_{k}") for k in "FBU")
             hinge = back + (front - back) * (ball[0] - back[0]) / (front[0] - back[0])

@@ -11,13 +11,11 @@ from collections.abc import Mapping
 
 import casadi as ca
 
+from jounce.axles import CORNERS as CORNERS
 from jounce.data import Vehicle
 from jounce.symbolic import steering, wheel
 from jounce.symbolic.algebra import SX, cross, dot, symmetric, turned, unit
 from jounce.symbolic.corner import NUMBERS
-
-#: (axle, side sign) of the corners FL FR RL RR.
-CORNERS = (("front", 1.0), ("front", -1.0), ("rear", 1.0), ("rear", -1.0))
 
 Numbers = Mapping[str, SX]
 

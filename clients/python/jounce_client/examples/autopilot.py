@@ -10,9 +10,9 @@ import sys
 
 import numpy as np
 
+from jounce.axles import WHEELS
 from jounce.course import DoubleLaneChange
 from jounce.driver import GIVES, PERIOD, Autopilot, sight
-from jounce.signals import WHEELS
 from jounce_client import Client, JounceError
 from jounce_client.examples._program import Recorder, arguments, parse, session_of
 

@@ -34,9 +34,9 @@ from commonroad_control.vehicle_dynamics.utils import TrajectoryMode
 from commonroad_control.vehicle_parameters.vehicle_parameters import VehicleParameters
 from shapely import LineString, Point
 
+from jounce.axles import WHEELS
 from jounce.course import Array, DoubleLaneChange
 from jounce.driver import Vehicle
-from jounce.signals import WHEELS
 from jounce_client import Client, JounceError, State
 
 PERIOD = 0.05  # [s]

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from jounce.axles import WHEELS
 from jounce.contact.rolling import equilibrium
 from jounce.contact.soil import Soil, WheelGeometry
-from jounce.signals import WHEELS
 from jounce_client import Client, ParameterValue
 
 #: What a session needs that a terramechanics program carries from the first tick on.

@@ -10,9 +10,9 @@ import sys
 
 import numpy as np
 
+from jounce.axles import WHEELS
 from jounce.contact.rolling import roll_in
 from jounce.contact.soil import GIVES, SOILS, TAKES, SoilContact, motion_of
-from jounce.signals import WHEELS
 from jounce_client import Client, JounceError
 from jounce_client.examples._program import Recorder, arguments, parse, session_of
 
