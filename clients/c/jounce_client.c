@@ -528,7 +528,9 @@ jounce *jounce_join(const char *address, const jounce_terms *terms, jounce_error
     else j->fd = dial_tcp(address, terms->keepalive < 0.0 ? KEEPALIVE : terms->keepalive);
     if (j->fd < 0) {
         code = lost(j, "UNAVAILABLE", strerror(errno));
+        snprintf(j->why.field, sizeof j->why.field, "address");
         snprintf(j->why.given, sizeof j->why.given, "%s", address);
+        snprintf(j->why.allowed, sizeof j->why.allowed, "unix:/path or host:port");
     } else {
         put_join(&j->body, terms);
         code = ask(j, ASK_JOIN, SAY_JOINED);

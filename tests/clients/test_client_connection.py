@@ -191,9 +191,20 @@ def test_a_viewer_is_in_place_when_watch_returns(address: str, finish: Any) -> N
                 frames = client.watch(session, ["tick_count"])
                 await client.advance(session, 3)
                 assert (await anext(frames))["tick_count"] == 3.0
+            async with await client.join(session, "a", owns=["force"]) as member:
+                for k in range(20):
+                    frames = client.watch(session, ["tick_count"])
+                    await member.step([1.0])
+                    assert (await anext(frames))["tick_count"] == 4.0 + k
+                    await frames.aclose()  # type: ignore[attr-defined]
+            left = client.watch(session, ["tick_count"])
             await client.delete_session(session)
+            unknown = client.watch(session, ["tick_count"])
+            other = await client.create_session("integrator")
+            assert (await client.advance(other, 1)).tick == 1
             with pytest.raises(JounceError, match="UNKNOWN_SESSION"):
-                await anext(client.watch(session, ["tick_count"]))
+                await anext(unknown)
+            assert [f.tick async for f in left] == []
 
     finish(run())
 

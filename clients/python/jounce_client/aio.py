@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -27,8 +28,7 @@ class AsyncClient:
         """Takes over ``channel``; ``connect`` is the usual way in."""
         self._channel = channel
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
-        # Those of viewers that the server may not have in place yet.
-        self._begun: list[Any] = []
+        self._viewers = _Viewers()
         stub: Any = _wire.stub_of(channel)
         self._stub: Any = Bearer(stub, token) if token else stub
 
@@ -102,8 +102,7 @@ class AsyncClient:
     async def advance(self, session: Session, ticks: int, inputs: Mapping[str, float] | None = None,
                       outputs: Sequence[str] = ()) -> State:
         """Set ``inputs``, advance exactly ``ticks``, and get ``outputs``, in one call."""
-        while self._begun:
-            await self._begun.pop().initial_metadata()
+        await self._viewers.in_place()
         reply = await _call(self._stub.Advance(_wire.advance_request(session, ticks, inputs or {}, outputs)))
         return State(reply.tick, reply.sim_ns, np.array(reply.outputs), *await self._layout(session, outputs))
 
@@ -117,7 +116,7 @@ class AsyncClient:
         stream = self._stub.Lockstep()
         try:
             await stream.write(join)
-            return AsyncParticipant(stream, _wire.joined(await _read(stream)))
+            return AsyncParticipant(stream, _wire.joined(await _read(stream)), self._viewers)
         except grpc.RpcError as error:
             raise from_rpc(error) from None
         except JounceError:
@@ -172,10 +171,11 @@ class AsyncClient:
     def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> AsyncIterator[Frame]:
         """Frames at every ``every``-th tick, until the session ends; see ``Client.watch``.
 
-        The call is on its way when this returns, and the viewer in place before a later ``advance`` of this client.
+        The call is on its way when this returns, and the viewer in place before a later ``advance`` of this client or a
+        ``step`` of its participants.
         """
         call = self._stub.Watch(_wire.watch_request(session, outputs, every))
-        self._begun.append(call)
+        self._viewers.add(call)
         return self._shown(call, session, outputs)
 
     async def _shown(self, call: Any, session: Session, outputs: Sequence[str]) -> AsyncIterator[Frame]:
@@ -218,12 +218,29 @@ class AsyncOpenSession(Session):
                 raise
 
 
+class _Viewers:
+    """Those that the server may not have in place yet."""
+
+    def __init__(self) -> None:
+        self._calls: list[Any] = []
+
+    def add(self, call: Any) -> None:
+        self._calls = [c for c in self._calls if not c.done()] + [call]
+
+    async def in_place(self) -> None:
+        """Waits until they are, or have been refused, which is for their own readers to learn."""
+        while self._calls:
+            begun = asyncio.ensure_future(self._calls.pop().initial_metadata())
+            await asyncio.wait([begun])
+            _ = begun.cancelled() or begun.exception()
+
+
 class AsyncParticipant(_wire.Member):
     """One participant in lockstep; made by ``AsyncClient.join``."""
 
-    def __init__(self, stream: Any, member: _wire.Membership) -> None:
-        """Takes over a stream that has joined."""
-        self._stream = stream
+    def __init__(self, stream: Any, member: _wire.Membership, viewers: _Viewers) -> None:
+        """Takes over a stream that has joined; no step goes out before ``viewers`` are in place."""
+        self._stream, self._viewers = stream, viewers
         self._member = member
         #: State at the clock when the participant joined.
         self.start = member.latest
@@ -245,6 +262,7 @@ class AsyncParticipant(_wire.Member):
             self._stream.cancel()
 
     async def _ask(self, request: packed.Request) -> packed.Reply:
+        await self._viewers.in_place()
         try:
             await self._stream.write(request)
             reply = await _read(self._stream)
