@@ -144,9 +144,9 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def UploadSnapshot(self, _: Any, context: _Context) -> pb.UploadSnapshotResponse:
         """Takes a snapshot's bytes, no more than announced, and keeps them if they are sound."""
         async with _errors_to(context):
-            now, config = asyncio.get_running_loop().time, self._manager.config
-            end = now() + (config.max_call_seconds or math.inf)
-            async with in_time(now() + config.message_timeout, "the upload"):
+            stalls, config = self._manager.stalls, self._manager.config
+            end = stalls.time() + (config.max_call_seconds or math.inf)
+            async with in_time(stalls, config.message_timeout, "the upload"):
                 first = await context.read()
             if first is grpc.aio.EOF:
                 raise errors.BadField("no message came", field="data", allowed="a first message")
@@ -155,7 +155,7 @@ class SessionCalls(rpc.SessionServiceServicer):
             session.snapshots.check_room(first.size)
             data = bytearray(first.data)
             while len(data) <= first.size:
-                async with in_time(min(end, now() + config.message_timeout), "the upload's next piece"):
+                async with in_time(stalls, min(end - stalls.time(), config.message_timeout), "the upload's next piece"):
                     piece = await context.read()
                 if piece is grpc.aio.EOF:
                     break
@@ -186,7 +186,7 @@ class SessionCalls(rpc.SessionServiceServicer):
 
     async def Lockstep(self, _: Any, context: _Context) -> None:
         """One participant's stream."""
-        join_by = asyncio.get_running_loop().time() + self._manager.config.message_timeout
+        join_by = self._manager.stalls.time() + self._manager.config.message_timeout
         async with _errors_to(context), _Ahead(context) as ahead:
             await Stream(self._manager, ahead).run(join_by)
 

@@ -28,7 +28,7 @@ async def pause(session: Session) -> pb.PauseSessionResponse:
     async with session.standing():
         session.require("PauseSession")
         session.state = SessionState.PAUSED
-        session.engine.clock.stop()
+        session.engine.stop_time()
         session.record(pb.EVENT_KIND_PAUSED)
         await _tell(session, pb.EVENT_KIND_PAUSED)
         return pb.PauseSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
@@ -40,7 +40,7 @@ async def resume(session: Session) -> pb.ResumeSessionResponse:
         session.require("ResumeSession")
         await _tell(session, pb.EVENT_KIND_RESUMED)
         session.state = SessionState.RUNNING if session.tick else SessionState.CREATED
-        session.engine.clock.go()
+        session.engine.let_time_go()
         session.record(pb.EVENT_KIND_RESUMED)
         return pb.ResumeSessionResponse(epoch=session.barrier.epoch, tick=session.tick)
 
@@ -266,7 +266,10 @@ async def _tell(session: Session, kind: pb.EventKind) -> None:
         told[asyncio.create_task(member.outlet.flush())] = member
     if not told:
         return
-    done, late = await asyncio.wait(told, timeout=session.config.tell_timeout)
+    time, tasks = session.engine.stalls.time, set(told)
+    end, done, late = time() + session.config.tell_timeout, set[asyncio.Task[None]](), tasks
+    while late and (left := end - time()) > 0.0:
+        done, late = await asyncio.wait(tasks, timeout=left)
     for task in done:
         # Who cannot be told has gone: its stream ends by itself.
         task.exception()

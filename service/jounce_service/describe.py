@@ -76,12 +76,14 @@ def status(session: Session) -> pb.GetSessionResponse:
         tick=session.tick,
         sim_ns=session.sim_ns,
         tick_seconds=session.instance.tick,
-        participants=participants(session.barrier, session.table, session.engine.clock.now()),
+        participants=participants(session.barrier, session.table, session.engine.patience.now()),
         failure=session.failure,
         failure_reason=session.failure_reason,
         pacing=None if session.engine.pacer is None else session.engine.pacer.status(),
         frames_dropped=session.viewers.dropped,
         evictions=session.evictions,
+        stalls=session.engine.stalls.count - session.stalls_before[0],
+        stalled_seconds=session.engine.stalls.seconds - session.stalls_before[1],
         recording=None if session.engine.recording is None else session.engine.recording.status(),
     )
 

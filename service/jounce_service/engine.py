@@ -17,6 +17,7 @@ from jounce_service.metrics import Meter
 from jounce_service.models import HostedInstance, Vector
 from jounce_service.pacing import Pacer, Pacing
 from jounce_service.recording.recorder import Recording
+from jounce_service.stalls import Stalls
 
 #: Ticks between two looks at the wall clock.
 _STRIDE = 1000
@@ -30,12 +31,20 @@ class Engine:
     """The instance, the session's time and its alarm."""
 
     def __init__(
-        self, instance: HostedInstance, config: ServerConfig, pacing: Pacing | None, woken: Callable[[], None]
+        self,
+        instance: HostedInstance,
+        config: ServerConfig,
+        pacing: Pacing | None,
+        woken: Callable[[], None],
+        stalls: Stalls | None = None,
     ) -> None:
-        """``woken`` is called at the times of ``wake_at``, or before."""
+        """``woken`` is called at the times of ``wake_at`` and ``wake_when_due``, or before."""
         self.instance = instance
         self.recording: Recording | None = None
+        self.stalls = stalls or Stalls(asyncio.get_running_loop().time)
+        #: The wall clock, for the pace; and the participants' time, which stands still while the server does.
         self.clock = SessionClock(asyncio.get_running_loop().time)
+        self.patience = SessionClock(self.stalls.time)
         self.pacer = None if pacing is None else Pacer(pacing, instance.tick)
         self.meter = Meter(instance.tick, self.pacer) if config.metrics_address else None
         self._config = config
@@ -193,11 +202,28 @@ class Engine:
             if applied:
                 self._record(barrier.tick, barrier.inputs)
 
+    def stop_time(self) -> None:
+        """Time stands still: leases, timers and the pace."""
+        self.clock.stop()
+        self.patience.stop()
+
+    def let_time_go(self) -> None:
+        """It goes on from where it stood."""
+        self.clock.go()
+        self.patience.go()
+
     def wake_at(self, when: float) -> None:
-        """Calls ``woken`` at a session time [s]."""
+        """Calls ``woken`` at a time [s] of ``clock``."""
+        self._wake(self.clock.wall(when))
+
+    def wake_when_due(self, when: float) -> None:
+        """The same for a time [s] of ``patience``."""
+        self._wake(self.stalls.base(self.patience.wall(when)))
+
+    def _wake(self, when: float) -> None:
         if self._alarm is None:
             self._alarm = make_alarm(self._woken)
-        self._alarm.set(self.clock.wall(when))
+        self._alarm.set(when)
 
     def interrupt(self) -> None:
         """Ends what a worker is at, and the worker with it."""

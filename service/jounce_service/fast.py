@@ -201,7 +201,7 @@ class Connection(asyncio.Protocol):
         keepalive.apply(transport.get_extra_info("socket"), self._lane.config.keepalive)
         self._stream = Stream(self._lane.manager, self)
         self._lane.connections.add(self)
-        self._timer = self._loop.call_later(self._lane.config.fast_join_timeout, self._expire)
+        self._timer = self._lane.manager.stalls.call_later(self._lane.config.fast_join_timeout, self._expire)
         self.task = self._loop.create_task(self._stream.run())
         self.task.add_done_callback(self._done)
 

@@ -57,7 +57,7 @@ def _admit(session: Session, request: pb.Join, outlet: Outlet) -> Member:
     if present is not None:
         # Nothing can fail from here on.
         session.evict(request.name, _replaced(present.name))
-    member = terms.member(session.barrier, outlet, session.engine.clock.now())
+    member = terms.member(session.barrier, outlet, session.engine.patience.now())
     session.members[member.name] = member
     return member
 
@@ -79,7 +79,7 @@ def _rejoin(session: Session, request: pb.Join, outlet: Outlet) -> Member:
         )
     member.refuse(_replaced(member.name))
     member.outlet = outlet
-    session.barrier.rejoin(member.participant, session.engine.clock.now())
+    session.barrier.rejoin(member.participant, session.engine.patience.now())
     return member
 
 

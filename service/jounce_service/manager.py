@@ -22,6 +22,7 @@ from jounce_service.pacing import pacing_of
 from jounce_service.recording.recorder import Recorder
 from jounce_service.session import Session
 from jounce_service.setup import names_of, setup_of
+from jounce_service.stalls import Stalls
 from jounce_service.states import SessionState
 
 #: Time [s] after a call in which the next is likely: who has left its session may still save or delete it.
@@ -41,7 +42,9 @@ class SessionManager:
         self.draining = False
         self._sessions: dict[str, Session] = {}
         self._making = 0
-        self.totals = Totals()
+        #: Time without the server's own stalls: leases count by it.
+        self.stalls = Stalls(time.monotonic)
+        self.totals = Totals(self.stalls)
         # The event loop keeps only weak references to its tasks.
         self._telling: set[asyncio.Task[None]] = set()
 
@@ -56,7 +59,7 @@ class SessionManager:
         with self._room():
             # Settling to equilibrium may take a while; other sessions go on meanwhile.
             instance = await asyncio.to_thread(setup.instance, session_id)
-            session = Session(session_id, setup, instance, self.config)
+            session = Session(session_id, setup, instance, self.config, self.stalls)
             asked = request.recording if request.HasField("recording") else None
             await self._record(session, start_of(session), asked)
             return self._opened(session, caller)
@@ -77,7 +80,7 @@ class SessionManager:
         session_id = secrets.token_hex(8)
         with self._room():
             instance = await asyncio.to_thread(setup.model.revive, session_id, snapshot.state)
-            session = Session(session_id, setup, instance, self.config)
+            session = Session(session_id, setup, instance, self.config, self.stalls)
             revive(session, snapshot)
             await self._record(session, snapshot, None)
             return self._opened(session, caller)
@@ -96,7 +99,7 @@ class SessionManager:
 
     def listed(self, caller: Caller) -> pb.ListSessionsResponse:
         """The caller's sessions, or all for an administrator."""
-        now = time.monotonic()
+        now = self.stalls.time()
         seen = [s for s in self._sessions.values() if caller.administrator or s.owner == caller.owner]
         return pb.ListSessionsResponse(sessions=[summary(s, now, s.owner == caller.owner) for s in seen])
 
@@ -175,7 +178,7 @@ class SessionManager:
 
     def touch(self, session: Session) -> None:
         """Somebody used the session now."""
-        session.last_used = time.monotonic()
+        session.last_used = self.stalls.time()
 
     async def reap(self, now: float) -> list[str]:
         """Closes sessions that nobody has used for the lease; ``now`` is monotonic time [s]. Their ids."""
@@ -189,12 +192,12 @@ class SessionManager:
         """Reaps now and then, until cancelled."""
         while True:
             await asyncio.sleep(max(0.05, min(self.config.session_lease / 4.0, 30.0)))
-            await self.reap(time.monotonic())
+            await self.reap(self.stalls.time())
 
     @property
     def in_use(self) -> bool:
         """Whether a participant of any session is connected, or one has been used just now."""
-        since = time.monotonic() - _JUST_NOW
+        since = self.stalls.time() - _JUST_NOW
         return any(s.connected or s.last_used > since for s in self._sessions.values())
 
     async def warn_all(self) -> None:

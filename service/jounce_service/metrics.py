@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from jounce import __version__
 from jounce_service.pacing import Pacer
+from jounce_service.stalls import Stalls
 
 #: Upper bounds of the buckets of a move's duration [s].
 BOUNDS: Final = (5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 1.0, 10.0)
@@ -46,8 +47,9 @@ class Meter:
 class Totals:
     """Meters of open sessions, and the sums of those that have gone: a counter never falls."""
 
-    def __init__(self) -> None:
-        """No sessions yet."""
+    def __init__(self, stalls: Stalls | None = None) -> None:
+        """No sessions yet; ``stalls`` are the server's."""
+        self._stalls = stalls
         self._lock = threading.Lock()
         self._open: list[Meter] = []
         self._ticks = self._overruns = 0
@@ -101,6 +103,10 @@ class Totals:
             "Simulated per wall-clock second since the last scrape, of the slowest session that moved",
             value=factor,
         )
+        if self._stalls is not None:
+            count, seconds = self._stalls.count, self._stalls.seconds
+            yield CounterMetricFamily("jounce_stalls", "Times that the server itself did not run", value=count)
+            yield CounterMetricFamily("jounce_stalled_seconds", "Time that it did not run", value=seconds)
         build = GaugeMetricFamily("jounce_build_info", "1, with the version", labels=["version"])
         build.add_metric([__version__], 1)
         yield build

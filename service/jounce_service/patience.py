@@ -37,7 +37,7 @@ class Patience:
     def begin(self, member: Member) -> None:
         """A wait begins. The timer stays when the wait has ended: a step needs none of its own."""
         if member.timeout:
-            member.deadline = self._session.engine.clock.now() + member.timeout
+            member.deadline = self._session.engine.patience.now() + member.timeout
             if member.timer is None:
                 self._look_in(member, member.timeout)
 
@@ -48,7 +48,7 @@ class Patience:
         member.timer = None
         if member.pending is None:
             return
-        now = self._session.engine.clock.now()
+        now = self._session.engine.patience.now()
         missing = [name for name in self._session.barrier.missing(now) if name != member.name]
         left = member.deadline - now
         if left > 0.0:

@@ -142,6 +142,7 @@ class JounceServer:
         self.addresses = tuple(bound)
         self._server = server
         self._reaper = asyncio.create_task(self.manager.reap_for_ever())
+        self.manager.stalls.start()
 
     async def stop(self) -> None:
         """Drains: no new session, running calls get ``config.drain`` seconds, then sessions close."""
@@ -166,6 +167,7 @@ class JounceServer:
             self._reaper.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._reaper
+        self.manager.stalls.stop()
         await self.manager.close_all()
         if self.manager.recorder is not None:
             await asyncio.to_thread(self.manager.recorder.stop)

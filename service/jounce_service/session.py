@@ -30,6 +30,7 @@ from jounce_service.participant import Late, Participant, Vector
 from jounce_service.patience import Patience
 from jounce_service.setup import Setup
 from jounce_service.snapshots import Store
+from jounce_service.stalls import Stalls
 from jounce_service.states import SessionState, require
 from jounce_service.values import Selector, check, select
 from jounce_service.watch import Viewer, Viewers
@@ -42,15 +43,22 @@ _log = logging.getLogger(__name__)
 class Session:
     """One hosted instance that participants advance together."""
 
-    def __init__(self, session_id: str, setup: Setup, instance: HostedInstance, config: ServerConfig) -> None:
-        """At tick 0; the instance is set up and belongs to the session from now on."""
+    def __init__(
+        self,
+        session_id: str,
+        setup: Setup,
+        instance: HostedInstance,
+        config: ServerConfig,
+        stalls: Stalls | None = None,
+    ) -> None:
+        """At tick 0; the instance is set up and belongs to the session from now on. ``stalls`` are the server's."""
         self.id = session_id
         self.token = secrets.token_urlsafe(24)
         self.join_token = secrets.token_urlsafe(24)
         self.setup = setup
         self.table = setup.model.table
         self.config = config
-        self.engine = Engine(instance, config, setup.pacing, self.kick)
+        self.engine = Engine(instance, config, setup.pacing, self.kick, stalls)
         every = select(self.table.inputs, ("*",), "input")
         self.barrier = Barrier(setup.start, setup.expected, bounds=(every.minimum, every.maximum))
         self.snapshots = Store(config.max_snapshots, config.max_snapshot_bytes)
@@ -61,6 +69,8 @@ class Session:
         self.failure = self.failure_reason = ""
         self.last_used = 0.0
         self.created_ns = time.time_ns()
+        #: The server's stalls before this session.
+        self.stalls_before = self.engine.stalls.count, self.engine.stalls.seconds
         #: Whose session it is, and how many participants were evicted or taken over.
         self.owner: bytes | None = None
         self.evictions = 0
@@ -185,7 +195,7 @@ class Session:
 
     def detach(self, member: Member, outlet: Outlet) -> None:
         """The member's stream has ended, however; acts once, and not when the member has another stream by now."""
-        if member.outlet is not outlet or not self.barrier.detach(member.participant, self.engine.clock.now()):
+        if member.outlet is not outlet or not self.barrier.detach(member.participant, self.engine.patience.now()):
             return
         if member.participant.lateness.policy is Late.FAIL and self.state in (*_OPEN, SessionState.PAUSED):
             self.fail(
@@ -287,7 +297,7 @@ class Session:
         self.select_inputs = Selector(in_use(self.table, setup.parameters), "input")
         for member in self.members.values():
             member.inputs = self.select_inputs(member.inputs.names)
-        self.barrier.restart(inputs, tick, self.engine.clock.now())
+        self.barrier.restart(inputs, tick, self.engine.patience.now())
         for member in self.members.values():
             member.reply, member.seen = None, tick
         if self.engine.pacer is not None:
@@ -355,7 +365,7 @@ class Session:
     def _plan(self, now: float) -> None:
         deadline = self.barrier.deadline(now)
         if deadline < math.inf:
-            self.engine.wake_at(deadline)
+            self.engine.wake_when_due(deadline)
 
     def _release(self) -> None:
         self._stand()
@@ -388,7 +398,7 @@ class Session:
             asyncio.get_running_loop().call_soon(self.kick)
 
     def _now(self) -> float:
-        return self.engine.clock.now() if self.barrier.timed else 0.0
+        return self.engine.patience.now() if self.barrier.timed else 0.0
 
     def _finish(self, ticks: int, now: float) -> bool:
         """The move is done; whether somebody got an answer."""

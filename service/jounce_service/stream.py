@@ -16,17 +16,22 @@ from jounce_service.joining import join
 from jounce_service.manager import SessionManager
 from jounce_service.members import Member, Taker
 from jounce_service.session import Session
+from jounce_service.stalls import Stalls
 
 #: A reply, or what will give it.
 Begun: TypeAlias = "packed.Reply | asyncio.Future[packed.Reply]"
 
 
 @asynccontextmanager
-async def in_time(end: float | None, what: str) -> AsyncIterator[None]:
-    """Raises TooSlow where the block has not ended by ``end`` [s of the loop's time]."""
+async def in_time(stalls: Stalls, seconds: float, what: str) -> AsyncIterator[None]:
+    """Raises TooSlow where the block takes more than so many ``seconds``, the server's own stalls aside."""
     try:
-        async with asyncio.timeout_at(end):
-            yield
+        async with asyncio.timeout(None) as limit:
+            alarm = stalls.call_later(seconds, lambda: limit.reschedule(asyncio.get_running_loop().time()))
+            try:
+                yield
+            finally:
+                alarm.cancel()
     except TimeoutError as error:
         raise errors.TooSlow(f"{what} did not come in time", field="stream", allowed="message_timeout") from error
 
@@ -50,13 +55,14 @@ class Stream:
         return self._member is not None
 
     async def run(self, join_by: float | None = None) -> None:
-        """Answers requests, one by one, until the stream ends. Raises TooSlow at ``join_by`` [s of the loop's time]."""
+        """Answers requests, one by one, until the stream ends; TooSlow at ``join_by`` [s of the stalls' time]."""
         try:
             while not self.ended:
-                if self.joined:
+                if self.joined or join_by is None:
                     request = await self._context.read()
                 else:
-                    async with in_time(join_by, "a good Join"):
+                    stalls = self._manager.stalls
+                    async with in_time(stalls, join_by - stalls.time(), "a good Join"):
                         request = await self._context.read()
                 if request is grpc.aio.EOF:
                     return

@@ -342,7 +342,7 @@ class ParticipantStatus(_message.Message):
     def __init__(self, name: _Optional[str] = ..., joined: _Optional[bool] = ..., expected: _Optional[bool] = ..., due_tick: _Optional[int] = ..., missing: _Optional[bool] = ..., period_ticks: _Optional[int] = ..., inputs: _Optional[_Iterable[str]] = ..., late: _Optional[_Union[LatePolicy, str]] = ..., missed: _Optional[int] = ...) -> None: ...
 
 class GetSessionResponse(_message.Message):
-    __slots__ = ("session_id", "model", "state", "epoch", "tick", "sim_ns", "tick_seconds", "participants", "failure", "failure_reason", "pacing", "frames_dropped", "evictions", "recording")
+    __slots__ = ("session_id", "model", "state", "epoch", "tick", "sim_ns", "tick_seconds", "participants", "failure", "failure_reason", "pacing", "frames_dropped", "evictions", "stalls", "stalled_seconds", "recording")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
@@ -356,6 +356,8 @@ class GetSessionResponse(_message.Message):
     PACING_FIELD_NUMBER: _ClassVar[int]
     FRAMES_DROPPED_FIELD_NUMBER: _ClassVar[int]
     EVICTIONS_FIELD_NUMBER: _ClassVar[int]
+    STALLS_FIELD_NUMBER: _ClassVar[int]
+    STALLED_SECONDS_FIELD_NUMBER: _ClassVar[int]
     RECORDING_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     model: str
@@ -370,8 +372,10 @@ class GetSessionResponse(_message.Message):
     pacing: PacingStatus
     frames_dropped: int
     evictions: int
+    stalls: int
+    stalled_seconds: float
     recording: RecordingStatus
-    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., participants: _Optional[_Iterable[_Union[ParticipantStatus, _Mapping[str, object]]]] = ..., failure: _Optional[str] = ..., failure_reason: _Optional[str] = ..., pacing: _Optional[_Union[PacingStatus, _Mapping[str, object]]] = ..., frames_dropped: _Optional[int] = ..., evictions: _Optional[int] = ..., recording: _Optional[_Union[RecordingStatus, _Mapping[str, object]]] = ...) -> None: ...
+    def __init__(self, session_id: _Optional[str] = ..., model: _Optional[str] = ..., state: _Optional[_Union[SessionState, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., participants: _Optional[_Iterable[_Union[ParticipantStatus, _Mapping[str, object]]]] = ..., failure: _Optional[str] = ..., failure_reason: _Optional[str] = ..., pacing: _Optional[_Union[PacingStatus, _Mapping[str, object]]] = ..., frames_dropped: _Optional[int] = ..., evictions: _Optional[int] = ..., stalls: _Optional[int] = ..., stalled_seconds: _Optional[float] = ..., recording: _Optional[_Union[RecordingStatus, _Mapping[str, object]]] = ...) -> None: ...
 
 class ListSessionsRequest(_message.Message):
     __slots__ = ()
