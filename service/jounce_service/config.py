@@ -12,6 +12,23 @@ def _setting(default: object, text: str, least: float = 0, most: float = math.in
     return field(default=default, metadata={"help": text, "least": least, "most": most})
 
 
+#: What the settings are about, from the first of each group on: `jounce serve --help` and docs/configuration.md.
+GROUPS = {
+    "address": "addresses",
+    "insecure": "security",
+    "metrics_address": "metrics and logs",
+    "barrier_timeout": "lockstep",
+    "spin": "real time",
+    "keepalive": "connections and sessions",
+    "max_snapshots": "snapshots",
+    "record": "recordings",
+    "max_ticks_per_call": "length of a call",
+    "fmu": "models",
+    "max_message_bytes": "messages",
+    "offload_ticks": "running and stopping",
+}
+
+
 @dataclass(frozen=True)
 class ServerConfig:
     """Every setting of a server."""
@@ -52,6 +69,9 @@ class ServerConfig:
     max_ticks_per_call: int = _setting(1_000_000, "ticks that one Advance or one period may span", 1)
     max_call_seconds: float = _setting(600.0, "wall-clock seconds that one Advance or upload may take; 0 = any")
     fmu: tuple[str, ...] = _setting((), "FMU to host under its file's name, or folder of such; may repeat")
+    vehicle: tuple[str, ...] = _setting(
+        (), "vehicle of your own to host under its name: its folder or vehicle.toml; may repeat"
+    )
     workers: bool = _setting(False, "a process for each session of a built-in model; those of FMUs have one anyway")
     worker_seconds: float = _setting(10.0, "wall-clock seconds after which a silent worker is killed; 0 = never")
     worker_memory: int = _setting(2 << 30, "address space of a worker in bytes; 0 = any")

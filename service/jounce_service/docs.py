@@ -11,7 +11,7 @@ from typing import Final
 
 from jounce_service.cli.csv_inputs import FORMAT
 from jounce_service.cli.main import EXIT_CODES
-from jounce_service.config import ServerConfig
+from jounce_service.config import GROUPS, ServerConfig
 from jounce_service.errors import TABLE
 from jounce_service.settings import flag, variable
 from jounce_service.states import ALLOWED, SessionState
@@ -38,6 +38,8 @@ def configuration() -> Iterator[str]:
     yield "| setting | flag | variable | default | meaning |"
     yield "|---|---|---|---|---|"
     for field in fields(ServerConfig):
+        if field.name in GROUPS:
+            yield f"| **{GROUPS[field.name]}** | | | | |"
         names = f"`{field.name}` | `{flag(field.name)}` | `{variable(field.name)}`"
         yield f"| {names} | `{field.default!r}` | {field.metadata['help']} |"
 

@@ -17,6 +17,7 @@ from jounce_fmu.build import BuildError
 from jounce_fmu.host import Factory, FmuError, FmuInstance, open_builtin, open_fmu
 from jounce_fmu.models import data_sets
 from jounce_fmu.process import FmuGone, FmuProcess, Limits
+from jounce_fmu.tables import model_table
 from jounce_service.config import ServerConfig
 from jounce_service.errors import (
     BadParameters,
@@ -132,6 +133,9 @@ class FmuModel:
         self._factory, self._limits = factory, limits
         digest = hashlib.sha256((file or factory.library).read_bytes()).hexdigest()
         self._build = f"jounce {__version__}, {factory.interface.guid}, sha256 {digest}"
+        if factory.defaults:  # numbers of a vehicle that shares another's library
+            numbers = hashlib.sha256(repr(sorted(factory.defaults.items())).encode()).hexdigest()
+            self._build += f", numbers {numbers[:16]}"
 
     @property
     def build(self) -> str:
@@ -187,11 +191,11 @@ def _host(instance: FmuInstance | FmuProcess) -> FmuHost:
     return WorkerHost(instance) if isinstance(instance, FmuProcess) else FmuHost(instance)
 
 
-def _open(name: str, limits: Limits | None) -> HostedModel:
+def _open(name: str | Path, limits: Limits | None) -> HostedModel:
     try:
         return FmuModel(open_builtin(name), limits)
     except (BuildError, DataError, FmuError) as error:
-        raise ModelUnavailable(f"{name} cannot be opened: {error}", field="model", given=name) from error
+        raise ModelUnavailable(f"{name} cannot be opened: {error}", field="model", given=str(name)) from error
 
 
 def _open_foreign(path: Path, limits: Limits) -> HostedModel:
@@ -213,11 +217,29 @@ def registry(config: ServerConfig) -> Registry:
     models: dict[str, Callable[[], HostedModel]] = {
         name: partial(_open, name, limits if config.workers else None) for name in data_sets()
     }
+    for place in config.vehicle:
+        if place in models:  # one that comes with jounce
+            continue
+        name, path = _own_vehicle(place)
+        if name in models:
+            raise ConfigError(f"vehicle {place!r}: a model is named {name} already; expected a name of its own")
+        models[name] = partial(_open, path, limits if config.workers else None)
     for path in _files(config.fmu):
         if path.stem in models:
             raise ConfigError(f"fmu {str(path)!r}: a model is named {path.stem} already")
         models[path.stem] = partial(_open_foreign, path, limits)
     return Registry(models)
+
+
+def _own_vehicle(place: str) -> tuple[str, Path]:
+    """Name and path of a vehicle of the user's. One that cannot be read is named after its file, and is unavailable."""
+    path = Path(place).resolve()
+    if not path.exists():
+        raise ConfigError(f"vehicle {place!r}: expected the folder or vehicle.toml of a vehicle")
+    try:
+        return model_table(path).name, path
+    except (BuildError, DataError):
+        return (path.parent if path.name == "vehicle.toml" else path).stem, path
 
 
 def _files(places: Iterable[str]) -> Iterator[Path]:

@@ -11,12 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from jounce_service.cli.main import COMMANDS, USAGE, main
 from jounce_service.cli.progress import Progress
+from jounce_service.config import GROUPS, ServerConfig
 
 WITH_A_VEHICLE = ("simulate", "export", "describe", "linearize")
 WITH_A_FILE = ("simulate", "export", "linearize", "sweep", "export-recording")
@@ -35,7 +37,7 @@ def test_the_vehicle_has_one_name_and_the_file_to_write_another(
 ) -> None:
     text = help_of(command, capsys)
     assert "--model" not in text
-    assert ("--vehicle VEHICLE" in text) == (command in (*WITH_A_VEHICLE, "sweep"))
+    assert ("--vehicle VEHICLE" in text) == (command in (*WITH_A_VEHICLE, "sweep", "serve", "replay"))
     assert ("-o " in text and "--output" in text) == (command in WITH_A_FILE)
 
 
@@ -140,3 +142,14 @@ def test_a_short_command_tells_no_progress() -> None:
     with Progress("x", file) as progress:
         progress.at(0.5)
     assert file.getvalue() == ""
+
+
+def test_the_settings_of_the_server_stand_in_groups_of_a_size_to_read(capsys: pytest.CaptureFixture[str]) -> None:
+    text = help_of("serve", capsys)
+    found = re.findall(r"^(\w[\w ]+):\n((?:  .*\n|\n)+)", text, re.MULTILINE)
+    groups = {title: re.findall(r"^  (?:-\w, )?(--[\w-]+)", body, re.MULTILINE) for title, body in found}
+    assert {title for title in groups if title not in ("options", "start")} == set(GROUPS.values())
+    assert all(1 <= len(flags) <= 12 for flags in groups.values()), groups
+    assert {"--vehicle", "--fmu"} <= set(groups["models"]) and "--tls-key" in groups["security"]
+    flags = [f for found in groups.values() for f in found]
+    assert len(flags) == len(set(flags)) == len(fields(ServerConfig)) + 3  # --help, --config, --ready-file

@@ -19,13 +19,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("recording", type=Path, help="MCAP file that `jounce serve --record` wrote")
     parser.add_argument("--fmu", action="append", default=[], help="FMU that the server hosted, or folder; may repeat")
+    parser.add_argument(
+        "--vehicle", action="append", default=[], metavar="VEHICLE",
+        help="vehicle of your own that it hosted; may repeat",
+    )  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
     """0 where every recorded output is the same to the last bit, 1 where one is not."""
     try:
         require("recording", "mcap")
-        report = replay(arguments.recording, registry(ServerConfig(fmu=tuple(arguments.fmu))))
+        config = ServerConfig(fmu=tuple(arguments.fmu), vehicle=tuple(arguments.vehicle))
+        report = replay(arguments.recording, registry(config))
     except (RecordingError, ConfigError) as error:
         raise UsageError(str(error)) from error
     sys.stdout.write(text(report) + "\n")

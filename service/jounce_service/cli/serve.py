@@ -14,7 +14,7 @@ from typing import Any
 
 from jounce_service import realtime
 from jounce_service.cli.main import UsageError
-from jounce_service.config import ServerConfig
+from jounce_service.config import GROUPS, ServerConfig
 from jounce_service.hosted import registry
 from jounce_service.logs import start_logging
 from jounce_service.loop import make_loop
@@ -27,7 +27,14 @@ _log = logging.getLogger(__name__)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One flag per field of ServerConfig, and where to say that the server is ready."""
+    parser.usage = "jounce serve [options]"  # there are too many to list twice
+    group = parser.add_argument_group("start")
+    group.add_argument("--config", type=Path, help=f"TOML file with settings (default: that of {FILE})")
+    ready = "file that gets one address per line once all listen; the fast lane's begin with fast:"
+    group.add_argument("--ready-file", type=Path, help=ready)
     for field in fields(ServerConfig):
+        if field.name in GROUPS:
+            group = parser.add_argument_group(GROUPS[field.name])
         # Only flags that are given: the others come from the environment or the file.
         own: dict[str, Any] = {"type": reader(type(field.default))}
         if isinstance(field.default, bool):
@@ -35,10 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         elif isinstance(field.default, tuple):
             own = {"action": "append"}
         text = f"{field.metadata['help']} (default: {field.default!r})"
-        parser.add_argument(flag(field.name), default=argparse.SUPPRESS, help=text, **own)
-    parser.add_argument("--config", type=Path, help=f"TOML file with settings (default: that of {FILE})")
-    ready = "file that gets one address per line once all listen; the fast lane's begin with fast:"
-    parser.add_argument("--ready-file", type=Path, help=ready)
+        group.add_argument(flag(field.name), default=argparse.SUPPRESS, help=text, **own)
 
 
 def run(arguments: argparse.Namespace) -> int:

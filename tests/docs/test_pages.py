@@ -1,0 +1,129 @@
+"""The pages for a first use, followed word by word: files are written, commands run, Python is run, top to bottom."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = ("csv.md", "own-vehicle.md", "own-driver.md", "own-terrain.md", "in-process.md")
+PORT = "50051"
+
+
+def blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Language and text of each fenced block, and "" with each line of a block that is indented by four."""
+    outside = True
+    for part in re.split(r"^```", text, flags=re.MULTILINE):
+        if outside:
+            yield from (("", line.strip()) for line in re.findall(r"^ {4}(?=jounce )(.*)$", part, re.MULTILINE))
+        else:
+            language, _, block = part.partition("\n")
+            yield language, block
+        outside = not outside
+
+
+class Page:
+    """One page in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.said: list[str] = []
+        self.running: list[subprocess.Popen[str]] = []
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = str(free.getsockname()[1])
+
+    def run(self, text: str) -> None:
+        for language, block in blocks(text):
+            if named := re.match(r"# file: (\S+)\n", block):
+                (self.folder / named[1]).write_text(block)
+            elif language == "python":
+                self.call([sys.executable, "-c", block.replace(PORT, self.port)])
+            elif not language:
+                self.command(block.replace(PORT, self.port))
+
+    def command(self, line: str) -> None:
+        words = shlex.split(line.removesuffix("&"))
+        assert words[0] == "jounce", line
+        command = [sys.executable, "-m", "jounce_service.cli", *words[1:]]
+        if not line.endswith("&"):
+            self.call(command)
+            return
+        ready = self.folder / f"ready{len(self.running)}"
+        self.running.append(subprocess.Popen([*command, f"--ready-file={ready}"], cwd=self.folder, text=True))
+        deadline = time.monotonic() + 60
+        while not ready.exists():
+            assert self.running[-1].poll() is None and time.monotonic() < deadline, line
+            time.sleep(0.05)
+
+    def call(self, command: list[str]) -> None:
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(["", *filter(None, sys.path)])}
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=300, env=environment)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        self.said.append(done.stdout)
+
+    def end(self) -> None:
+        for process in self.running:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    made = Page(tmp_path)
+    yield made
+    made.end()
+
+
+def followed(page: Page, name: str) -> list[str]:
+    page.run((DOCS / name).read_text(encoding="utf-8"))
+    return page.said
+
+
+def test_the_page_on_csv(page: Page) -> None:
+    said = followed(page, "csv.md")
+    written = {p.name for p in page.folder.iterdir()}
+    assert len(said) == 5 and {"in.csv", "out.csv", "braked.csv", "out.parquet"} <= written
+    text = (DOCS / "csv.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"```csv\n(.*?)```", text, re.DOTALL)
+    (page.folder / "shown.csv").write_text(shown)
+    page.command("jounce simulate --inputs shown.csv --outputs steering.pitman_angle --duration 3.01 -o shown-out.csv")
+    last = (page.folder / "shown-out.csv").read_text().splitlines()[-1]
+    assert last.split(",")[0] == "3.01" and float(last.split(",")[1]) == pytest.approx(1.5 / 26.0)
+
+
+def test_the_page_on_ones_own_vehicle(page: Page) -> None:
+    said = followed(page, "own-vehicle.md")
+    assert "chassis.mass,parameter,Real,kg,,2500.0,0.001" in said[1]
+    mass = float(said[-2].split()[0])
+    assert 2900.0 < mass < 3300.0  # 2500 kg and what is unsprung
+    assert "'mine'" in said[-1] and "m/s" in said[-1]
+    assert {"mine.csv", "mine.npz", "mine.fmu"} <= {p.name for p in page.folder.iterdir()}
+
+
+def test_the_page_on_ones_own_driver(page: Page) -> None:
+    alone, served = followed(page, "own-driver.md")
+    assert alone == served
+    yaw, speed = map(float, re.findall(r"[\d.]+(?= rad| m/s)", alone))
+    assert yaw == pytest.approx(0.3, abs=0.05) and speed == pytest.approx(12.0, abs=0.5)
+
+
+def test_the_page_on_ones_own_terrain(page: Page) -> None:
+    alone, served = followed(page, "own-terrain.md")
+    assert served == "0.5 s\n"
+    assert 10 < int(re.findall(r"(\d+) mm", alone)[0]) < 100
+
+
+def test_the_page_on_in_process_runs(page: Page) -> None:
+    run, steps = followed(page, "in-process.md")
+    assert run.startswith("5.0 ") and "(501, 3)" in run
+    assert steps.startswith("5000 ") and float(steps.split()[1]) == pytest.approx(0.3, abs=0.05)
