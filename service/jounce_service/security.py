@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 import logging
 import ssl
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
@@ -66,7 +67,7 @@ def tls_context(config: ServerConfig) -> ssl.SSLContext | None:
 
 
 def warn_of_dates(config: ServerConfig) -> None:
-    """Logs a certificate that is not valid now: a handshake with oneself tells, as one with a client would.
+    """Logs a certificate or authority that has expired: a handshake with oneself tells, as one with a client would.
 
     The server serves all the same: whose clock is wrong, nobody knows.
     """
@@ -87,6 +88,12 @@ def warn_of_dates(config: ServerConfig) -> None:
     except ssl.SSLCertVerificationError as error:
         if error.verify_code in _DATES:
             _log.warning("%s: %s: clients refuse it", config.tls_certificate, error.verify_message)
+    if config.tls_client_ca:
+        authorities = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authorities.load_verify_locations(config.tls_client_ca)
+        for one in authorities.get_ca_certs():
+            if ssl.cert_time_to_seconds(str(one["notAfter"])) < time.time():
+                _log.warning("%s: an authority has expired: its clients are refused", config.tls_client_ca)
 
 
 def server_credentials(config: ServerConfig) -> grpc.ServerCredentials | None:

@@ -16,11 +16,11 @@ DAY = datetime.timedelta(days=1)
 class Authority:
     """Signs certificates for localhost and 127.0.0.1."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, valid: datetime.timedelta = DAY) -> None:
         self._folder, self._name = folder, x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         self._key = ec.generate_private_key(ec.SECP256R1())
         self.file = folder / f"{name}.pem"
-        builder = self._builder(self._name, self._key, DAY).add_extension(
+        builder = self._builder(self._name, self._key, valid).add_extension(
             x509.BasicConstraints(ca=True, path_length=None), critical=True)
         self._write(self.file, builder.sign(self._key, hashes.SHA256()))
 

@@ -133,6 +133,14 @@ def test_a_certificate_that_has_expired_is_warned_of_at_the_start(
     assert [r.levelname for r in caplog.records if "certificate has expired" in r.getMessage()] == ["WARNING"]
 
 
+def test_an_authority_that_has_expired_is_warned_of_at_the_start(
+    serve: Any, pki: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stale = Authority(tmp_path, "stale", -DAY)
+    serve(**tls(pki[0].issue("served"), stale.file))
+    assert [r.levelname for r in caplog.records if "authority has expired" in r.getMessage()] == ["WARNING"]
+
+
 def test_settings_that_do_not_make_a_lock_are_refused_in_words(serve: Any, pki: Any, tmp_path: Path) -> None:
     good, other = pki
     (certificate, key), (_, other_key) = good.issue("one"), other.issue("two")
