@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from raw import DISCARD, ERROR, OK, Raw
 
+from jounce.axles import WHEELS
 from jounce.signals import Scalar
 from jounce_fmu.host import FmuInstance, open_builtin
 from jounce_fmu.instance import FmuError
@@ -18,7 +19,6 @@ from jounce_fmu.models import data_sets
 
 FACTORY = open_builtin()
 TABLE = FACTORY.table
-WHEELS = ("FL", "FR", "RL", "RR")
 New = Callable[..., Raw]
 
 

@@ -355,8 +355,8 @@ static void finish_forward(const double *x, const double *u, const double *p, co
     {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,         \
      .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = JN_P_integrator, .signals = jn_table,          \
      .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = jn_start,                  \
-     .rhs = rhs_##lanes, .outputs = outputs_##lanes, .finish = finish, .n_memory = 2, .nominals = jn_nominals,         \
-     .state_references = jn_state_references, .directional = directional_##lanes,                                      \
+     .rhs = rhs_##lanes, .outputs = outputs_##lanes, .step = NULL, .n_work = 0, .finish = finish, .n_memory = 2,       \
+     .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional_##lanes,             \
      .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .doubt = doubt}
 
 static const jn_model one_lane = MODEL(1);
