@@ -41,13 +41,17 @@ class DemoError(RuntimeError):
 
 @dataclass(frozen=True)
 class Settings:
-    """What to run: ``model`` at ``speed`` [m/s] for ``duration`` [s] simulated; files go into ``out``."""
+    """What to run: ``model`` at ``speed`` [m/s] for ``duration`` [s] simulated; files go into ``out``.
+
+    ``options`` are those of the server, such as a vehicle of the user's own.
+    """
 
     out: Path
     model: str = "hmmwv"
     soil: str = "sandy_loam"
     duration: float = 15.0
     speed: float = 12.0
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,11 +132,11 @@ class Child:
 
 
 @contextlib.contextmanager
-def serving(folder: Path) -> Iterator[tuple[Child, str]]:
-    """A server process on a unix socket in ``folder``, and its address."""
+def serving(folder: Path, *options: str) -> Iterator[tuple[Child, str]]:
+    """A server process on a unix socket in ``folder``, with further options, and its address."""
     ready, socket = folder / "ready", folder / "s"
     server = Child("server", ["jounce_service.cli", "serve", "--address=", f"--socket-path={socket}",
-                              f"--ready-file={ready}"], folder)
+                              f"--ready-file={ready}", *options], folder)
     try:
         deadline = time.monotonic() + _START
         while not ready.exists():
@@ -242,7 +246,7 @@ def demonstrate(settings: Settings, progress: Callable[[str], None]) -> list[Res
     settings.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="jounce-") as name:
         folder = Path(name)
-        with serving(folder) as (server, address):
+        with serving(folder, *settings.options) as (server, address):
             try:
                 return [run_ground(g, settings, server, address, folder, progress) for g in GROUNDS]
             except JounceError as error:

@@ -20,8 +20,8 @@ from jounce_service.cli.main import COMMANDS, USAGE, main
 from jounce_service.cli.progress import Progress
 from jounce_service.config import GROUPS, ServerConfig
 
-WITH_A_VEHICLE = ("simulate", "export", "describe", "linearize")
-WITH_A_FILE = ("simulate", "export", "linearize", "sweep", "export-recording")
+WITH_A_VEHICLE = ("simulate", "export", "describe", "linearize", "demo")
+WITH_A_FILE = ("simulate", "export", "linearize", "sweep", "export-recording", "demo")
 
 
 def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -31,7 +31,7 @@ def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c != "demo"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_vehicle_has_one_name_and_the_file_to_write_another(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

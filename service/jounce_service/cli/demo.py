@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from jounce.contact.soil import SOILS
+from jounce_fmu.models import data_sets
+from jounce_fmu.tables import model_table
+from jounce_service.cli.given import add_vehicle
 from jounce_service.cli.main import FAILED, UsageError
 from jounce_service.demo import DemoError, Settings, demonstrate, report
 
@@ -18,8 +21,9 @@ _EVERY: Final = 5.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("--out", type=Path, default=Path("jounce-demo"), help="folder to write (default: %(default)s)")
-    parser.add_argument("--model", default="hmmwv", help="vehicle name (default: %(default)s)")
+    parser.add_argument("-o", "--output", "--out", type=Path, default=Path("jounce-demo"), metavar="FOLDER",
+                        help="folder to write (default: %(default)s)")
+    add_vehicle(parser)
     parser.add_argument("--soil", choices=sorted(SOILS), default="sandy_loam", help="soil (default: %(default)s)")
     parser.add_argument("--duration", type=float, default=Settings.duration,
                         help="simulated seconds at --speed (default: %(default)s)")
@@ -34,7 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--duration: {arguments.duration:g} s given; expected 0.1 s or more")
     if not 0.0 < arguments.speed <= 40.0:
         raise UsageError(f"--speed: {arguments.speed:g} m/s given; expected more than 0 and at most 40 m/s")
-    settings = Settings(arguments.out, arguments.model, arguments.soil, arguments.duration, arguments.speed)
+    model, vehicle = model_table(arguments.vehicle).name, Path(arguments.vehicle)
+    own = () if arguments.vehicle in data_sets() else (f"--vehicle={vehicle.resolve()}",)
+    settings = Settings(arguments.output, model, arguments.soil, arguments.duration, arguments.speed, own)
     progress = Progress(sys.stderr)
     try:
         results = demonstrate(settings, progress)
