@@ -16,7 +16,7 @@ depends on the ticks alone, never on the order of arrival.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum, auto
 
 import numpy as np
@@ -68,6 +68,9 @@ class Barrier:
         self._owner: dict[int, str] = {}
         self._removed: list[Participant] = []
         self._gone = 0
+        #: Of a paced session: wall-clock time [s] that participants have when so many ticks later the next is due;
+        #: None before the run has begun.
+        self.notice: Callable[[int], float | None] | None = None
         #: Whether anything depends on the time; if not, ``now`` may be anything.
         self.timed = False
 
@@ -247,7 +250,7 @@ class Barrier:
         if late:
             if self.tick < first and any(p.phase is Phase.AWAITING for p in late):
                 return _within(most, first - self.tick)
-            if not all(p.is_late(now) for p in late):
+            if not all(self._is_late(p, now) for p in late):
                 return 0
             for p in late:
                 p.check_replaceable()
@@ -283,7 +286,7 @@ class Barrier:
             return math.inf
         first, _ = self._first()
         times = [
-            p.since + p.lateness.after if p.gone_at is None else p.gone_at + p.lateness.lease
+            p.since + self._after(p) if p.gone_at is None else p.gone_at + p.lateness.lease
             for p in self.participants.values()
             if p.gone_at is not None
             or (p.due == first and p.phase is Phase.IDLE and p.lateness.policy is not Late.BLOCK)
@@ -295,7 +298,7 @@ class Barrier:
         names = self.expected - self.participants.keys()
         members = self.participants.values()
         first = min((p.due for p in members), default=self.tick)
-        names |= {p.name for p in members if p.due == first and p.phase is Phase.IDLE and not p.is_late(now)}
+        names |= {p.name for p in members if p.due == first and p.phase is Phase.IDLE and not self._is_late(p, now)}
         return sorted(names)
 
     # ------------------------------------------------------------ inside
@@ -310,6 +313,21 @@ class Barrier:
             elif p.due == first:
                 due.append(p)
         return first, due
+
+    def _is_late(self, p: Participant, now: float) -> bool:
+        """Whether the clock need not wait for it any more; ``now`` [s] as its ``since``."""
+        if p.lateness.policy is Late.BLOCK:
+            return False
+        return p.gone_at is not None or now >= p.since + self._after(p)
+
+    def _after(self, p: Participant) -> float:
+        """Time [s] that it has from its turn on."""
+        if p.lateness.at_release and self.notice is not None:
+            following = min(q.due if q.due > p.due else q.due + q.period for q in self.participants.values())
+            found = self.notice(following - p.due)
+            if found is not None:
+                return found
+        return p.lateness.after
 
     def _leave_behind(self, member: Participant) -> None:
         if member.lateness.policy is Late.SAFE_VALUE:

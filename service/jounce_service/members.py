@@ -219,7 +219,8 @@ def _lateness(join: pb.Join, inputs: Selection, config: ServerConfig) -> Latenes
             given=len(join.safe_values),
             allowed="none, or SAFE_VALUE",
         )
-    return Lateness(policy, after, join.max_age_ticks, safe, lease)
+    at_release = not join.HasField("late_after") and policy in (Late.HOLD_LAST, Late.SAFE_VALUE)
+    return Lateness(policy, after, join.max_age_ticks, safe, lease, at_release)
 
 
 def _safe(inputs: Selection, values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

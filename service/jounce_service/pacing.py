@@ -12,6 +12,8 @@ from jounce_service import errors
 
 #: Factors that are of any use [1].
 _FACTORS: Final = (1e-3, 1e3)
+#: Time [s] before a release, beside the model's own, in which nobody is waited for any more: wake-ups are late by it.
+_MARGIN: Final = 0.0003
 #: Longest move of a paced session [s of wall-clock time]: a pause and viewers need not wait for longer.
 _STRIDE: Final = 0.01
 
@@ -46,6 +48,9 @@ class Pacer:
         self.behind = 0.0
         self._slot = tick_seconds / pacing.factor
         self._base: float | None = None
+        # Where and when the move under way began, and what a tick took lately [s].
+        self._from = 0, 0.0
+        self._work = 0.0
 
     @property
     def stride(self) -> int:
@@ -58,9 +63,20 @@ class Pacer:
 
     def start(self, tick: int, now: float) -> None:
         """A move from ``tick`` begins; sets the time base where there is none."""
+        self._from = tick, now
         if self._base is None:
             self._base = now - tick * self._slot
             self.behind = 0.0
+
+    def notice(self, ticks: int) -> float | None:
+        """Time [s] from a release to when the move to the next one, ``ticks`` later, must begin to be in time.
+
+        None before the run has begun: nothing is delayed then.
+        """
+        if self._base is None:
+            return None
+        interval = ticks * self._slot
+        return max(interval - 2.0 * ticks * self._work - _MARGIN, 0.5 * interval)
 
     def restart(self, tick_seconds: float) -> None:
         """The next move sets a new time base; the tick length may have changed."""
@@ -71,6 +87,9 @@ class Pacer:
         """The time [s] not before which ``tick``, ready ``now``, is released. Raises Overrun where it is to fail."""
         if self._base is None:
             return now
+        begin, began = self._from
+        if tick > begin:
+            self._work = max((now - began) / (tick - begin), 0.95 * self._work)
         when = self._base + tick * self._slot
         behind = now - when
         if behind <= 0.0:

@@ -38,6 +38,8 @@ class Lateness:
     safe: Vector = field(default_factory=lambda: np.empty(0))
     #: Time [s] that one that has gone stays a participant.
     lease: float = 0.0
+    #: Late at the next release where the session is paced; ``after`` counts where it is not.
+    at_release: bool = False
 
 
 #: Waits for ever, and is forgotten when it goes.
@@ -85,12 +87,6 @@ class Participant:
     def next_tick(self) -> int:
         """Tick for which its next new inputs must be."""
         return self.due + self.period if self.phase is Phase.DELIVERED else self.due
-
-    def is_late(self, now: float) -> bool:
-        """Whether the clock need not wait for it any more; ``now`` [s] as ``since``."""
-        if self.lateness.policy is Late.BLOCK:
-            return False
-        return self.gone_at is not None or now >= self.since + self.lateness.after
 
     def check_replaceable(self) -> None:
         """Raises ParticipantLate or HeldTooLong where its policy does not let the clock go on without it."""

@@ -61,6 +61,8 @@ class Session:
         self.engine = Engine(instance, config, setup.pacing, self.kick, stalls)
         every = select(self.table.inputs, ("*",), "input")
         self.barrier = Barrier(setup.start, setup.expected, bounds=(every.minimum, every.maximum))
+        if self.engine.pacer is not None:
+            self.barrier.notice = self.engine.pacer.notice
         self.snapshots = Store(config.max_snapshots, config.max_snapshot_bytes)
         self.viewers = Viewers()
         self.members: dict[str, Member] = {}

@@ -64,7 +64,7 @@ def waits_for_the_first_alone() -> None:
         return ticks
 
     instead(Barrier, "take", take)
-    instead(Participant, "is_late", lambda own, self, now: some[0])
+    instead(Barrier, "_is_late", lambda own, self, participant, now: some[0])
 
 
 def lets_two_own_an_input() -> None:

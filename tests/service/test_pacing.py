@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import Any
 
@@ -16,7 +17,9 @@ from virtual import Connection, Lobby, run
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import ServerConfig, errors
+from jounce_service.barrier import Barrier
 from jounce_service.pacing import OverrunPolicy, Pacer, Pacing
+from jounce_service.participant import NO_COLUMNS, Late, Lateness
 from jounce_service.session import Session
 from jounce_service.setup import Setup
 
@@ -225,3 +228,59 @@ def test_the_same_bits_with_and_without_pacing(server: Any) -> None:
         a = server.member(session, "a", inputs=["velocity.x"], period=35)
         ends.append([list(a.step(0.1 * k).state.outputs) for k in range(10)])
     assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize("policy", [pb.LATE_POLICY_HOLD_LAST, pb.LATE_POLICY_SAFE_VALUE])
+def test_a_silent_participant_with_the_default_does_not_stop_a_paced_run(server: Any, policy: Any) -> None:
+    session = server.create("a", "b", pacing=pb.Pacing(mode=pb.PACING_MODE_REALTIME))
+    safe = [7.0] if policy == pb.LATE_POLICY_SAFE_VALUE else []
+    a = server.member(session, "a", period=20)
+    b = server.member(session, "b", inputs=["force"], period=20, late=policy, safe_values=safe)
+    # Before the run has begun nobody is in a hurry.
+    a.deliver()
+    time.sleep(0.2)
+    assert b.step(3.0).state.missed == 0
+    assert a.read().state.tick == 20
+    start = time.monotonic()
+    for k in range(2, 52):
+        state = a.step().state
+        assert (state.tick, list(state.held)) == (20 * k, ["b"])
+        assert state.outputs[2] == 2.0 * (safe or [3.0])[0]
+    # 50 steps of 20 ms: with one second of patience each they would take 50 s.
+    assert 0.9 <= time.monotonic() - start < 20.0
+    missed = {p.name: p.missed for p in server.status(session).participants}
+    assert missed == {"a": 0, "b": 50}
+
+
+def test_the_notice_leaves_the_model_its_time_before_the_next_release() -> None:
+    pacer = Pacer(Pacing(), 0.001)
+    assert pacer.notice(20) is None
+    pacer.start(0, 10.0)
+    pacer.release(20, 10.002)
+    # 0.1 ms a tick: 20 ms less twice 2 ms and 0.3 ms; and where the model needs nearly all, half.
+    assert pacer.notice(20) == pytest.approx(0.0157)
+    pacer.start(20, 10.02)
+    pacer.release(40, 10.038)
+    assert pacer.notice(20) == pytest.approx(0.010)
+
+
+def test_who_delivers_within_the_interval_is_not_late_in_a_paced_run_by_default() -> None:
+    barrier = Barrier(np.zeros(1))
+    hold = Lateness(Late.HOLD_LAST, after=1.0, lease=math.inf, at_release=True)
+    a, b = barrier.join("a", NO_COLUMNS, 4), barrier.join("b", np.array([0]), 6, lateness=hold)
+    barrier.notice = lambda ticks: 0.001 * ticks
+    deliver = {"epoch": 1, "tick": 0, "request": 1}
+    barrier.deliver(a, **deliver, values=np.empty(0))
+    # The next due tick of anybody is 4.
+    assert barrier.deadline(0.0) == pytest.approx(0.004)
+    assert barrier.take(0.0039) == 0
+    barrier.deliver(b, **deliver, values=np.array([2.0]))
+    assert barrier.take(0.0039) == 4
+    assert (barrier.inputs[0], b.missed) == (2.0, 0)
+    # Without a pace, or before it has begun, ``after`` counts.
+    barrier.notice = lambda ticks: None
+    barrier.commit(4, 0.0)
+    barrier.deliver(a, epoch=1, tick=4, request=2, values=np.empty(0))
+    barrier.take(0.0)
+    barrier.commit(2, 0.0)
+    assert barrier.deadline(0.0) == pytest.approx(1.0)
