@@ -16,7 +16,7 @@ from jounce_proto import packed
 from jounce_service import control, errors
 from jounce_service.advance import advance
 from jounce_service.callers import ANYBODY, Caller, Callers
-from jounce_service.describe import described, status
+from jounce_service.describe import described, server, status
 from jounce_service.manager import SessionManager
 from jounce_service.models import Registry
 from jounce_service.reads import Reads
@@ -50,6 +50,11 @@ class SessionCalls(rpc.SessionServiceServicer):
         registry = self._manager.registry
         async with self._reads.turn(context.peer()):
             return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
+
+    async def GetServer(self, request: pb.GetServerRequest, context: _Context) -> pb.GetServerResponse:
+        """What the server is."""
+        async with self._reads.turn(context.peer()):
+            return server(self._manager, self._caller(context))
 
     async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> bytes:
         """A model's signal table, as the bytes of a DescribeModelResponse: it does not change."""

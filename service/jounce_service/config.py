@@ -46,7 +46,7 @@ class ServerConfig:
     metrics_address: str = _setting("", "host:port of the Prometheus endpoint (extra: metrics); '' for none")
     log_format: str = _setting("text", "text, or json for one object per line")
     barrier_timeout: float = _setting(5.0, "wall-clock seconds a Step waits for others by default; 0 = for ever")
-    late_after: float = _setting(1.0, "wall-clock seconds after which a participant is late by default; paced: service.md")
+    late_after: float = _setting(1.0, "seconds after which a participant is late by default; if paced, see service.md")
     tell_timeout: float = _setting(1.0, "seconds within which a participant must take in an event")
     spin: float = _setting(0.00005, "seconds that a paced session busy-waits before a tick is released")
     busy_poll: float = _setting(0.0002, "seconds of polling before it sleeps, while clients need less; 0 = none")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from jounce import __version__
 from jounce.signals import SignalTable
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.barrier import Barrier
+from jounce_service.callers import Caller
 from jounce_service.models import HostedModel
 from jounce_service.participant import Participant
 
 if TYPE_CHECKING:
+    from jounce_service.manager import SessionManager
     from jounce_service.session import Session
 
 _CAUSALITY = {"input": pb.CAUSALITY_INPUT, "output": pb.CAUSALITY_OUTPUT, "parameter": pb.CAUSALITY_PARAMETER}
@@ -63,6 +67,24 @@ def described(model: HostedModel, name: str) -> pb.DescribeModelResponse:
     reply = describe(model.table, tick=model.tick, version=__version__)
     reply.model = name
     return reply
+
+
+def server(manager: SessionManager, caller: Caller) -> pb.GetServerResponse:
+    """What the server is."""
+    numbers = {f.name: getattr(manager.config, f.name) for f in fields(manager.config)}
+    return pb.GetServerResponse(
+        server_version=__version__,
+        api=pb.DESCRIPTOR.package,
+        uptime_seconds=time.monotonic() - manager.since,
+        draining=manager.draining,
+        administrator=caller.administrator,
+        records=manager.recorder is not None,
+        sessions=manager.count,
+        fast_addresses=manager.fast_addresses,
+        stalls=manager.stalls.count,
+        stalled_seconds=manager.stalls.seconds,
+        limits={n: v for n, v in numbers.items() if type(v) in (int, float)},
+    )
 
 
 def status(session: Session) -> pb.GetSessionResponse:

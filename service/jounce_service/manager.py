@@ -42,6 +42,9 @@ class SessionManager:
         self.draining = False
         self._sessions: dict[str, Session] = {}
         self._making = 0
+        #: When the server began [s, monotonic], and where its fast lane listens.
+        self.since = time.monotonic()
+        self.fast_addresses: tuple[str, ...] = ()
         #: Time without the server's own stalls: leases count by it.
         self.stalls = Stalls(time.monotonic)
         self.totals = Totals(self.stalls)
@@ -193,6 +196,11 @@ class SessionManager:
         while True:
             await asyncio.sleep(max(0.05, min(self.config.session_lease / 4.0, 30.0)))
             await self.reap(self.stalls.time())
+
+    @property
+    def count(self) -> int:
+        """Open sessions [1]."""
+        return len(self._sessions)
 
     @property
     def in_use(self) -> bool:

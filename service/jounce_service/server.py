@@ -139,7 +139,7 @@ class JounceServer:
         await server.start()
         for name in ("", SERVICE_NAME):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
-        self.addresses = tuple(bound)
+        self.addresses, self.manager.fast_addresses = tuple(bound), self.fast.addresses
         self._server = server
         self._reaper = asyncio.create_task(self.manager.reap_for_ever())
         self.manager.stalls.start()

@@ -17,6 +17,7 @@ import grpc
 import pytest
 from integrator_model import IntegratorModel, registry
 
+from jounce import __version__
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service import JounceServer, ServerConfig
@@ -161,3 +162,15 @@ def test_jounce_describe_prints_every_signal_once(capsys: Any) -> None:
     assert main(["describe"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
     assert sorted(names) == sorted(s.name for s in table(load_vehicle("hmmwv")).signals)
+
+
+def test_a_server_tells_its_versions_limits_and_addresses(serve: Any) -> None:
+    running = serve(max_sessions=7, fast_address="127.0.0.1:0", barrier_timeout=2.5)
+    running.create()
+    reply = running.stub.GetServer(pb.GetServerRequest())
+    assert (reply.api, reply.sessions, reply.draining, reply.records) == ("jounce.v1", 1, False, False)
+    assert reply.server_version == __version__
+    assert (reply.limits["max_sessions"], reply.limits["barrier_timeout"]) == (7.0, 2.5)
+    assert {"max_message_bytes", "session_lease", "late_after", "max_ticks_per_call"} <= set(reply.limits)
+    assert list(reply.fast_addresses) == list(running.server.fast.addresses) != []
+    assert 0.0 < reply.uptime_seconds < 600.0

@@ -87,6 +87,11 @@ class AsyncClient:
         reply: pb.GetSessionResponse = await _call(self._stub.GetSession(request))
         return reply
 
+    async def get_server(self) -> pb.GetServerResponse:
+        """What the server is: versions, uptime, limits and defaults."""
+        reply: pb.GetServerResponse = await _call(self._stub.GetServer(pb.GetServerRequest()))
+        return reply
+
     async def list_sessions(self) -> tuple[pb.SessionSummary, ...]:
         """The sessions of this client's bearer token; all for an administrator, or without tokens."""
         return tuple((await _call(self._stub.ListSessions(pb.ListSessionsRequest()))).sessions)

@@ -113,6 +113,11 @@ class Client:
         reply: pb.GetSessionResponse = _call(self._stub.GetSession, pb.GetSessionRequest(**_wire.named(session)))
         return reply
 
+    def get_server(self) -> pb.GetServerResponse:
+        """What the server is: versions, uptime, limits and defaults."""
+        reply: pb.GetServerResponse = _call(self._stub.GetServer, pb.GetServerRequest())
+        return reply
+
     def list_sessions(self) -> tuple[pb.SessionSummary, ...]:
         """The sessions that this client's bearer token made; all sessions for an administrator, or without tokens."""
         return tuple(_call(self._stub.ListSessions, pb.ListSessionsRequest()).sessions)

@@ -137,6 +137,43 @@ class ErrorInfo(_message.Message):
     expected_epoch: int
     def __init__(self, reason: _Optional[str] = ..., field: _Optional[str] = ..., given: _Optional[str] = ..., allowed: _Optional[str] = ..., message: _Optional[str] = ..., code: _Optional[int] = ..., missing: _Optional[_Iterable[str]] = ..., expected_tick: _Optional[int] = ..., expected_epoch: _Optional[int] = ...) -> None: ...
 
+class GetServerRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetServerResponse(_message.Message):
+    __slots__ = ("server_version", "api", "uptime_seconds", "draining", "administrator", "records", "sessions", "fast_addresses", "stalls", "stalled_seconds", "limits")
+    class LimitsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    SERVER_VERSION_FIELD_NUMBER: _ClassVar[int]
+    API_FIELD_NUMBER: _ClassVar[int]
+    UPTIME_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    DRAINING_FIELD_NUMBER: _ClassVar[int]
+    ADMINISTRATOR_FIELD_NUMBER: _ClassVar[int]
+    RECORDS_FIELD_NUMBER: _ClassVar[int]
+    SESSIONS_FIELD_NUMBER: _ClassVar[int]
+    FAST_ADDRESSES_FIELD_NUMBER: _ClassVar[int]
+    STALLS_FIELD_NUMBER: _ClassVar[int]
+    STALLED_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    LIMITS_FIELD_NUMBER: _ClassVar[int]
+    server_version: str
+    api: str
+    uptime_seconds: float
+    draining: bool
+    administrator: bool
+    records: bool
+    sessions: int
+    fast_addresses: _containers.RepeatedScalarFieldContainer[str]
+    stalls: int
+    stalled_seconds: float
+    limits: _containers.ScalarMap[str, float]
+    def __init__(self, server_version: _Optional[str] = ..., api: _Optional[str] = ..., uptime_seconds: _Optional[float] = ..., draining: _Optional[bool] = ..., administrator: _Optional[bool] = ..., records: _Optional[bool] = ..., sessions: _Optional[int] = ..., fast_addresses: _Optional[_Iterable[str]] = ..., stalls: _Optional[int] = ..., stalled_seconds: _Optional[float] = ..., limits: _Optional[_Mapping[str, float]] = ...) -> None: ...
+
 class ListModelsRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

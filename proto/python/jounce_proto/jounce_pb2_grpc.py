@@ -35,6 +35,11 @@ class SessionServiceStub:
         Args:
             channel: A grpc.Channel.
         """
+        self.GetServer = channel.unary_unary(
+                '/jounce.v1.SessionService/GetServer',
+                request_serializer=jounce_dot_v1_dot_jounce__pb2.GetServerRequest.SerializeToString,
+                response_deserializer=jounce_dot_v1_dot_jounce__pb2.GetServerResponse.FromString,
+                _registered_method=True)
         self.ListModels = channel.unary_unary(
                 '/jounce.v1.SessionService/ListModels',
                 request_serializer=jounce_dot_v1_dot_jounce__pb2.ListModelsRequest.SerializeToString,
@@ -135,6 +140,13 @@ class SessionServiceStub:
 class SessionServiceServicer:
     """Hosts models in sessions. Every call that changes a session needs the token from CreateSession.
     """
+
+    def GetServer(self, request, context):
+        """What the server is: versions, uptime, limits and defaults.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
 
     def ListModels(self, request, context):
         """Names the models that this server hosts.
@@ -276,6 +288,11 @@ class SessionServiceServicer:
 
 def add_SessionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
+            'GetServer': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetServer,
+                    request_deserializer=jounce_dot_v1_dot_jounce__pb2.GetServerRequest.FromString,
+                    response_serializer=jounce_dot_v1_dot_jounce__pb2.GetServerResponse.SerializeToString,
+            ),
             'ListModels': grpc.unary_unary_rpc_method_handler(
                     servicer.ListModels,
                     request_deserializer=jounce_dot_v1_dot_jounce__pb2.ListModelsRequest.FromString,
@@ -382,6 +399,33 @@ def add_SessionServiceServicer_to_server(servicer, server):
 class SessionService:
     """Hosts models in sessions. Every call that changes a session needs the token from CreateSession.
     """
+
+    @staticmethod
+    def GetServer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/jounce.v1.SessionService/GetServer',
+            jounce_dot_v1_dot_jounce__pb2.GetServerRequest.SerializeToString,
+            jounce_dot_v1_dot_jounce__pb2.GetServerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
 
     @staticmethod
     def ListModels(request,
