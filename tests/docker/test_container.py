@@ -80,7 +80,8 @@ class Compose:
     #: How podman spells what compose.yaml says of a container. Keys that shape no container are met elsewhere.
     WORDS: dict[str, Callable[[Any], list[str]]] = {
         "read_only": lambda v: [f"--read-only={str(v).lower()}"],
-        "network_mode": lambda v: [f"--network={v}"],
+        # An internal network on which nobody listens: as good as none, which needs no privilege here.
+        "networks": lambda v: ["--network=none"],
         "cap_drop": lambda v: [f"--cap-drop={c}" for c in v],
         "security_opt": lambda v: [f"--security-opt={o.removesuffix(':true')}" for o in v],
         "tmpfs": lambda v: [f"--tmpfs={path}" for path in v],
