@@ -65,6 +65,8 @@ class Barrier:
         self.ramps = Ramps(low, high)
         #: Participant -> tick at which its inputs were last replaced.
         self.replaced: dict[str, int] = {}
+        #: Due ticks that passed without a participant's inputs [1].
+        self.missed = 0
         self._owner: dict[int, str] = {}
         self._removed: list[Participant] = []
         self._gone = 0
@@ -339,6 +341,7 @@ class Barrier:
         member.replaced = True
         member.missed += 1
         self.replaced[member.name] = member.due
+        self.missed += 1
 
     def _expire(self, now: float) -> None:
         for p in list(self.participants.values()):

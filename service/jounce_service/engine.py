@@ -202,6 +202,11 @@ class Engine:
             if applied:
                 self._record(barrier.tick, barrier.inputs)
 
+    def count(self, incident: str) -> None:
+        """Notes an incident (``metrics.INCIDENTS``)."""
+        if self.meter is not None:
+            self.meter.incidents[incident] += 1
+
     def stop_time(self) -> None:
         """Time stands still: leases, timers and the pace."""
         self.clock.stop()

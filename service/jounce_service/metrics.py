@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -17,6 +18,15 @@ from jounce_service.stalls import Stalls
 
 #: Upper bounds of the buckets of a move's duration [s].
 BOUNDS: Final = (5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 1.0, 10.0)
+
+
+#: What may happen to a session, by the name of its counter, and what that says.
+INCIDENTS: Final = {
+    "failed_sessions": "Sessions that failed",
+    "missed_ticks": "Due ticks that passed without a participant's inputs",
+    "barrier_timeouts": "Steps and Syncs that waited in vain for others",
+    "evictions": "Participants evicted or taken over",
+}
 
 
 class Meter:
@@ -31,6 +41,8 @@ class Meter:
         #: Ticks at the last look.
         self.seen = 0
         self._pacer = pacer
+        #: By the names of ``INCIDENTS``.
+        self.incidents: Counter[str] = Counter()
 
     def add(self, ticks: int, seconds: float) -> None:
         """The model has moved."""
@@ -56,6 +68,7 @@ class Totals:
         self._seconds = 0.0
         self._buckets = [0] * (len(BOUNDS) + 1)
         self._looked = time.monotonic()
+        self._incidents: Counter[str] = Counter()
         #: Recordings that ended before their sessions [1].
         self.lost_recordings = 0
 
@@ -71,6 +84,7 @@ class Totals:
             self._ticks += meter.ticks
             self._overruns += meter.overruns
             self._seconds += meter.seconds
+            self._incidents += meter.incidents
             self._buckets = [a + b for a, b in zip(self._buckets, meter.buckets, strict=True)]
 
     def collect(self) -> Iterator[Any]:
@@ -84,6 +98,9 @@ class Totals:
             seconds = self._seconds + sum(m.seconds for m in meters)
             counts = [sum(column) for column in zip(self._buckets, *(m.buckets for m in meters), strict=True)]
             factor = self._slowest(meters)
+            incidents = sum((m.incidents for m in meters), self._incidents)
+        for name, text in INCIDENTS.items():
+            yield CounterMetricFamily(f"jounce_{name}", text, value=incidents[name])
         buckets, total = [], 0
         for bound, count in zip([*map(str, BOUNDS), "+Inf"], counts, strict=True):
             total += count

@@ -58,6 +58,7 @@ class Patience:
             # It is not the others' fault: the model itself is at work.
             self._look_in(member, member.timeout)
         else:
+            self._session.engine.count("barrier_timeouts")
             member.refuse(self._timeout(member, missing))
 
     def _timeout(self, member: Member, missing: list[str]) -> errors.BarrierTimeout:

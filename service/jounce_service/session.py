@@ -223,6 +223,7 @@ class Session:
         self.barrier.settle()
         self.gone.pop(name, None)
         self.evictions += 1
+        self.engine.count("evictions")
         facts = {"session": self.id, "participant": name, "reason": errors.TABLE[type(why)][1]}
         _log.info("participant taken out", extra=facts)
         self._less()
@@ -236,6 +237,8 @@ class Session:
             except errors.FATAL as error:
                 self.fail(error)
                 return
+            if self.engine.meter is not None:
+                self.engine.meter.incidents["missed_ticks"] = self.barrier.missed
             if len(self.barrier.participants) != len(self.members):
                 self._forget()
             if not ticks:
@@ -344,6 +347,7 @@ class Session:
     def fail(self, error: errors.ServiceError) -> None:
         """The session cannot go on; whoever waits is told."""
         self.state = SessionState.FAILED
+        self.engine.count("failed_sessions")
         self.failure_reason = errors.TABLE[type(error)][1]
         self.failure = f"at tick {self.tick}: {error.message}"
         _log.warning("session failed", extra={"session": self.id, "reason": self.failure_reason, "text": self.failure})

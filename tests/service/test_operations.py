@@ -231,3 +231,29 @@ def test_a_taken_metrics_port_leaves_nothing_bound(serve: Any) -> None:
     taken = serve(metrics_address="127.0.0.1:0").server.metrics_address
     with pytest.raises(ConfigError, match="cannot listen"):
         serve(metrics_address=taken, socket_path="", fast_address="127.0.0.1:0")
+
+
+def test_the_metrics_count_misses_time_outs_evictions_and_failures_and_keep_them(serve: Any) -> None:
+    server = serve(metrics_address="127.0.0.1:0")
+    session = server.create()
+    a = server.member(session, "a", timeout=0.1)
+    b = server.member(session, "b", inputs=["force"], late=pb.LATE_POLICY_HOLD_LAST, late_after=0.01)
+    for tick in range(3):
+        assert a.step().state.tick == tick + 1
+    server.call("EvictParticipant", session, name="b")
+    assert b.step(1.0).error.reason == "EVICTED"
+    server.member(session, "c")
+    assert a.step().error.reason == "BARRIER_TIMEOUT"
+    server.member(session, "d", late=pb.LATE_POLICY_FAIL).call.cancel()
+    assert eventually(lambda: server.status(session).state == pb.SESSION_STATE_FAILED)
+    wanted = {"missed_ticks": 3, "evictions": 1, "barrier_timeouts": 1, "failed_sessions": 1}
+
+    def counted() -> dict[str, int]:
+        with urllib.request.urlopen(f"http://{server.server.metrics_address}") as reply:
+            lines = reply.read().decode().splitlines()
+        found = dict(line.split() for line in lines if not line.startswith("#") and "{" not in line)
+        return {name: int(float(found[f"jounce_{name}_total"])) for name in wanted}
+
+    assert counted() == wanted
+    server.call("DeleteSession", session)
+    assert counted() == wanted
