@@ -70,6 +70,10 @@ PLATFORMS: dict[str, Platform] = {
 }
 
 
+#: How to get the compiler for other platforms.
+PLATFORMS_INSTALL = "pip install 'jounce[platforms]', or in a clone pip install -e '.[platforms]'"
+
+
 class BuildError(RuntimeError):
     """The native library could not be made; the text is the compiler's own where it spoke."""
 
@@ -145,7 +149,8 @@ def compiler(target: str = "") -> list[str]:
     if not target and has_cc():
         return shlex.split(os.environ.get("CC", "")) or ["cc"]
     if importlib.util.find_spec("ziglang") is None:
-        raise BuildError("no C compiler: neither cc nor the package ziglang is installed")
+        what = f"no cross-compiler for {target}" if target else "no C compiler: there is no cc"
+        raise BuildError(f"{what}; the package ziglang is one: {PLATFORMS_INSTALL}")
     # zig adds undefined-behaviour traps to debug builds only when told; keep them out
     command = [sys.executable, "-m", "ziglang", "cc", "-fno-sanitize=undefined"]
     return [*command, "-target", target] if target else command

@@ -159,7 +159,8 @@ def _enumerations(root: ET.Element, table: SignalTable) -> None:
         return
     definitions = ET.SubElement(root, "TypeDefinitions")
     for g in signals:
-        kind = ET.SubElement(definitions, "EnumerationType", name=type_name(g), description=g.description)
+        # No description, which the variable has: fmpy 0.3.20 to 0.3.23, which CoFMUPy asks for, stumble over it.
+        kind = ET.SubElement(definitions, "EnumerationType", name=type_name(g))
         for value, item in enumerate(g.items, start=1):
             ET.SubElement(kind, "Item", name=item, value=str(value))
 

@@ -23,6 +23,7 @@ from jounce_fmu.foreign import Interface, Variable
 Array = NDArray[np.float64]
 
 _STATUS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
+_DISCARD = _STATUS.index("Discard")
 _WARNINGS = logging.getLogger("jounce_fmu")
 #: Of one call: our own library takes no more.
 _MOST_TICKS = 1_000_000
@@ -79,6 +80,7 @@ class FmuInstance:
         self._component = ct.c_void_p()
         self._library = load(Path(library))
         self._messages: deque[str] = deque(maxlen=20)
+        self._remark = ""
         self._given, self._got = np.zeros(len(interface.inputs)), np.zeros(len(interface.outputs))
         self._inputs = self._blocks(interface.inputs, self._given)
         self._outputs = self._blocks(interface.outputs, self._got)
@@ -184,7 +186,9 @@ class FmuInstance:
             ticks = min(most, end - self.ticks)
             status = self._do_step(self.time, ticks * self.tick)
             if status > 1:
-                raise FmuError(self._text("DoStep", status))
+                # Our own library names the tick; a foreign one cannot.
+                where = f" (tick {self.ticks})" if self.by_tick and n_ticks > 1 else ""
+                raise FmuError(self._text("DoStep", status) + where)
             self.ticks += ticks
 
     def get_outputs(self) -> Array:
@@ -275,13 +279,18 @@ class FmuInstance:
 
     def _note(self, status: int, message: bytes | None) -> None:
         text = (message or b"").decode(errors="replace")
+        if status > 1:
+            self._messages.append(text)
+            return
+        self._remark = text
         if status == 1:
             _WARNINGS.warning("%s", text)
-        elif status > 1:
-            self._messages.append(text)
 
     def _text(self, name: str, status: int) -> str:
-        said = f"{self.prefix}{name}: {self.prefix}{_STATUS[min(status, 5)]} without a message"
+        meaning = " (refused, or not taken to its end)" if status == _DISCARD else ""
+        said = f"{self.prefix}{name}: {self.prefix}{_STATUS[min(status, 5)]}{meaning} without a message"
+        if self._remark:
+            said += f"; the last that it logged: {self._remark}"
         text = "; ".join(self._messages) or said
         self._messages.clear()
         return text

@@ -41,8 +41,8 @@ def build(folder: Path) -> None:
         folder)  # fmt: skip
 
 
-def stack_bound(folder: Path) -> tuple[int, list[str]]:
-    """Largest stack [bytes] of any chain of calls into the library without libc's own part, and that chain.
+def stack_bounds(folder: Path) -> dict[str, tuple[int, list[str]]]:
+    """Largest stack [bytes] of a chain of calls from each FMI function on, without libc's own part, and that chain.
 
     Fails on recursion and on frames whose size the compiler does not bound.
     """
@@ -76,7 +76,12 @@ def stack_bound(folder: Path) -> tuple[int, list[str]]:
             best[name] = size + own.get(name, 0) + returns, [name, *chain]
         return best[name]
 
-    return max(deepest(n, ()) for n in own if n.startswith(("fmi2", "fmi3")))
+    return {n: deepest(n, ()) for n in own if n.startswith(("fmi2", "fmi3"))}
+
+
+def stack_bound(folder: Path) -> tuple[int, list[str]]:
+    """The largest of them."""
+    return max(stack_bounds(folder).values())
 
 
 def instructions(folder: Path, lanes: int, of: str, ticks: int = 200) -> list[int]:
@@ -102,6 +107,8 @@ if __name__ == "__main__":
         print("allocations after instantiation, bytes at instantiation:", run(["./hil", "alloc"], place).strip())
         print("stack measured:", run(["./hil", "stack"], place).strip())
         print("stack bound:", stack_bound(place))
+        for call, (size, _) in sorted(stack_bounds(place).items(), key=lambda item: -item[1][0]):
+            print(f"{call}: {size}")
         for width in (1, 4):
             for what in ("fmi2DoStep", "hil_tick"):
                 found = instructions(place, width, what)

@@ -296,3 +296,10 @@ def test_the_icon_is_a_png_with_a_dark_tire_on_nothing() -> None:
     assert (image.format, image.mode, image.size) == ("PNG", "RGBA", (SIZE, SIZE))
     assert image.getpixel((0, 0))[3] == 0
     assert image.getpixel((int(0.735 * SIZE), int(0.66 * SIZE))) == (33, 38, 46, 255)
+
+
+def test_no_enumeration_type_has_a_description_over_which_older_importers_stumble() -> None:
+    """fmpy 0.3.20 to 0.3.23 pass every attribute of a type on to a class that has no such field."""
+    root = etree.fromstring(model_description3(table(load_vehicle("hmmwv")), "m"))
+    types = root.findall("TypeDefinitions/EnumerationType")
+    assert len(types) > 1 and all(set(t.attrib) == {"name"} for t in types)

@@ -29,7 +29,9 @@ CASES = {
     "long name": "f=new(name=b'n' * 1000000); f.ready(); f.free()",
     "odd resource path": "for r in (None, b'', b'/a b#c%41%/', bytes([0xc3, 0xa4, 0xff]), b'r' * 100000):\n"
     "  f=new(resources=r); f.ready(); f.free()",
-    "intermediate variables": "f=new(intermediate=(1000,)); assert not f.instance; assert 'intermediate' in f.log[-1]",
+    "intermediate variables": "f=new(intermediate=(1000, 7)); assert f.instance; "
+        "assert '2 required intermediate variables are ignored' in f.log[-1]; f.ready(); "
+        "assert f.step(0.0, 0.001) == OK",
     "model exchange with a wrong token": BARE + "assert not l.fmi3InstantiateModelExchange(b'a', b'x', None, False, "
     "True, None, cb); assert 'token' in log[0]",
     "model exchange with nulls": BARE + "assert not l.fmi3InstantiateModelExchange(None, None, None, False, True, "

@@ -91,6 +91,9 @@ def test_the_stack_is_bounded_and_the_measured_one_stays_within(target: Path) ->
     # calls through pointers were followed
     assert any("evaluate" in name or "forward" in name or "jacobian" in name for name in chain)
     assert 1_000 < int(hil.run(["./hil", "stack"], target)) <= bound + 4096  # the rest is libc's, to write a refusal
+    for size, calls in re.findall(r"^\| ([\d ]+) \| (.*) \|$", DOCS.split("## Cost")[0], re.M):
+        for call in re.findall(r"`(\w+)`", calls):
+            assert hil.stack_bounds(target)[call][0] <= int(size.replace(" ", "")), call
     assert bound <= documented(r"at most ([\d ]+) bytes of stack")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,3 +78,11 @@ def test_a_mass_of_zero_is_refused_by_name_and_can_be_corrected(factory: Factory
             fmu.setup({"mass": 0.0})
         fmu.reset()
         fmu.setup({"mass": 1.0})
+
+
+def test_a_batch_of_single_ticks_that_fails_in_its_middle_names_the_tick(factory: Factory) -> None:
+    with replace(factory, by_tick=True).instance("o") as fmu:
+        fmu.setup({}, {"force": 1e6})  # beyond 1000 m after 0.06 s
+        with pytest.raises(FmuError, match=r"\(tick (\d+)\)$") as caught:
+            fmu.step(100)
+        assert 50 < fmu.ticks < 80 and f"(tick {fmu.ticks})" in str(caught.value)

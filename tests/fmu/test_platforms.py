@@ -6,6 +6,7 @@ import os
 import shutil
 import struct
 import subprocess
+import tomllib
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -165,3 +166,11 @@ def test_an_unknown_platform_raises_before_anything_is_written(oscillator_source
     with pytest.raises(BuildError, match="beos"):
         export_fmu(tmp_path / "x.fmu", oscillator.TABLE, oscillator_sources, platforms=("beos",))
     assert not (tmp_path / "x.fmu").exists()
+
+
+def test_without_the_cross_compiler_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(BuildError, match=r"no cross-compiler for x86_64-windows-gnu.*'jounce\[platforms\]'"):
+        compiler("x86_64-windows-gnu")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert [r.split(">")[0] for r in project["optional-dependencies"]["platforms"]] == ["ziglang"]

@@ -166,10 +166,14 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
     (void)visible;
     (void)intermediate;
     (void)update;
-    if (n_intermediate)
-        return jn_fmi3_no_instance(log, environment, "intermediate variables: none can be had; allowed is 0");
     s = jn_fmi3_make(name, token, logging, environment, log, events ? CO_SIMULATION_WITH_EVENTS : CO_SIMULATION);
-    if (s) jn_fmi3_face(s)->early_return = early_return;
+    if (!s) return NULL;
+    jn_fmi3_face(s)->early_return = early_return;
+    if (n_intermediate) { /* as providesIntermediateUpdate = false says; importers ask all FMUs for them alike */
+        jn_fail(s, "%D required intermediate variables are ignored: there are no intermediate updates",
+                (long long)n_intermediate);
+        say(s, LOG_WARNING, fmi3Warning, "fmi3InstantiateCoSimulation", s->error);
+    }
     return s;
 }
 

@@ -1,5 +1,5 @@
 /* An FMI 3 co-simulation FMU with a signal of each kind of type: what is set comes out again, at the reference plus
- * 100, after the next step. `i8` 97 refuses a step, 98 returns early, 96 early by a rounding only, 99
+ * 100, after the next step. `i8` 95 discards a step, 97 refuses it, 98 returns early, 96 early by a rounding only, 99
  * ends the simulation. See test_host3.py.
  */
 #include <stdlib.h>
@@ -96,6 +96,7 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 t, fmi3Float64 h, fmi3Boolean 
                       fmi3Boolean *end, fmi3Boolean *early, fmi3Float64 *last) {
     instance *s = c;
     (void)no_set_state;
+    if (s->in.i8 == 95) return fmi3Discard;
     if (s->in.i8 == 97) {
         s->log(s->environment, fmi3Error, "error", "100 % refused");
         return fmi3Error;
