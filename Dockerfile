@@ -5,11 +5,10 @@ WORKDIR /src
 RUN python -m pip install --no-cache-dir --no-compile --target /opt/build hatchling ziglang
 COPY pyproject.toml .
 # Dependencies have a layer of their own, which a change of the sources leaves alone. Matplotlib draws the picture of
-# `jounce demo`; cmake, nbformat with all that it needs, and the folders serve parts of fmpy and numpy that are not used.
+# `jounce demo`, mcap writes recordings, pytest tests servers; cmake, nbformat with all that it needs, and the folders serve parts of fmpy and numpy that are not used.
 RUN python -m venv --without-pip /opt/venv \
     && python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-print(*(d for d in p['dependencies'] + p['optional-dependencies']['metrics'] if not d.startswith('matplotlib')), \
-sep='\n')" > /opt/requirements.txt \
+print(*(d for d in p['dependencies'] if not d.startswith(('matplotlib', 'mcap', 'pytest'))), sep='\n')" > /opt/requirements.txt \
     && python -m pip --python /opt/venv install --no-cache-dir --no-compile --requirement /opt/requirements.txt \
     && python -m pip --python /opt/venv uninstall --yes --quiet cmake nbformat fastjsonschema jsonschema \
         jsonschema-specifications jupyter-core platformdirs referencing rpds-py traitlets \

@@ -11,6 +11,7 @@ import contextlib
 import csv
 import json
 import math
+import signal
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,8 @@ class Child:
     def running(self) -> bool:
         """Whether it still runs; DemoError with its own words if it has failed."""
         code = self.process.poll()
+        if code == -signal.SIGINT:  # Ctrl-C reaches all processes of a terminal; a child may end first
+            raise KeyboardInterrupt
         if code:
             raise DemoError(f"{self.name} ended with code {code}:\n{self.words()}")
         return code is None

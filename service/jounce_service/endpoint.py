@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from typing import Any, Final
 
+from jounce.optional import missing
 from jounce_service.config import ServerConfig
 from jounce_service.metrics import Totals
 from jounce_service.security import ConfigError, tls_context
@@ -25,12 +26,12 @@ class Endpoint:
     """Listens where the config says, on threads of its own."""
 
     def __init__(self, config: ServerConfig, totals: Totals) -> None:
-        """Listens; raises OSError, or ConfigError for files that are no certificate and without the extra."""
+        """Listens; raises OSError, or ConfigError for files that are no certificate or without its package."""
         try:
             from prometheus_client import CollectorRegistry
             from prometheus_client.exposition import choose_encoder
         except ModuleNotFoundError as error:
-            raise ConfigError("metrics need the extra: pip install 'jounce[metrics]'") from error
+            raise ConfigError(f"metrics: {missing('prometheus_client')}") from error
         registry = CollectorRegistry()
         # Not described at once: that would be a look, and looks start the real-time factor anew.
         registry.register(totals)  # type: ignore[arg-type, unused-ignore]

@@ -15,6 +15,7 @@ from google.protobuf.internal import api_implementation
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from jounce.optional import missing
 from jounce_proto import keepalive
 from jounce_service.calls import SessionCalls
 from jounce_service.config import ServerConfig
@@ -182,7 +183,7 @@ def _recorder(config: ServerConfig) -> Recorder | None:
     try:
         return Recorder(Path(config.record), config.record_every, config.max_recording_bytes)
     except ModuleNotFoundError as error:
-        raise ConfigError(f"recordings need the extra: pip install 'jounce[recording]' ({error})") from error
+        raise ConfigError(f"recordings: {missing('mcap')}") from error
     except OSError as error:
         raise ConfigError(f"no recordings can be kept: {error}") from error
 

@@ -215,17 +215,19 @@ def test_changed_inputs_and_other_draws_are_refused_and_so_is_a_folder_of_someth
 def test_names_are_checked_before_anything_runs(arguments: list[str], words: str, tmp_path: Path,
                                                 monkeypatch: pytest.MonkeyPatch,
                                                 capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("jounce_service.cli.sweep.find_spec", lambda name: object())
+    monkeypatch.setattr("jounce.optional.find_spec", lambda name: object())
     (tmp_path / "s.toml").write_text("duration = 1\n")
     assert main(["sweep", str(tmp_path / "s.toml"), "-o", str(tmp_path / "out"), *arguments]) in (1, 2)
     assert words in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("jounce_service.cli.sweep.find_spec", lambda name: None)
+def test_missing_packages_are_named_with_the_command_that_installs_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("jounce.optional.find_spec", lambda name: None)
     assert main(["sweep", "s.toml"]) == 2
-    assert "ray is not installed; it comes with pip install 'jounce[sweep]'" in capsys.readouterr().err
+    assert re.search("pyarrow and ray are not installed: pip install .*pyarrow.* .*ray", capsys.readouterr().err)
 
 
 def descendants(pid: int) -> dict[int, str]:

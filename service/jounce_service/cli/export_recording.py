@@ -14,7 +14,7 @@ from jounce_service.recording.reader import RecordingError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("recording", type=Path, help="MCAP file that `jounce serve --record` wrote")
-    formats = "name.csv, name.parquet (extra: parquet) or name.mf4 (extra: mdf)"
+    formats = "name.csv, name.parquet (needs pyarrow) or name.mf4 (needs asammdf)"
     parser.add_argument("-o", "--output", type=Path, required=True, help=formats)
 
 

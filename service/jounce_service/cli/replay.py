@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """0 where every recorded output is the same to the last bit, 1 where one is not."""
     try:
-        require("recording", "mcap")
+        require("mcap")
         config = ServerConfig(fmu=tuple(arguments.fmu), vehicle=tuple(arguments.vehicle))
         report = replay(arguments.recording, registry(config))
     except (RecordingError, ConfigError) as error:

@@ -6,12 +6,12 @@ import csv
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
 
 import numpy as np
 
+from jounce.optional import missing
 from jounce_service.cli.given import check_output
 from jounce_service.cli.main import UsageError
 
@@ -96,8 +96,8 @@ def check_name(path: Path | None) -> None:
         return
     if not _special(path):
         check_output(path, *_CSV, _PARQUET)
-    if path.suffix == _PARQUET and find_spec("pyarrow") is None:
-        raise UsageError("pyarrow is not installed; it comes with pip install 'jounce[parquet]'")
+    if path.suffix == _PARQUET and (told := missing("pyarrow")):
+        raise UsageError(told)
 
 
 @contextmanager

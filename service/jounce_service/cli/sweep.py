@@ -6,10 +6,10 @@ import argparse
 import sys
 import time
 from contextlib import closing
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, TextIO
 
+from jounce.optional import missing
 from jounce_fmu.host import open_builtin
 from jounce_service.cli.given import add_vehicle, scalar
 from jounce_service.cli.main import INTERRUPTED, UsageError
@@ -36,9 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks all, runs what has no result yet, and says what there is."""
-    for package in ("ray", "pyarrow"):
-        if find_spec(package) is None:
-            raise UsageError(f"{package} is not installed; it comes with pip install 'jounce[sweep]'")
+    if told := missing("pyarrow", "ray"):
+        raise UsageError(told)
     if arguments.workers is not None and arguments.workers < 1:
         raise UsageError(f"--workers {arguments.workers}: allowed is at least 1")
     path: Path = arguments.sweep

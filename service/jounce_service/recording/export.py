@@ -49,9 +49,8 @@ def export(source: Path, target: Path) -> tuple[int, bool]:
     """
     if target.suffix not in _WRITERS:
         raise RecordingError(f"{target.name}: allowed are names that end in {', '.join(_WRITERS)}")
-    extra, packages, write = _WRITERS[target.suffix]
-    require("recording", "mcap")
-    require(extra, *packages)
+    packages, write = _WRITERS[target.suffix]
+    require("mcap", *packages)
     reader = Reader(source)
     part = target.with_name(f"{target.stem}.part{target.suffix}")
     try:
@@ -164,9 +163,9 @@ def _write_mdf(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
     return len(time)
 
 
-#: Suffix -> (extra, its packages, writer).
-_WRITERS: Final[dict[str, tuple[str, tuple[str, ...], Callable[[Path, Reader, Iterator[Block]], int]]]] = {
-    ".csv": ("recording", (), _write_csv),
-    ".parquet": ("parquet", ("pyarrow",), _write_parquet),
-    ".mf4": ("mdf", ("asammdf",), _write_mdf),
+#: Suffix -> (its packages, writer).
+_WRITERS: Final[dict[str, tuple[tuple[str, ...], Callable[[Path, Reader, Iterator[Block]], int]]]] = {
+    ".csv": ((), _write_csv),
+    ".parquet": (("pyarrow",), _write_parquet),
+    ".mf4": (("asammdf",), _write_mdf),
 }

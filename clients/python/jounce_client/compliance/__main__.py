@@ -13,7 +13,7 @@ _OPTIONS = ["-p", "jounce_client.compliance.plugin", "-p", "no:cacheprovider", "
 def main(arguments: list[str]) -> int:
     """The exit code of pytest."""
     if importlib.util.find_spec("pytest") is None:
-        sys.stderr.write("the compliance suite needs pytest: pip install 'jounce-client[compliance]'\n")
+        sys.stderr.write("the compliance suite needs pytest: pip install 'pytest>=8'\n")
         return 2
     import pytest
 

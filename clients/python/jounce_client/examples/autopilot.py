@@ -10,11 +10,17 @@ import sys
 
 import numpy as np
 
-from jounce.axles import WHEELS
-from jounce.course import DoubleLaneChange
-from jounce.driver import GIVES, PERIOD, Autopilot, sight
 from jounce_client import Client, JounceError
-from jounce_client.examples._program import Recorder, arguments, parse, session_of
+
+try:
+    from jounce.axles import WHEELS
+    from jounce.course import DoubleLaneChange
+    from jounce.driver import GIVES, PERIOD, Autopilot, sight
+    from jounce_client.examples._program import Recorder, arguments, parse, session_of
+except ModuleNotFoundError as error:
+    if __name__ != "__main__":
+        raise
+    sys.exit(f"autopilot: there is no {error.name} here: pip install . in the clone")
 
 WANTS = ["speed", "sideslip", "ref_frame.yaw", "ref_frame.roll", "ref_frame.pos", "ref_frame.ang_vel", "com.lin_acc",
          "steering.load_torque", *(f"wheel_{w}.pos" for w in WHEELS), *(f"wheel_{w}.omega" for w in WHEELS),

@@ -20,24 +20,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from commonroad_control.control.model_predictive_control.model_predictive_control import ModelPredictiveControl
-from commonroad_control.control.model_predictive_control.optimal_control.optimal_control_scvx import (
-    OptimalControlSCvx,
-    SCvxParameters,
-)
-from commonroad_control.control.pid.pid_long_lat import PIDLongLat
-from commonroad_control.control.reference_trajectory_factory import ReferenceTrajectoryFactory
-from commonroad_control.util.geometry import signed_distance_point_to_linestring
-from commonroad_control.vehicle_dynamics.kinematic_bicycle.kb_sidt_factory import KBSIDTFactory
-from commonroad_control.vehicle_dynamics.kinematic_bicycle.kinematic_bicycle import KinematicBicycle
-from commonroad_control.vehicle_dynamics.utils import TrajectoryMode
-from commonroad_control.vehicle_parameters.vehicle_parameters import VehicleParameters
-from shapely import LineString, Point
 
-from jounce.axles import WHEELS
-from jounce.course import Array, DoubleLaneChange
-from jounce.driver import Vehicle
-from jounce_client import Client, JounceError, State
+try:
+    from commonroad_control.control.model_predictive_control.model_predictive_control import ModelPredictiveControl
+    from commonroad_control.control.model_predictive_control.optimal_control.optimal_control_scvx import (
+        OptimalControlSCvx,
+        SCvxParameters,
+    )
+    from commonroad_control.control.pid.pid_long_lat import PIDLongLat
+    from commonroad_control.control.reference_trajectory_factory import ReferenceTrajectoryFactory
+    from commonroad_control.util.geometry import signed_distance_point_to_linestring
+    from commonroad_control.vehicle_dynamics.kinematic_bicycle.kb_sidt_factory import KBSIDTFactory
+    from commonroad_control.vehicle_dynamics.kinematic_bicycle.kinematic_bicycle import KinematicBicycle
+    from commonroad_control.vehicle_dynamics.utils import TrajectoryMode
+    from commonroad_control.vehicle_parameters.vehicle_parameters import VehicleParameters
+    from shapely import LineString, Point
+
+    from jounce.axles import WHEELS
+    from jounce.course import Array, DoubleLaneChange
+    from jounce.driver import Vehicle
+    from jounce_client import Client, JounceError, State
+except ModuleNotFoundError as error:
+    if __name__ != "__main__":
+        raise
+    sys.exit(f"commonroad: there is no {error.name} here; in an environment of its own (docs/commonroad.md): "
+             "pip install commonroad-control 'commonroad-io<2026', then pip install . in the clone")
 
 PERIOD = 0.05  # [s]
 OWNS = ["steering_wheel_angle", *(f"wheel_{w}.drive_torque" for w in WHEELS),

@@ -10,11 +10,17 @@ import sys
 
 import numpy as np
 
-from jounce.axles import WHEELS
-from jounce.contact.rolling import roll_in
-from jounce.contact.soil import GIVES, SOILS, TAKES, SoilContact, motion_of
 from jounce_client import Client, JounceError
-from jounce_client.examples._program import Recorder, arguments, parse, session_of
+
+try:
+    from jounce.axles import WHEELS
+    from jounce.contact.rolling import roll_in
+    from jounce.contact.soil import GIVES, SOILS, TAKES, SoilContact, motion_of
+    from jounce_client.examples._program import Recorder, arguments, parse, session_of
+except ModuleNotFoundError as error:
+    if __name__ != "__main__":
+        raise
+    sys.exit(f"terramechanics: there is no {error.name} here: pip install . in the clone")
 
 #: Every how many ticks a row is logged.
 _LOG_EVERY = 10

@@ -1,0 +1,276 @@
+"""Every command of README and docs: run as it stands, or listed here with the test that runs it or what it takes.
+
+They run in an environment with jounce: that of the tests, and with JOUNCE_SLOW one made by the README's own line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks" / "README.md"]
+#: How a command in running text begins; in an indented block every line is one.
+PROGRAM = re.compile(r"(\S*/)?(jounce|python3?|pip|pytest|docker|podman|grpcurl|cmake|apt-get) ")
+#: Blocks of the pages that are no shell.
+OTHER = re.compile(r"oms_|from |import |run[ .]|rows = ")
+
+
+@dataclass(frozen=True)
+class By:
+    """A test file that runs the command, in its folder ``tests``."""
+
+    test: str
+
+
+@dataclass(frozen=True)
+class Takes:
+    """Not run by a test: what it takes."""
+
+    reason: str
+
+
+#: A server that is started, reached and stopped.
+SERVES = "serves"
+#: Against a server at the address of the command.
+CALLS = "calls"
+RUNS = "runs"
+#: As part of a sentence: the name of a command, without what it needs to run.
+NAMED = "named"
+
+INSTALLS = Takes("downloads from a registry; with JOUNCE_SLOW the README's first line is run")
+PLAN: dict[str, object] = {
+    # README.md
+    "python3 -m venv .venv && . .venv/bin/activate && pip install . && jounce demo": By("docs/test_commands.py"),
+    "python3 -m venv .venv && . .venv/bin/activate && pip install '.[test]' && pytest": Takes(
+        "is how the tests themselves run"),
+    "jounce simulate --sample in.csv": RUNS,
+    "jounce simulate --inputs in.csv -o out.csv --set init.speed=10": RUNS,
+    "jounce export": RUNS,
+    "jounce export --partner driver": RUNS,
+    "jounce export --ssp": RUNS,
+    "jounce describe": RUNS,
+    "pip install '.[sweep]'": INSTALLS,
+    "jounce sweep sweep.toml": By("service/test_sweep.py"),
+    "jounce linearize --speed 20 -o linear.npz": RUNS,
+    "jounce serve --address 127.0.0.1:50051": SERVES,
+    "jounce serve --fmu pump.fmu": SERVES,
+    "python -m jounce_client.examples.what_if --address 127.0.0.1:50051": CALLS,
+    "python -m jounce_client.examples.commonroad --address 127.0.0.1:50051": By("clients/test_commonroad.py"),
+    "python -m jounce_client.compliance --address 127.0.0.1:50051": By("clients/test_compliance.py"),
+    "jounce serve --record DIR": SERVES,
+    "jounce replay FILE": RUNS,
+    "pip install ./clients/python": INSTALLS,
+    "pip install .": By("docs/test_commands.py"),
+    "python -m jounce_fmu.generate": By("fmu/test_generate.py"),
+    "pip install '.[generate]'": INSTALLS,
+    # docs
+    "jounce COMMAND --help": By("service/test_command_line.py"),
+    "python3.11 -m venv .venv-commonroad && . .venv-commonroad/bin/activate": INSTALLS,
+    "pip install commonroad-control 'commonroad-io<2026'": INSTALLS,
+    "python -m jounce_client.examples.commonroad --address 127.0.0.1:50051 --controller pid --speed 12": By(
+        "clients/test_commonroad.py"),
+    "pip install './clients/python[compliance]'": INSTALLS,
+    "python -m jounce_client.compliance --address unix:/run/jounce/jounce.sock": By("clients/test_compliance.py"),
+    "pytest -p jounce_client.compliance.plugin --pyargs jounce_client.compliance --address ...": By(
+        "clients/test_compliance.py"),
+    "python -m jounce_service.docs docs/configuration.md": By("service/test_docs.py"),
+    "python -m jounce_service.docs docs/service.md": By("service/test_docs.py"),
+    "cmake -S clients/cpp -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build": By("clients/test_cpp_client.py"),
+    "build/loop 127.0.0.1:50051 hmmwv steering_wheel_angle 100": By("clients/test_cpp_client.py"),
+    "jounce simulate --inputs in.csv --input wheel_FL.brake_torque=200 -o braked.csv": RUNS,
+    "jounce simulate --inputs in.csv -o out.csv --outputs speed,ref_frame.pos --output-interval 0.01": RUNS,
+    "jounce simulate --inputs in.csv -o out.parquet --outputs speed": By("service/test_simulate.py"),
+    "pip install '.[parquet]'": INSTALLS,
+    "python tests/fmu/hil.py": By("fmu/test_hil.py"),
+    "python tests/fmu/importers.py": By("fmu/test_importers.py"),
+    "jounce linearize -o at20.npz --speed 20": RUNS,
+    "python docs/validation/modes.py": Takes("minutes; tests/fmu/test_linear.py asserts what it draws"),
+    "python docs/validation/make.py": Takes("minutes; tests/docs/test_validation.py asserts the page"),
+    "python docs/ssp/coupling.py": Takes("minutes; tests/fmu/test_ssp.py asserts the bits"),
+    "jounce health ADDRESS": By("service/test_server.py"),
+    "jounce serve --fast-socket PATH": SERVES,
+    "jounce serve --fmu pump.fmu --fmu folder/": SERVES,
+    "jounce replay FILE --fmu pump.fmu": By("service/test_foreign.py"),
+    "jounce export-recording FILE -o out.csv|out.parquet|out.mf4": By("service/test_recording_export.py"),
+    "jounce export --ssp --set soil=dry_sand --set driver.target_speed=10 --set init.speed=10": RUNS,
+    "pip install libcosimpy": INSTALLS,
+    "pip install . -r benchmarks/requirements.txt": INSTALLS,
+}
+#: Exports of the pages on importers: each in a second.
+EXPORTS = re.compile(r"jounce export (vehicle\.fmu|system\.ssp|--source-only)")
+#: Commands that stand in many forms, by how they begin.
+FAMILIES = {
+    "grpcurl ": By("clients/test_by_hand.py"),
+    "apt-get ": Takes("root, and the network; `.ci/run` does it"),
+    "docker ": Takes("docker; tests/docker runs the services of compose.yaml with podman"),
+    "python benchmarks/": By("benchmarks/test_benchmarks.py"),
+}
+
+
+def commands(page: Path) -> Iterator[str]:
+    """The commands of a page, in order."""
+    fence = None
+    for line in page.read_text().splitlines():
+        if line.startswith("```"):
+            fence = None if fence is not None else line[3:].strip()
+        elif fence is not None:
+            if fence in ("bash", "sh"):
+                yield line.strip()
+        elif line.startswith("    ") and not OTHER.match(line.strip()):
+            yield line.strip().partition("   #")[0].strip()
+        else:
+            yield from filter(PROGRAM.match, re.findall(r"`([^`]+)`", line))
+
+
+def planned(command: str) -> object:
+    """What is to be done with a command; None where nothing is said."""
+    if command in PLAN:
+        return PLAN[command]
+    if "--platforms" in command:
+        return By("fmu/test_platforms.py")
+    if EXPORTS.match(command):
+        return RUNS
+    return next((how for start, how in FAMILIES.items() if command.startswith(start)), None)
+
+
+FOUND = {command: page.name for page in PAGES for command in commands(page)}
+#: Mentions like `jounce serve` in running text: a command without arguments, or with options alone that others show.
+MENTIONS = re.compile(r"jounce (serve|simulate|export|demo|describe)( --workers| --realtime)?|chrt .*")
+
+
+def chosen(how: str) -> list[str]:
+    return [command for command in FOUND if planned(command) == how and command != "jounce describe --help"]
+
+
+def test_every_command_of_the_pages_is_run_or_listed_with_the_reason() -> None:
+    assert len(FOUND) > 60
+    assert [c for c in FOUND if planned(c) is None and not MENTIONS.fullmatch(c)] == []
+
+
+def test_nothing_is_listed_that_no_page_says_and_every_test_that_is_named_exists() -> None:
+    assert [command for command in PLAN if command not in FOUND] == []
+    tests = {how.test for how in [*PLAN.values(), *FAMILIES.values()] if isinstance(how, By)}
+    assert [name for name in sorted(tests) if not (ROOT / "tests" / name).exists()] == []
+
+
+@pytest.fixture(scope="module", params=["tests", pytest.param("fresh", marks=pytest.mark.slow)])
+def environment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Variables with which `jounce` and `python` are found: here, or in what the README's first line makes."""
+    folder = tmp_path_factory.mktemp("environment")
+    plain = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    if request.param == "tests":
+        for name, words in (("python", ""), ("jounce", "-m jounce_service.cli")):
+            (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+            (folder / name).chmod(0o755)
+        return plain | {"PATH": f"{folder}:{os.environ['PATH']}",
+                        "PYTHONPATH": os.pathsep.join(str(ROOT / p) for p in (
+                            "vehicle", "fmu", "service", "proto/python", "clients/python"))}
+    clone = folder / "clone"
+    shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(".git", ".venv", "_native", "*.pyc", "out", "build"))
+    line = next(c for c in FOUND if c.endswith("pip install . && jounce demo"))
+    done = subprocess.run(line + " --duration 1", shell=True, cwd=clone, env=plain, capture_output=True, text=True,
+                          timeout=1800, executable="/bin/bash")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (clone / "jounce-demo" / "demo.png").stat().st_size > 10_000
+    return plain | {"PATH": f"{clone / '.venv' / 'bin'}:{os.environ['PATH']}"}
+
+
+@pytest.fixture(scope="module")
+def folder(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the commands are typed, with the files that the pages' names stand for."""
+    there = tmp_path_factory.mktemp("typed")
+    (there / "folder").mkdir()
+    for command in ("jounce simulate --sample in.csv", "jounce export pump.fmu"):
+        run(command, environment, there)
+    shutil.copy(there / "pump.fmu", there / "folder" / "valve.fmu")
+    return there
+
+
+def run(command: str, environment: dict[str, str], folder: Path) -> str:
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+class Server:
+    """A server that runs as the command says, at a free port."""
+
+    def __init__(self, command: str, environment: dict[str, str], folder: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        words = command.replace("DIR", "recordings").replace("PATH", "fast.sock")
+        if "127.0.0.1:50051" in words:
+            words = words.replace("127.0.0.1:50051", self.address)
+        else:
+            words += f" --address {self.address}"
+        ready = folder / "ready"
+        ready.unlink(missing_ok=True)
+        self.process = subprocess.Popen(shlex.split(f"{words} --ready-file {ready}"), cwd=folder, env=environment,
+                                        stderr=subprocess.PIPE, text=True)
+        end = time.monotonic() + 120.0
+        while not ready.exists():
+            assert self.process.poll() is None and time.monotonic() < end, self.process.communicate(timeout=10)[1]
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        _, said = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0 and "Traceback" not in said, said
+
+
+@pytest.fixture(scope="module")
+def server(environment: dict[str, str], folder: Path) -> Iterator[Server]:
+    """A server that records, as the README has it, and the file of a session that was driven by the README's loop."""
+    server = Server("jounce serve --record DIR", environment, folder)
+    try:
+        loop = (ROOT / "README.md").read_text().partition("```python\n")[2].partition("```")[0]
+        (folder / "loop.py").write_text(loop.replace("127.0.0.1:50051", server.address))
+        assert run("python loop.py", environment, folder).splitlines()[-1].startswith("5.0 ")
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("command", chosen(SERVES))
+def test_a_server_of_the_pages_comes_up_says_that_it_serves_and_stops(
+    command: str, environment: dict[str, str], folder: Path
+) -> None:
+    server = Server(command, environment, folder)
+    try:
+        assert "SERVING" in run(f"jounce health {server.address}", environment, folder)
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("command", chosen(CALLS))
+def test_a_program_of_the_pages_ends_well_against_a_server(
+    command: str, environment: dict[str, str], folder: Path, server: Server
+) -> None:
+    run(command.replace("127.0.0.1:50051", server.address), environment, folder)
+
+
+@pytest.mark.parametrize("command", chosen(RUNS))
+def test_a_command_of_the_pages_ends_well(
+    command: str, environment: dict[str, str], folder: Path, request: pytest.FixtureRequest
+) -> None:
+    if "FILE" in command:
+        request.getfixturevalue("server")
+        recordings = sorted((folder / "recordings").glob("*.mcap"), key=lambda path: path.stat().st_size)
+        command = command.replace("FILE", str(recordings[-1]))
+    if "--sample" in command:  # writes over nothing
+        folder = folder / "folder"
+    run(command, environment, folder)

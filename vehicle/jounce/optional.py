@@ -1,0 +1,31 @@
+"""Optional packages: which are missing, and the command that installs them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, requires
+from importlib.util import find_spec
+
+
+def missing(*modules: str) -> str:
+    """One sentence with the command that installs what is not there of ``modules``; empty where all are."""
+    absent = [m for m in modules if find_spec(m) is None]
+    if not absent:
+        return ""
+    are = "is" if len(absent) == 1 else "are"
+    return f"{' and '.join(absent)} {are} not installed: pip install {shlex.join(map(_requirement, absent))}"
+
+
+def _requirement(module: str) -> str:
+    """The requirement of pyproject.toml, as the installed package knows it, else the bare name."""
+    return next((r for r in _required() if re.split(r"[^\w.-]", r)[0].replace("-", "_") == module), module)
+
+
+def _required() -> Iterator[str]:
+    try:
+        lines = requires("jounce") or []
+    except PackageNotFoundError:
+        lines = []
+    yield from (line.partition(";")[0].strip() for line in lines)
