@@ -191,7 +191,7 @@ def draw(runs: Mapping[str, Array], early: tuple[Array, Array]) -> None:
         inside = x <= there[-1]
         aside = 1e3 * (y - np.interp(x, there, other))
         axes[0].plot(x[inside], aside[inside], label=label.removeprefix("SSP in "))
-    axes[0].set(xlabel="x [m]", ylabel="y less that of the session at this x [mm]")
+    axes[0].set(xlabel="x [m]", ylabel="y - y of the session at the same x [mm]")
     for label, rows in runs.items():
         if "ms" not in label or label.endswith((" 1 ms", " 5 ms")):
             axes[1].plot(t, rows[:, 6], "--" if "first" in label else "-", label=label, linewidth=1.2)

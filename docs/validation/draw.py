@@ -40,6 +40,9 @@ def _grid(ax: Axes, **labels: Any) -> None:
     ax.set(**labels)
 
 
+_RIDE = "ride height [mm]\n(- rebound, + jounce)"
+
+
 def jounce(sweeps: Mapping[str, Sweep]) -> Figure:
     """Toe, inclination, track and shock over the wheel travel, and the differences."""
     figure, axes = plt.subplots(2, 4, figsize=(12.5, 6.4), layout="constrained")
@@ -48,16 +51,19 @@ def jounce(sweeps: Mapping[str, Sweep]) -> Figure:
         design = measure.linkage(k, 0.0, 0.0)[0][2]
         curve = np.array([measure.linkage(k, t, 0.0)[0] for t in np.linspace(s.theta.min(), s.theta.max(), 60)])
         outwards = np.sign(s.chrono[0, 1])
-        for ax, place, scale in zip(axes[0], (1, 3, 4, 5), (outwards, 1.0, 1.0, 1.0), strict=True):
+        # To the left of the vehicle, steering right is toe in, and a spin axis that points up leans the top inwards.
+        for ax, place, scale in zip(axes[0], (1, 3, 4, 5), (outwards, -outwards, -outwards, 1.0), strict=True):
             ax.plot(curve[:, 2] - design, scale * curve[:, place], color=COLOURS[w], label=f"{w} jounce")
             ax.plot(s.chrono[::3, 2] - design, scale * s.chrono[::3, place], color=COLOURS[w], label=f"{w} Chrono",
                     **_marker(w))  # fmt: skip
         _differences(axes[1], s.chrono[:, 2] - design, s.errors, w)
     _grid(axes[0, 0], ylabel="wheel centre, outwards [mm]")
-    _grid(axes[0, 1], ylabel="steer (toe), left positive [deg]")
-    _grid(axes[0, 2], ylabel="inclination,\nspin axis up positive [deg]")
+    _grid(axes[0, 1], ylabel="toe angle [deg]\n(+ toe in, - toe out)")
+    _grid(axes[0, 2], ylabel="camber angle [deg]\n(+ top outwards, - top inwards)")
     _grid(axes[0, 3], ylabel="shock length [mm]")
-    _goals(axes[1], "wheel travel, up positive [mm]")
+    for ax in axes[0]:
+        _grid(ax, xlabel=_RIDE)
+    _goals(axes[1], _RIDE)
     handles = axes[0, 0].get_legend_handles_labels()[0] + axes[1, 0].get_legend_handles_labels()[0][-1:]
     figure.legend(handles=handles, loc="outside lower center", fontsize=8, ncols=9)
     return figure

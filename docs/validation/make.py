@@ -196,7 +196,7 @@ def filled(text: str, names: Sequence[str]) -> str:
         between = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         text, count = between.subn(lambda m, name=name: m[1] + "".join(r + "\n" for r in TABLES[name]()) + m[2], text)
         if count != 1:
-            raise ValueError(f"the markers of table {name!r} are there {count} times: allowed is once")
+            raise ValueError(f"the markers of table {name!r} are there {count} times: expected once")
     return text
 
 

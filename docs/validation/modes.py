@@ -50,7 +50,9 @@ def main() -> None:
                 sys.stdout.write(f"{label}, {probe.name}: largest difference {100 * worst:.2f} %\n")
         for m in linear.modes:
             sys.stdout.write(f"{label}: {m.frequency:.3f} Hz, damping {m.damping:.3f}: {', '.join(m.states)}\n")
-    axes[0, 0].set_ylabel("gain [SI]")
+    for axis, probe in zip(axes[0], PROBES, strict=True):
+        output, given = (factory.table.by_name(name).signal.unit for name in (probe.shown, probe.given))
+        axis.set_ylabel(f"gain [({output})/({given})]", fontsize=8)
     axes[1, 0].set_ylabel("phase [deg]")
     axes[0, 0].legend(fontsize=6)
     for a in axes[1]:

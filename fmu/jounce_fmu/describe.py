@@ -130,7 +130,7 @@ def flag(value: bool) -> str:
 def check_identifier(identifier: str) -> None:
     """DescribeError when the model identifier cannot name C functions."""
     if not _IDENTIFIER.match(identifier):
-        raise DescribeError(f"model identifier {identifier!r}: allowed are C identifiers")
+        raise DescribeError(f"model identifier {identifier!r}: expected C identifiers")
 
 
 def add_log_and_experiment(root: ET.Element, table: SignalTable) -> None:
@@ -186,7 +186,7 @@ def enumerations(table: SignalTable) -> list[Signal]:
     signals = [g for g in table.signals if g.type == "Enumeration"]
     for g in signals:
         if bad := [item for item in g.items if not _IDENTIFIER.match(item)]:
-            raise DescribeError(f"{g.name}: items {bad}; allowed are C identifiers")
+            raise DescribeError(f"{g.name}: items {bad}; expected C identifiers")
     return signals
 
 

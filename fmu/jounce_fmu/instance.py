@@ -165,7 +165,7 @@ class FmuInstance:
     def set_inputs(self, values: Array) -> None:
         """Set the whole input vector, in the table's order."""
         if len(values) != len(self.interface.inputs):
-            raise FmuError(f"{len(values)} input values given; allowed are {len(self.interface.inputs)}")
+            raise FmuError(f"{len(values)} input values given; expected {len(self.interface.inputs)}")
         self._given[:] = values
         for b in self._inputs:
             if not b.inside:

@@ -117,7 +117,7 @@ class FmuProcess:
     def set_inputs(self, values: Array) -> None:
         """The whole input vector; it goes out with the next step, or before the outputs are read."""
         if len(values) != len(self.table.inputs):
-            raise FmuError(f"{len(values)} input values given; allowed are {len(self.table.inputs)}")
+            raise FmuError(f"{len(values)} input values given; expected {len(self.table.inputs)}")
         self._given = np.asarray(values, dtype=np.float64).tobytes()
 
     def step(self, n_ticks: int = 1) -> None:

@@ -18,7 +18,7 @@ def changed(table: SignalTable, starts: Mapping[str, Value]) -> SignalTable:
             scalar = table.by_name(name)
             g = signals[scalar.signal.name]
             if g.causality == "output":
-                raise ValueError(f"{name} is an output: allowed are inputs and parameters")
+                raise ValueError(f"{name} is an output: expected inputs and parameters")
             if g.type == "String":
                 signals[g.name] = replace(g, text=str(value))
                 continue

@@ -83,7 +83,7 @@ def filled(page: Path) -> str:
         table = "".join(row + "\n" for row in rows())
         text, count = between.subn(lambda m, table=table: m[1] + table + m[2], text)  # type: ignore[misc]
         if count != 1:
-            raise ValueError(f"the markers of table {name!r} are there {count} times: allowed is once")
+            raise ValueError(f"the markers of table {name!r} are there {count} times: expected once")
     return text
 
 

@@ -48,7 +48,7 @@ def start_logging(form: str) -> None:
     """Sends log lines to standard error; raises ConfigError for an unknown form."""
     formatters = {"json": JsonLines(), "text": TextLines("%(asctime)s %(levelname)s %(message)s")}
     if form not in formatters:
-        raise ConfigError(f"log_format = {form!r}: allowed are {', '.join(formatters)}")
+        raise ConfigError(f"log_format = {form!r}: expected {', '.join(formatters)}")
     handler = logging.StreamHandler(_standard_error() if form == "json" else sys.stderr)
     handler.setFormatter(formatters[form])
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)

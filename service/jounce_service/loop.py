@@ -52,5 +52,5 @@ def _cores() -> int:
 def make_loop(busy_poll: float) -> asyncio.AbstractEventLoop:
     """A loop that polls for up to ``busy_poll`` [s] before it sleeps; 0 = the usual one. Raises ConfigError."""
     if not 0.0 <= busy_poll <= _MOST:
-        raise ConfigError(f"busy_poll = {busy_poll!r}: allowed are 0 to {_MOST:g} s")
+        raise ConfigError(f"busy_poll = {busy_poll!r}: expected 0 to {_MOST:g} s")
     return asyncio.SelectorEventLoop(BusySelector(busy_poll)) if busy_poll else asyncio.new_event_loop()

@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 def check(config: ServerConfig) -> frozenset[int]:
     """The cores to pin to, empty for none; raises ConfigError for settings that make no sense."""
     if not _LOWEST <= config.realtime_priority <= _HIGHEST:
-        raise ConfigError(f"realtime_priority = {config.realtime_priority}: allowed are {_LOWEST} to {_HIGHEST}")
+        raise ConfigError(f"realtime_priority = {config.realtime_priority}: expected {_LOWEST} to {_HIGHEST}")
     if not config.realtime_cores:
         return frozenset()
     if not config.realtime:
@@ -67,7 +67,7 @@ def _cores(text: str, allowed: set[int]) -> frozenset[int]:
         span = range(int(ends[1]), int(ends[2] or ends[1]) + 1) if ends else range(0)
         if not span or not allowed.issuperset(span):
             names = ",".join(map(str, sorted(allowed)))
-            raise ConfigError(f"realtime_cores = {text!r}: allowed are cores of {names}, as in 0,2-3")
+            raise ConfigError(f"realtime_cores = {text!r}: expected cores of {names}, as in 0,2-3")
         found.update(span)
     return frozenset(found)
 

@@ -79,7 +79,7 @@ def _from_file(path: Path, known: Mapping[str, Field[Any]]) -> dict[str, Any]:
         raise ConfigError(f"{path}: {error}") from error
     for name, value in content.items():
         if name not in known:
-            raise ConfigError(f"{path}: no setting {name!r}; allowed are {', '.join(sorted(known))}")
+            raise ConfigError(f"{path}: no setting {name!r}; expected {', '.join(sorted(known))}")
         kind = type(known[name].default)
         # A whole number will do for a real one; true is no number.
         if kind is tuple and isinstance(value, list) and all(isinstance(v, str) for v in value):
@@ -88,7 +88,7 @@ def _from_file(path: Path, known: Mapping[str, Field[Any]]) -> dict[str, Any]:
             content[name] = float(value)
         elif type(value) is not kind:
             allowed = "a list of strings" if kind is tuple else f"a value of type {kind.__name__}"
-            raise ConfigError(f"{path}: {name} = {value!r}: allowed is {allowed}")
+            raise ConfigError(f"{path}: {name} = {value!r}: expected {allowed}")
     return content
 
 
@@ -100,4 +100,4 @@ def _parsed(name: str, text: str, field: Field[Any]) -> Any:
         return _WORDS[text.lower()] if kind is bool else reader(kind)(text)
     except (KeyError, ValueError):
         allowed = "true or false" if kind is bool else f"a value of type {kind.__name__}"
-        raise ConfigError(f"{name} = {text!r}: allowed is {allowed}") from None
+        raise ConfigError(f"{name} = {text!r}: expected {allowed}") from None

@@ -88,7 +88,7 @@ def test_a_server_that_is_killed_is_an_exception_in_cpp_that_says_so(built: Path
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
-    (["integrator", "speed", 1], "UNKNOWN_SIGNAL: no input named 'speed'; field speed; given speed; allowed "),
+    (["integrator", "speed", 1], "UNKNOWN_SIGNAL: no input named 'speed'; field speed; given speed; expected "),
     (["integrator", "velocity", 1001],
      "INPUT_OUT_OF_RANGE: velocity.y = 10.01: expected a finite number from -10.0 to 10.0 m/s; "),
     (["none", "velocity", 1], "UNKNOWN_MODEL: "),

@@ -74,7 +74,7 @@ def test_a_failed_step_leaves_the_state_and_names_the_fault(factory: Factory) ->
 
 def test_a_mass_of_zero_is_refused_by_name_and_can_be_corrected(factory: Factory) -> None:
     with factory.instance("osc") as fmu:
-        with pytest.raises(FmuError, match="mass = 0: allowed are masses > 0"):
+        with pytest.raises(FmuError, match="mass = 0: expected masses > 0"):
             fmu.setup({"mass": 0.0})
         fmu.reset()
         fmu.setup({"mass": 1.0})

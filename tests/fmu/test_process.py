@@ -53,7 +53,7 @@ def test_inputs_act_before_outputs_are_read_and_a_state_holds_them(made: FmuProc
         asyncio.run(made.move(3))
         alone.step(3)
         assert made.get_outputs().tolist() == alone.get_outputs().tolist()
-    with pytest.raises(FmuError, match="3 input values given; allowed are 4"):
+    with pytest.raises(FmuError, match="3 input values given; expected 4"):
         made.set_inputs(np.zeros(3))
 
 

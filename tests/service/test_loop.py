@@ -138,7 +138,7 @@ def test_timers_and_sockets_of_a_loop_come_in_their_order() -> None:
 
 @pytest.mark.parametrize("seconds", [-1e-9, 0.2, math.nan, math.inf])
 def test_a_time_that_makes_no_sense_is_refused(seconds: float) -> None:
-    with pytest.raises(ConfigError, match=r"busy_poll = .*: allowed are 0 to 0.1 s"):
+    with pytest.raises(ConfigError, match=r"busy_poll = .*: expected 0 to 0.1 s"):
         make_loop(seconds)
 
 

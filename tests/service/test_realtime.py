@@ -133,11 +133,11 @@ def test_what_is_not_to_be_had_is_a_warning_with_its_reason(
 
 @pytest.mark.parametrize(("flags", "words"), [
     (["--realtime-cores=0"], "realtime_cores without realtime"),
-    (["--realtime", "--realtime-cores=9999"], "realtime_cores = '9999': allowed are cores of"),
-    (["--realtime", "--realtime-cores=0,x"], "realtime_cores = '0,x': allowed are cores of"),
-    (["--realtime", "--realtime-cores=1-0"], "realtime_cores = '1-0': allowed are cores of"),
-    (["--realtime", "--realtime-priority=99"], "realtime_priority = 99: allowed are 2 to 98"),
-    (["--realtime", "--realtime-priority=1"], "realtime_priority = 1: allowed are 2 to 98"),
+    (["--realtime", "--realtime-cores=9999"], "realtime_cores = '9999': expected cores of"),
+    (["--realtime", "--realtime-cores=0,x"], "realtime_cores = '0,x': expected cores of"),
+    (["--realtime", "--realtime-cores=1-0"], "realtime_cores = '1-0': expected cores of"),
+    (["--realtime", "--realtime-priority=99"], "realtime_priority = 99: expected 2 to 98"),
+    (["--realtime", "--realtime-priority=1"], "realtime_priority = 1: expected 2 to 98"),
 ])
 def test_settings_that_make_no_sense_end_the_start_with_one_line(
         flags: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

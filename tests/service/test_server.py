@@ -145,7 +145,7 @@ def test_jounce_serve_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path, 
 
 def test_jounce_serve_refuses_a_time_to_poll_that_makes_no_sense(capsys: Any) -> None:
     assert main(["serve", "--address=127.0.0.1:0", "--busy-poll=nan"]) == 2
-    assert "busy_poll = nan: allowed are 0 to 0.1 s" in capsys.readouterr().err
+    assert "busy_poll = nan: expected 0 to 0.1 s" in capsys.readouterr().err
 
 
 def test_jounce_serve_refuses_an_open_address_with_one_line(capsys: Any) -> None:

@@ -79,29 +79,29 @@ def test_draws_follow_their_distribution(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("", "duration is missing"), ("duration = 1\nmodle = 'x'", "no key 'modle'; allowed are vehicle, model, duration"),
-    ("duration = true", "duration = True: allowed is a number"), ("duration = 1\n[", "sweep.toml: "),
+    ("", "duration is missing"), ("duration = 1\nmodle = 'x'", "no key 'modle'; expected vehicle, model, duration"),
+    ("duration = true", "duration = True: expected a number"), ("duration = 1\n[", "sweep.toml: "),
     ("duration = 0.0005", "duration 0.0005 s: expected a whole multiple"), ("duration = nan", "duration nan s"),
     ("duration = 1\noutput_interval = 0", "output_interval 0.0 s: expected at least one tick"),
-    ("duration = 1\nseed = -1", "seed = -1: allowed is a whole number from 0"),
-    ("duration = 1\ndraws = 0", "draws = 0: allowed is a whole number from 1"),
-    ("duration = 1\ndraws = 2", r"draws = 2: allowed is 1 where nothing is \[random\]"),
+    ("duration = 1\nseed = -1", "seed = -1: expected a whole number from 0"),
+    ("duration = 1\ndraws = 0", "draws = 0: expected a whole number from 1"),
+    ("duration = 1\ndraws = 2", r"draws = 2: expected 1 where nothing is \[random\]"),
     ("duration = 1\noutputs = ['posision']", "outputs: no output named 'posision'; expected position"),
     ("duration = 1\noutputs = [[1]]", "outputs: "),
     ("duration = 1\n[set]\ngane = 1", r"\[set\] gane = 1: no parameter named 'gane' in integrator; expected gain"),
     ("duration = 1\n[set]\ngain = [1]", r"\[set\] gain = \[1\]: gain = .*: expected a finite number"),
-    ("duration = 1\n[grid]\ngain = 1", r"\[grid\] gain = 1: allowed is a list"),
-    ("duration = 1\n[grid]\ngain = []", r"\[grid\] gain = \[\]: allowed is a list"),
+    ("duration = 1\n[grid]\ngain = 1", r"\[grid\] gain = 1: expected a list"),
+    ("duration = 1\n[grid]\ngain = []", r"\[grid\] gain = \[\]: expected a list"),
     ("duration = 1\n[grid]\ngain = [1, 6]", r"\[grid\] gain = 6: .*0.0 to 5.0"),
     ("duration = 1\n[grid]\ngain = [1, 1.0]", "each value once"),
     ("duration = 1\n[grid]\nmode = ['QUICK']", r"\[grid\] mode = 'QUICK': .*SLOW, FAST"),
-    ("duration = 1\n[grid]\ngain = [1]\n[set]\ngain = 1", r"gain: allowed is one of \[set\], \[grid\] and \[random\]"),
-    ("duration = 1\n[random]\nmode = {}", "of type Enumeration: allowed are real parameters"),
+    ("duration = 1\n[grid]\ngain = [1]\n[set]\ngain = 1", r"gain: expected one of \[set\], \[grid\] and \[random\]"),
+    ("duration = 1\n[random]\nmode = {}", "of type Enumeration: expected real parameters"),
     ("duration = 1\n[random]\nlimit = 3", 'distribution = "uniform" or "normal" or "lognormal"'),
     ("duration = 1\n[random]\nlimit = {distribution = 'normal', mean = 1}", "normal with mean and deviation"),
     ("duration = 1\n[random]\nlimit = {distribution = 'uniform', low = 2, high = 1}", "low below high"),
     ("duration = 1\n[random]\nlimit = {distribution = 'normal', mean = nan, deviation = 1}", "a deviation above 0"),
-    (f"duration = 1\ndraws = 1000001\n[random]\n{NORMAL}", "1000001 cases: allowed are at most 1000000"),
+    (f"duration = 1\ndraws = 1000001\n[random]\n{NORMAL}", "1000001 cases: expected at most 1000000"),
 ])
 def test_a_fault_in_the_file_is_refused_with_its_place_and_what_is_allowed(
         tmp_path: Path, text: str, words: str) -> None:
@@ -172,7 +172,7 @@ def test_a_file_that_was_cut_is_no_result(tmp_path: Path, in_process: None) -> N
 
 def test_a_worker_with_another_build_ends_the_sweep(tmp_path: Path, in_process: None) -> None:
     plan, cases = plan_of(tmp_path, "duration = 0.01\n")
-    with pytest.raises(runs.OtherBuild, match="a worker has .*: allowed is other"):
+    with pytest.raises(runs.OtherBuild, match="a worker has .*: expected other"):
         runs.run_case(replace(plan, build="other"), cases[0])
 
 
@@ -189,7 +189,7 @@ def test_a_changed_sweep_is_refused_where_there_are_results_of_the_old_one(
     Results(tmp_path / "out", *plan_of(tmp_path, text))
     before = (tmp_path / "out/sweep.json").read_bytes()
     Results(tmp_path / "out", *plan_of(tmp_path, text))
-    with pytest.raises(UsageError, match=f"(?s){words}.*allowed is the same sweep"):
+    with pytest.raises(UsageError, match=f"(?s){words}.*expected the same sweep"):
         Results(tmp_path / "out", *plan_of(tmp_path, text.replace(old, new)))
     assert (tmp_path / "out/sweep.json").read_bytes() == before
 
@@ -210,7 +210,7 @@ def test_changed_inputs_and_other_draws_are_refused_and_so_is_a_folder_of_someth
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["--vehicle", "hmmvw"], "vehicle 'hmmvw'"), (["--set", "init.sped=1"], "no parameter named 'init.sped'"),
-    (["--set", "init.speed"], "expected name=value"), (["--workers", "0"], "--workers 0: allowed is at least 1"),
+    (["--set", "init.speed"], "expected name=value"), (["--workers", "0"], "--workers 0: expected at least 1"),
 ])
 def test_names_are_checked_before_anything_runs(arguments: list[str], words: str, tmp_path: Path,
                                                 monkeypatch: pytest.MonkeyPatch,

@@ -209,5 +209,5 @@ def _fields(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _checked(name: str, entry: Entry) -> Entry:
     if not (math.isfinite(entry.value) and entry.minimum <= entry.value <= entry.maximum):
-        raise DataError(f"{name} = {entry.value}: allowed is {entry.minimum} to {entry.maximum} {entry.unit}")
+        raise DataError(f"{name} = {entry.value}: expected {entry.minimum} to {entry.maximum} {entry.unit}")
     return entry

@@ -27,7 +27,7 @@ from jounce.axles import WHEELS
 from jounce.course import DoubleLaneChange
 
 PERIOD = 0.02  # [s]
-#: Signals of the vehicle that the driver sees, and the inputs that he gives.
+#: Signals of the vehicle that the driver sees, and the inputs that it sets.
 SEES = ("wheel_FL.pos", "wheel_FR.pos", "ref_frame.yaw", "ref_frame.ang_vel", "speed")
 GIVES = ["steering_wheel_angle", "steering_wheel_rate",
         *(f"wheel_{w}.drive_torque" for w in WHEELS), *(f"wheel_{w}.brake_torque" for w in WHEELS)]

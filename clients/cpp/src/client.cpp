@@ -17,7 +17,7 @@ constexpr int most_bytes = 64 << 20;
 std::string text_of(const std::string& reason, const std::string& message, const std::string& field,
                     const std::string& given, const std::string& allowed, const std::vector<std::string>& missing) {
     std::string text = reason + ": " + message;
-    for (const auto& [label, value] : {std::pair{"field", field}, {"given", given}, {"allowed", allowed}})
+    for (const auto& [label, value] : {std::pair{"field", field}, {"given", given}, {"expected", allowed}})
         if (!value.empty()) text += std::string("; ") + label + " " + value;
     for (std::size_t i = 0; i < missing.size(); i++) text += (i ? ", " : "; missing ") + missing[i];
     return text;

@@ -46,7 +46,7 @@ void refusals_name_what_was_wrong_and_the_same_step_may_be_repeated(Client& clie
     const auto error = refused("INPUT_OUT_OF_RANGE", [&] { a.step({100.5}); });
     REQUIRE(error.field == "force" && error.given == "100.5");
     REQUIRE(std::string(error.what()).find("INPUT_OUT_OF_RANGE: ") == 0);
-    REQUIRE(std::string(error.what()).find("; given 100.5; allowed ") != std::string::npos);
+    REQUIRE(std::string(error.what()).find("; given 100.5; expected ") != std::string::npos);
     refused("NOT_FINITE", [&] { a.step({NAN}); });
     refused("WRONG_LENGTH", [&] { a.step({1.0, 2.0}); });
     REQUIRE(a.step({2.0}).tick == 1 && a.state().outputs[2] == 6.0 && a.state().sim_ns == 1000000);

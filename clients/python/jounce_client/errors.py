@@ -31,7 +31,7 @@ class JounceError(Exception):
         self.missing = missing
         self.expected_tick = expected_tick
         self.expected_epoch = expected_epoch
-        facts = {"field": field, "given": given, "allowed": allowed, "missing": ", ".join(missing)}
+        facts = {"field": field, "given": given, "expected": allowed, "missing": ", ".join(missing)}
         details = "".join(f"; {label} {value}" for label, value in facts.items() if value)
         super().__init__(f"{reason}: {message}{details}")
 

@@ -253,15 +253,15 @@ static int refuse_order(const double *p, jn_fault *f) {
         const int bump = JN_P_front_spring_min_length + rear * axle;
         for (k = 1; k < 11; k++)
             if (!(p[depth + k] > p[depth + k - 1]))
-                return refuse(f, JN_ROW_P + depth + k, p[depth + k], "allowed are depths that rise along the table");
+                return refuse(f, JN_ROW_P + depth + k, p[depth + k], "expected depths that rise along the table");
         if (!(p[bump + 1] > p[bump]))
-            return refuse(f, JN_ROW_P + bump + 1, p[bump + 1], "allowed are lengths above spring.min_length");
+            return refuse(f, JN_ROW_P + bump + 1, p[bump + 1], "expected lengths above spring.min_length");
         if (!(p[low + 1] > p[low]))
-            return refuse(f, JN_ROW_P + low + 1, p[low + 1], "allowed are lengths above shock.min_length");
+            return refuse(f, JN_ROW_P + low + 1, p[low + 1], "expected lengths above shock.min_length");
     }
     if (!(p[JN_P_tire_frblend_end_mps] > p[JN_P_tire_frblend_begin_mps]))
         return refuse(f, JN_ROW_P + JN_P_tire_frblend_end_mps, p[JN_P_tire_frblend_end_mps],
-                      "allowed are speeds above tire.frblend_begin_mps");
+                      "expected speeds above tire.frblend_begin_mps");
     return 0;
 }
 
@@ -309,7 +309,7 @@ static int derive(const double *p, double *d, jn_fault *f) {
     int k;
     if (p[JN_P_integrator] == 1.0 && p[JN_P_tick] > RK4_TICK)
         return refuse(f, JN_ROW_P + JN_P_tick, p[JN_P_tick],
-                      "allowed are up to 0.002 s for RK4; ROSENBROCK takes longer ticks");
+                      "expected up to 0.002 s for RK4; ROSENBROCK takes longer ticks");
     if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;
     derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_LINKAGE, d + D_CHASSIS);
     for (k = 0; k < 3; k++) {

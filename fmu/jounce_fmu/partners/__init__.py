@@ -47,7 +47,7 @@ class jounce_{name}(Fmi2Slave):
 def partner_class(name: str) -> type[Partner]:
     """The class of a partner. Raises BuildError for an unknown name."""
     if name not in PARTNERS:
-        raise BuildError(f"partner {name!r}: allowed are {', '.join(PARTNERS)}")
+        raise BuildError(f"partner {name!r}: expected {', '.join(PARTNERS)}")
     found: type[Partner] = getattr(import_module(f"jounce_fmu.partners.{name}"), PARTNERS[name])
     return found
 

@@ -43,7 +43,7 @@ class Driver(Partner):
     def advance(self, time: float, h: float) -> Array:
         """A new command where a sample falls on ``time``, else the one before."""
         if h > PERIOD * (1.0 + _EPS):
-            raise PartnerError(f"a step of {h!r} s: allowed is up to the driver's period of {PERIOD} s")
+            raise PartnerError(f"a step of {h!r} s: expected up to the driver's period of {PERIOD} s")
         sample = math.floor((time - self.start_time) / PERIOD + _EPS)
         if sample == self._sample:
             return np.array([self[s.name] for s in self.table.outputs])

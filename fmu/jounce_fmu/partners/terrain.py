@@ -53,7 +53,7 @@ class Terrain(Partner):
     def advance(self, time: float, h: float) -> Array:
         """Wrenches that belong to the wheel motion given, ``h`` [s] after the last."""
         if h > _LONGEST:
-            raise PartnerError(f"a step of {h!r} s: allowed is up to {_LONGEST} s")
+            raise PartnerError(f"a step of {h!r} s: expected up to {_LONGEST} s")
         values = self.inputs()
         rot = values.reshape(len(WHEELS), -1)[:, 3:7]
         if not np.all(np.linalg.norm(rot, axis=1) > 0.5):

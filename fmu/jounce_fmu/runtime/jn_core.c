@@ -276,14 +276,14 @@ static int try_start(jn_instance *s) {
     int i;
     jn_clear_fault(&f);
     if (m->p_integrator >= 0 && s->p[m->p_integrator] != RK4 && !(m->jacobian && s->p[m->p_integrator] == ROSENBROCK))
-        return jn_fail(s, "%s = %g: allowed is 1 (RK4)%s", m->signals[m->n_u + m->n_y + m->p_integrator].name,
+        return jn_fail(s, "%s = %g: expected 1 (RK4)%s", m->signals[m->n_u + m->n_y + m->p_integrator].name,
                        s->p[m->p_integrator], m->jacobian ? " or 2 (ROSENBROCK)" : "");
     s->inputs_dirty = 1; /* parameters may have changed what is used */
     if (jn_judge(s)) return -1;
     memcpy(s->p_now, s->p, (size_t)m->n_p * sizeof *s->p);
     if (m->p_tick >= 0) s->tick = s->p[m->p_tick];
     if (!(s->tick > 0.0))
-        return jn_fail(s, "%s = %g: allowed are numbers > 0", m->signals[m->n_u + m->n_y + m->p_tick].name, s->tick);
+        return jn_fail(s, "%s = %g: expected numbers > 0", m->signals[m->n_u + m->n_y + m->p_tick].name, s->tick);
     if (m->derive(s->p_now, s->d, &f)) return jn_fail_fault(s, "parameters refused", &f);
     if (m->start(s->p_now, s->d, s->u, s->x, &f)) return jn_fail_fault(s, "no start state", &f);
     if (m->finish) m->finish(s->x, s->u, s->p_now);
@@ -319,7 +319,7 @@ int jn_refresh(jn_instance *s) {
 int jn_setup(jn_instance *s, double start_time, int has_stop, double stop_time) {
     if (!jn_finite(start_time)) return jn_fail(s, "start time = %g: not a finite number", start_time);
     if (has_stop && !(stop_time >= start_time))
-        return jn_fail(s, "stop time = %g: allowed are numbers from the start time %g on", stop_time, start_time);
+        return jn_fail(s, "stop time = %g: expected numbers from the start time %g on", stop_time, start_time);
     s->start_time = start_time;
     s->stop_time = has_stop ? stop_time : HUGE_VAL;
     return 0;

@@ -49,7 +49,7 @@ int jn_exchange_time(jn_instance *s, double t) {
 
 static int check_vector(jn_instance *s, const void *values, size_t n) {
     if (n != (size_t)jn_n_states(s))
-        return jn_fail(s, "%D states; allowed are %d", (long long)n, jn_n_states(s));
+        return jn_fail(s, "%D states; expected %d", (long long)n, jn_n_states(s));
     return n && !values ? jn_fail(s, "null array") : 0;
 }
 

@@ -23,7 +23,7 @@ int jn_choose_logs(jn_instance *s, int on, size_t n, const char *const names[]) 
         for (k = 0; names && names[i] && k < CATEGORIES; k++)
             if (!strcmp(names[i], jn_categories[k]) || !strcmp(names[i], "logAll")) chosen[k] = found = 1;
         if (!found)
-            return jn_fail(s, "category %s; allowed are logAll, logStatusError, logStatusWarning, logEvents",
+            return jn_fail(s, "category %s; expected logAll, logStatusError, logStatusWarning, logEvents",
                            names ? names[i] : NULL);
     }
     for (k = 0; k < CATEGORIES; k++)
@@ -177,7 +177,7 @@ int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n
             double v = load(as, values, place++);
             if (jn_check(s, row + k, v) || check_fit(s, as, row + k, v)) return -1;
             if (s->model->signals[row].type == 'b' && v != 0.0 && v != 1.0)
-                return jn_fail(s, "%s = %g: allowed are 0 and 1", s->model->signals[row + k].name, v);
+                return jn_fail(s, "%s = %g: expected 0 or 1", s->model->signals[row + k].name, v);
         }
     }
     if (place != n_values) return wrong_count(s, n_values, place);
@@ -228,7 +228,7 @@ int jn_state_write(jn_instance *s, const void *state, void *bytes, size_t size) 
     const saved_state *saved = (const saved_state *)state;
     if (!saved || !bytes) return jn_fail(s, "null pointer");
     if (size < saved->size)
-        return jn_fail(s, "buffer of %D bytes; allowed are %D or more", (long long)size, (long long)saved->size);
+        return jn_fail(s, "buffer of %D bytes; expected %D or more", (long long)size, (long long)saved->size);
     memcpy(bytes, saved->bytes, saved->size);
     return 0;
 }

@@ -92,6 +92,6 @@ fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real z[], size_t n) {
     (void)z;
     if (!s) return fmi2Error;
     if (!n) return fmi2OK;
-    jn_fail(s, "%D event indicators; allowed are 0", (long long)n);
+    jn_fail(s, "%D event indicators; expected 0", (long long)n);
     return jn_fmi2_refuse(s, "fmi2GetEventIndicators");
 }

@@ -75,7 +75,7 @@ fmi3Status fmi3GetEventIndicators(fmi3Instance c, fmi3Float64 z[], size_t n) {
     (void)z;
     if (!s) return fmi3Error;
     if (!n) return fmi3OK;
-    jn_fail(s, "%D event indicators; allowed are 0", (long long)n);
+    jn_fail(s, "%D event indicators; expected 0", (long long)n);
     return jn_fmi3_refuse(s, "fmi3GetEventIndicators");
 }
 

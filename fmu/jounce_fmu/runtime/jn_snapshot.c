@@ -81,7 +81,7 @@ int jn_snapshot_check(jn_instance *s, const unsigned char *blob, size_t size) {
     memcpy(&h, blob, sizeof h);
     if (h.magic != MAGIC) return jn_fail(s, "snapshot: not made by this runtime (magic number)");
     if (h.version != VERSION)
-        return jn_fail(s, "snapshot of version %d: allowed is %d", (int)h.version, (int)VERSION);
+        return jn_fail(s, "snapshot of version %d: expected %d", (int)h.version, (int)VERSION);
     if (memcmp(h.build_hash, jn_build_hash_text, sizeof h.build_hash))
         return jn_fail(s, "snapshot: made by another build of the model (build hash)");
     if (size != jn_snapshot_size(s) || h.n_u != (uint32_t)m->n_u || h.n_p != (uint32_t)m->n_p ||

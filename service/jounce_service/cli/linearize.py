@@ -36,16 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Settles, linearises, writes and says what swings."""
+    """Settles, linearises, writes the matrices and prints the oscillating modes."""
     path: Path = arguments.output
     check_output(path, ".npz")
     factory = open_builtin(arguments.vehicle)
     parameters = dict(scalar(factory.table, text, "parameter") for text in arguments.set)
     inputs = dict(scalar(factory.table, text, "input") for text in arguments.input)
     if not math.isfinite(arguments.speed):
-        raise UsageError(f"--speed {arguments.speed!r} m/s: allowed are finite numbers")
+        raise UsageError(f"--speed {arguments.speed!r} m/s: expected finite numbers")
     if not 0.0 <= arguments.time < math.inf:
-        raise UsageError(f"--time {arguments.time!r} s: allowed are finite times from 0 s")
+        raise UsageError(f"--time {arguments.time!r} s: expected finite times from 0 s")
     x, u = settle(
         factory, parameters, inputs, speed=arguments.speed, time=arguments.time, progress=arguments.progress.at
     )

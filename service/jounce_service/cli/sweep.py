@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     if told := missing("pyarrow", "ray"):
         raise UsageError(told)
     if arguments.workers is not None and arguments.workers < 1:
-        raise UsageError(f"--workers {arguments.workers}: allowed is at least 1")
+        raise UsageError(f"--workers {arguments.workers}: expected at least 1")
     path: Path = arguments.sweep
     content = plan.read(path)
     content["vehicle"] = arguments.vehicle or content["vehicle"]

@@ -48,7 +48,7 @@ def export(source: Path, target: Path) -> tuple[int, bool]:
     The target is whole or not there. Raises RecordingError, OSError.
     """
     if target.suffix not in _WRITERS:
-        raise RecordingError(f"{target.name}: allowed are names that end in {', '.join(_WRITERS)}")
+        raise RecordingError(f"{target.name}: expected names that end in {', '.join(_WRITERS)}")
     packages, write = _WRITERS[target.suffix]
     require("mcap", *packages)
     reader = Reader(source)

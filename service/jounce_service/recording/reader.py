@@ -70,7 +70,7 @@ class Reader:
                     self.origins.append(event)
                 yield event
             elif topic not in self._codecs:
-                raise RecordingError(f"{self._path.name} has a topic {topic!r}: allowed are /events, /inputs, /outputs")
+                raise RecordingError(f"{self._path.name} has a topic {topic!r}: expected /events, /inputs, /outputs")
             else:
                 causality, codec = self._codecs[topic]
                 try:

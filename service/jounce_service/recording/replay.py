@@ -75,7 +75,7 @@ class _Run:
         if recorded != [[s.name for s in table.inputs], [s.name for s in table.outputs]]:
             raise RecordingError("the recorded signals are not those of the model, though the build is the same")
         if len(origin.start_inputs) != len(table.inputs):
-            raise RecordingError(f"{len(origin.start_inputs)} start inputs: allowed are {len(table.inputs)}")
+            raise RecordingError(f"{len(origin.start_inputs)} start inputs: expected {len(table.inputs)}")
         self.end()
         name = f"replay of epoch {event.epoch}"
         try:

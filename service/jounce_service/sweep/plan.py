@@ -98,15 +98,15 @@ def read(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path.name}: {error}") from error
     for key, value in content.items():
         if key not in _KEYS:
-            raise UsageError(f"{path.name}: no key {key!r}; allowed are {', '.join(_KEYS)}")
+            raise UsageError(f"{path.name}: no key {key!r}; expected {', '.join(_KEYS)}")
         words, kinds = _KEYS[key]
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise UsageError(f"{path.name}: {key} = {value!r}: allowed is {words}")
+            raise UsageError(f"{path.name}: {key} = {value!r}: expected {words}")
     if "duration" not in content:
-        raise UsageError(f"{path.name}: duration is missing; allowed is a time in s")
+        raise UsageError(f"{path.name}: duration is missing; expected a time in s")
     for key, least in (("seed", 0), ("draws", 1)):
         if content.get(key, least) < least:
-            raise UsageError(f"{path.name}: {key} = {content[key]!r}: allowed is {_KEYS[key][0]}")
+            raise UsageError(f"{path.name}: {key} = {content[key]!r}: expected {_KEYS[key][0]}")
     if "model" in content:  # its name before
         if "vehicle" in content:
             raise UsageError(f"{path.name}: vehicle and model; expected vehicle alone")
@@ -139,10 +139,10 @@ def planned(path: Path, content: Mapping[str, Any], model: HostedModel) -> tuple
             raise UsageError(f"{path.name}: {error}") from error
     draws, seed = content.get("draws", 1), content.get("seed", 0)
     if draws > 1 and not drawn:
-        raise UsageError(f"{path.name}: draws = {draws}: allowed is 1 where nothing is [random]")
+        raise UsageError(f"{path.name}: draws = {draws}: expected 1 where nothing is [random]")
     count = draws * math.prod(map(len, grid.values()))
     if count > MAX_CASES:
-        raise UsageError(f"{path.name}: {count} cases: allowed are at most {MAX_CASES}")
+        raise UsageError(f"{path.name}: {count} cases: expected at most {MAX_CASES}")
     # The name is part of the seed, so that parameters are independent of each other.
     columns = {n: draw(np.random.default_rng([seed, *n.encode()]), draws).tolist() for n, draw in drawn.items()}
     cases = [
@@ -174,7 +174,7 @@ def _parameters(
     drawn = {n: _draw(f"{file}: [random] {n}", table, n, v) for n, v in _flat(content.get("random", {}))}
     names = [*fixed, *grid, *drawn]
     if twice := sorted({n for n in names if names.count(n) > 1}):
-        raise UsageError(f"{file}: {', '.join(twice)}: allowed is one of [set], [grid] and [random]")
+        raise UsageError(f"{file}: {', '.join(twice)}: expected one of [set], [grid] and [random]")
     return fixed, grid, drawn
 
 
@@ -197,10 +197,10 @@ def _value(where: str, table: SignalTable, name: str, given: Any) -> float:
 
 def _values(where: str, table: SignalTable, name: str, given: Any) -> list[float]:
     if not isinstance(given, list) or not given:
-        raise UsageError(f"{where} = {given!r}: allowed is a list of values")
+        raise UsageError(f"{where} = {given!r}: expected a list of values")
     values = [_value(where, table, name, v) for v in given]
     if len(set(values)) != len(values):
-        raise UsageError(f"{where} = {given!r}: allowed is each value once")
+        raise UsageError(f"{where} = {given!r}: expected each value once")
     return values
 
 
@@ -210,14 +210,14 @@ def _draw(where: str, table: SignalTable, name: str, given: Any) -> Draw:
     except ServiceError as error:
         raise UsageError(f"{where}: {with_expected(error)}") from error
     if scalar.signal.type != "Real":
-        raise UsageError(f"{where}: of type {scalar.signal.type}: allowed are real parameters")
+        raise UsageError(f"{where}: of type {scalar.signal.type}: expected real parameters")
     kind = given.get("distribution") if isinstance(given, dict) else None
     if not isinstance(kind, str) or kind not in _DISTRIBUTIONS:
-        raise UsageError(f"{where} = {given!r}: allowed is a table with distribution = {_or(_DISTRIBUTIONS)}")
+        raise UsageError(f"{where} = {given!r}: expected a table with distribution = {_or(_DISTRIBUTIONS)}")
     names, words, good, draw = _DISTRIBUTIONS[kind]
     numbers = [given.get(n) for n in names]
     if set(given) != {"distribution", *names} or not all(_finite(v) for v in numbers) or not good(*numbers):
-        raise UsageError(f"{where} = {given!r}: allowed is {kind} with {' and '.join(names)}, {words}")
+        raise UsageError(f"{where} = {given!r}: expected {kind} with {' and '.join(names)}, {words}")
     first, second = map(float, numbers)
     return lambda generator, n: draw(generator, first, second, n)
 

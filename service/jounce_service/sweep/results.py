@@ -52,7 +52,7 @@ class Results:
         if path.is_file():
             _check(path, wanted)
         elif folder.exists() and any(folder.iterdir()):
-            raise UsageError(f"{folder}: not a sweep's folder: allowed is an empty one, or a new one")
+            raise UsageError(f"{folder}: not a sweep's folder: expected an empty one, or a new one")
         (folder / "results").mkdir(parents=True, exist_ok=True)
         if not path.is_file():
             _put(path, json.dumps(wanted, indent=1).encode())
@@ -126,5 +126,5 @@ def _check(path: Path, wanted: dict[str, Any]) -> None:
     was = "" if key == "drawn" else f", which has {key} = {held.get(key, 'nothing')}"
     raise UsageError(
         f"{given}: {path.parent} holds the results of another sweep{was}; "
-        "allowed is the same sweep, which goes on, or another folder"
+        "expected the same sweep, which goes on, or another folder"
     )

@@ -36,7 +36,7 @@ def run_case(plan: Plan, case: Case) -> bytes:
     """Runs one case as ``jounce simulate`` would; its Parquet file, with the reason in it where it failed."""
     model = _open(plan.model)
     if model.build != plan.build:
-        raise OtherBuild(f"a worker has {model.build}: allowed is {plan.build}")
+        raise OtherBuild(f"a worker has {model.build}: expected {plan.build}")
     rows: list[tuple[float, Vector]] = []
     table = model.table
     try:

@@ -14,7 +14,7 @@ static int derive(const double *p, double *d, jn_fault *f) {
     if (!(p[JN_P_mass] > 0.0)) {
         f->signal = JN_ROW_P + JN_P_mass;
         f->value = p[JN_P_mass];
-        snprintf(f->text, sizeof f->text, "allowed are masses > 0");
+        snprintf(f->text, sizeof f->text, "expected masses > 0");
         return 1;
     }
     d[D_INVERSE_MASS] = 1.0 / p[JN_P_mass];

@@ -168,7 +168,7 @@ class SoilContact:
         """Back to a ``memory`` of a contact of the same size; ValueError for another size, which changes nothing."""
         size = sum(array.nbytes for array in self._memory)
         if len(memory) != size:
-            raise ValueError(f"soil memory of {len(memory)} bytes: allowed are {size}")
+            raise ValueError(f"soil memory of {len(memory)} bytes: expected {size}")
         for array in self._memory:
             array[...] = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
             memory = memory[array.nbytes:]

@@ -49,7 +49,7 @@ def parse(parser: argparse.ArgumentParser, argv: list[str] | None) -> argparse.N
     if given.create and not given.session_file:
         parser.error("--create needs --session-file")
     if any("=" not in one for one in given.parameter):
-        parser.error(f"--parameter {' '.join(given.parameter)}: allowed is NAME=VALUE")
+        parser.error(f"--parameter {' '.join(given.parameter)}: expected NAME=VALUE")
     return given
 
 

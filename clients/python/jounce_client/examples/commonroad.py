@@ -1,4 +1,4 @@
-"""Drives the vehicle with controllers that nobody here wrote: PID and MPC of CommonRoad Control, at 20 Hz.
+"""Drives the vehicle with third-party controllers: PID and MPC of CommonRoad Control, at 20 Hz.
 
 This is an adapter and no more: outputs become a state of its kinematic bicycle, its inputs (acceleration, rate of the
 steering angle) become torques and a steering-wheel angle, and the double lane change becomes its reference trajectory.
