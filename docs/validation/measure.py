@@ -282,6 +282,63 @@ def creep(record: Record, seconds: float = 60.0) -> Array:
     return np.asarray(np.linalg.norm(place - place[0], axis=1))
 
 
+@dataclass(frozen=True)
+class Shake:
+    """Inputs that swing as sines, with what they need of rates."""
+
+    amplitudes: Mapping[str, float]
+    frequency: float
+    """[Hz], a multiple of 0.5: two seconds are whole periods"""
+
+    def at(self, t: float) -> dict[str, Value]:
+        """What is added to the inputs at a time [s]; it grows in the first second."""
+        turn = 2 * np.pi * self.frequency
+        grown, growing = min(t, 1.0), float(t < 1.0)
+        wave, slope = np.sin(turn * t), turn * np.cos(turn * t)
+        added: dict[str, Value] = {name: float(a * grown * wave) for name, a in self.amplitudes.items()}
+        for name, a in self.amplitudes.items():
+            if name == "steering_wheel_angle":
+                added["steering_wheel_rate"] = float(a * (grown * slope + growing * wave))
+        return added
+
+
+def measured(
+    parameters: Mapping[str, Value],
+    inputs: Mapping[str, Value],
+    added: Callable[[float], Mapping[str, Value]],
+    seconds: float,
+) -> Record:
+    """The default vehicle under inputs and what a function of time adds, each tick; sampled every 10 ms."""
+    fmu = factory("hmmwv")
+    place = {scalar.name: i for i, scalar in enumerate(fmu.table.inputs)}
+    base = np.array([scalar.start for scalar in fmu.table.inputs])
+    for name, value in inputs.items():
+        base[place[name]] = value
+    with fmu.instance("measured") as instance:
+        instance.setup(parameters, inputs)
+        values = [instance.get_outputs()]
+        for n in range(round(seconds / STEP)):
+            u = base.copy()
+            for name, value in added(n * STEP).items():
+                u[place[name]] += value
+            instance.set_inputs(u)
+            instance.step()
+            if n % EVERY == EVERY - 1:
+                values.append(instance.get_outputs())
+    return Record(np.arange(len(values)) * (EVERY * STEP), np.array(values), _places(fmu))
+
+
+def shaken(where: Mapping[str, Value], shake: Shake) -> Record:
+    """60 s parked with all brakes while inputs swing."""
+    return measured(where, BRAKES, shake.at, 60.0)
+
+
+def drift(record: Record) -> float:
+    """Distance [m] of the mean place in the last two seconds from that in the third and fourth."""
+    place = record.vector("ref_frame.pos")
+    return float(np.linalg.norm(place[-201:-1].mean(axis=0) - place[200:400].mean(axis=0)))
+
+
 #: Brake torques per wheel [N.m]: one locks the wheels, one does not.
 TORQUES = (4000.0, 1500.0)
 

@@ -96,7 +96,7 @@ _INPUTS = {
 def random_point(vehicle: Vehicle, rest: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     """States of a vehicle in motion on its wheels, its quaternion of any length, and inputs of every kind."""
     first = {s.name: i for i, s in reversed([*enumerate(vehicle.table.states)])}
-    x, speed = rest.copy(), rng.uniform(3.0, 25.0)
+    x, speed = rest.copy(), rng.choice([rng.uniform(0.2, 3.0), rng.uniform(3.0, 25.0)])
 
     def put(name: str, values: Array) -> None:
         x[first[f"state.{name}"] :][: len(values)] = values
@@ -111,6 +111,9 @@ def random_point(vehicle: Vehicle, rest: Array, rng: np.random.Generator) -> tup
     put("wheel_FL.omega", speed / 0.47 * (1.0 + 0.05 * rng.normal(size=4)))
     put("wheel_FL.bristle.x", 1e-3 * rng.normal(size=8))
     put("wheel_FL.brake_wind_up", 1e-4 * rng.normal(size=4))
+    put("wheel_FL.rolled", 1e-3 * rng.normal(size=8))
+    put("wheel_FL.travelled", 0.02 * rng.normal(size=4))
+    put("wheel_FL.sliding", rng.uniform(size=4))
     u = np.zeros(len(vehicle.table.inputs))
     for s in vehicle.table.inputs:
         mean, spread = _INPUTS[s.signal.name.rpartition(".")[2]]

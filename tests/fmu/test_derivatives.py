@@ -60,7 +60,7 @@ def test_every_derivative_is_that_of_central_differences_at_random_states(where:
         exact = made.jacobian()[kept]
         wrong = np.argwhere(np.abs(exact - quotient) > 1e-6 * np.abs(quotient) + noise)
         assert not len(wrong), [(*at, exact[*at], quotient[*at], noise[*at], spread[*at]) for at in wrong]
-        assert (exact != 0.0).sum() > 2000
+        assert (exact != 0.0).sum() > 1900
     assert drawn < 4 * points
     made.free()
 
@@ -103,7 +103,9 @@ def test_in_co_simulation_outputs_follow_the_inputs_of_the_next_tick() -> None:
     unknown = [*made.rates, *made.outputs]
     exact = np.array([made.directional(unknown, [k], np.ones(1)) for k in made.inputs]).T
     keep = [i for i, r in enumerate(unknown) if r != TABLE.by_name(NOISE).value_reference]
-    assert quotient[keep] == pytest.approx(exact[keep], rel=1e-6, abs=1e-6)
+    # a sliding brake is at its limit: its torque takes the moment along at once when it falls, soon after when it rises
+    known = [k for k, s in enumerate(TABLE.inputs) if not s.name.endswith("brake_torque")]
+    assert quotient[np.ix_(keep, known)] == pytest.approx(exact[np.ix_(keep, known)], rel=1e-6, abs=1e-6)
     assert np.abs(exact[:STATES, 1]).max() > 1.0  # the arm's acceleration comes from the jump of its rate
     made.free()
 
@@ -162,7 +164,7 @@ def test_fmi_3_gives_the_same_by_arrays_and_the_adjoint_is_the_transpose(moving:
     ([1000], ["state"], "unknowns are outputs and derivatives"),
     ([200_000], ["state"], "unknowns are"),
     (["rate"], [TABLE.by_name("terrain_source").value_reference], "is of type Enumeration"),
-    (["rate"], [200_041], "unknown"),
+    (["rate"], [200_000 + STATES], "unknown"),
     (["rate"], [4_000_000_000], "unknown"),
 ])  # fmt: skip
 def test_what_is_no_known_or_unknown_is_refused_by_reference(

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 SX = ca.SX
 
 STATES = Layout(position=3, quaternion=4, theta=4, spin=4, angular=3, linear=3, theta_rate=4, spin_rate=4, bristle=8,
-                wind_up=4)  # fmt: skip
+                wind_up=4, rolled=4, turned=4, travelled=4, sliding=4)  # fmt: skip
 #: arm: Pitman-arm angle, rate, acceleration; height of the ground plane; wrench: [moment; force] on the chassis
 #: about its origin, chassis axes.
 INPUTS = Layout(arm=3, drive=4, brake=4, height=1, friction=1, gravity=1, wrench=6)
@@ -83,8 +83,8 @@ class Chain:
             "wrench": u["wrench"], "world wrench": SX(6, 1), "chassis": chassis, "quaternion": x["quaternion"],
             "angular": omega,
             "corner state": [ca.vertcat(x["theta"][k], x["theta_rate"][k], x["spin_rate"][k]) for k in range(4)],
-            "wheel state": [ca.vertcat(x["spin_rate"][k], x["bristle"][2 * k : 2 * k + 2], x["wind_up"][k])
-                            for k in range(4)],
+            "wheel state": [wheel.STATES.join(bristle=x["bristle"][2 * k : 2 * k + 2], **{
+                name: x[name][k] for name in wheel.STATES.sizes if name != "bristle"}) for k in range(4)],
             "own state": [reports.OWN.join(**{name: x[name][k] for name in reports.OWN.sizes}) for k in range(4)],
             "wheel inputs": [wheel.GIVEN.join(drive=u["drive"][k], brake=u["brake"][k], force=SX(3, 1), moment=SX(3, 1),
                                               point=SX(3, 1), **plane, height_only=0, external=0) for k in range(4)],
@@ -114,12 +114,14 @@ class Chain:
         balance["potential"] += u["gravity"] * height
         balance["steering"] = -balance["steering_load"] * u["arm"][1]
         balance["external"] = ca.dot(u["wrench"], ca.vertcat(omega, x["linear"]))
-        bristle, wind = zip(*(ca.vertsplit(wheel.RESULTS.split(r)["rates"], [0, 2, 3]) for r in results), strict=True)
+        rates = [ca.vertsplit(wheel.RESULTS.split(r)["rates"], [0, 2, 3, 4, 5, 6, 7]) for r in results]
+        names = ("bristle", "wind_up", "rolled", "turned", "travelled", "sliding")
+        of_wheels = {name: ca.vertcat(*parts) for name, parts in zip(names, zip(*rates, strict=True), strict=True)}
         rate = STATES.join(
             position=vectors["rate of position"], quaternion=vectors["rate of quaternion"],
             linear=vectors["rate of linear"], theta=x["theta_rate"], spin=x["spin_rate"], angular=felt[:3],
             theta_rate=ca.vertcat(*(b[0] for b in back)),
-            spin_rate=ca.vertcat(*(b[1] for b in back)), bristle=ca.vertcat(*bristle), wind_up=ca.vertcat(*wind),
+            spin_rate=ca.vertcat(*(b[1] for b in back)), **of_wheels,
         )  # fmt: skip
         return rate, balance, ca.horzcat(*told)
 

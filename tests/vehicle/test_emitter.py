@@ -164,7 +164,7 @@ def test_the_wheel_gives_the_same_bits_in_both_widths_and_casadis_values(library
     for lane in range(4):
         axis = np.array([0.02, 1.0, -0.03]) / np.linalg.norm([0.02, 1.0, -0.03])
         hub = np.concatenate([[1.6, 0.9, -0.03], axis, 0.1 * rng.normal(size=6)])
-        state = np.array([speed / 0.46 + rng.normal(), *0.001 * rng.normal(size=2), 0.001 * rng.normal()])
+        state = np.array([speed / 0.46 + rng.normal(), *0.001 * rng.normal(size=wheel.STATES.size - 1)])
         ground = [1.6, 0.9, 0.0, 0, 0, 1, 0.8, float(lane == 2), float(lane == 3)]
         given = np.concatenate([rng.uniform(0, 500, 2), 100 * rng.normal(size=9), ground])
         lanes.append([hub, chassis, state, given, numbers])

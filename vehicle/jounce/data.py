@@ -3,7 +3,7 @@
 A vehicle is a folder with a `vehicle.toml`, or such a file. It either lists data files (`files = [...]`, read in
 that order) or names a `base` vehicle and a table of `[overrides]`: `"chassis.mass" = 2500`, or an entry's keys. In a
 data file every table that has a `value` key is an entry; its name is the dotted path to it (`front.spring.k1`). All
-values are SI.
+values are SI; that of a choice (`items`) is a name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 __all__ = ["DataError", "Entry", "Vehicle", "load_vehicle", "vehicle_names"]
 
 _BUILTIN = Path(__file__).parent / "vehicles"
-_KEYS = frozenset({"value", "unit", "source", "description", "minimum", "maximum"})
+_KEYS = frozenset({"value", "unit", "source", "description", "minimum", "maximum", "items"})
 #: Keys of a vehicle.toml, with their types, also in words.
 _HEAD: dict[str, tuple[type, str]] = {
     "name": (str, "a text"),
@@ -53,6 +53,8 @@ class Entry:
     """Smallest value allowed."""
     maximum: float = math.inf
     """Largest value allowed."""
+    items: tuple[str, ...] = ()
+    """Names of the values 1, 2, ... of a choice."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
         base = _load(_base(manifest, head["base"]), (*seen, manifest))
         entries = dict(base.entries)
         for key, changed in _overrides(head.get("overrides", {}), entries, name):
-            fields = {"source": f"{manifest.name} of {name}"} | _fields(key, changed)
+            fields = {"source": f"{manifest.name} of {name}"} | _fields(key, changed, entries[key].items)
             entries[key] = _checked(key, replace(entries[key], **fields))
         return Vehicle(name, entries, description)
     entries = {}
@@ -126,7 +128,7 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
         for key, table in _walk(_read(manifest.parent / file), ""):
             if key in entries:
                 raise DataError(f"{name}: entry {key!r} stands in two files")
-            fields = _fields(key, table)
+            fields = _fields(key, table, tuple(table.get("items", ())))
             if missing := {"value", "unit", "source", "description"} - fields.keys():
                 raise DataError(f"{name}: entry {key!r} lacks {', '.join(sorted(missing))}")
             entries[key] = _checked(key, Entry(**fields))
@@ -169,8 +171,10 @@ def _overrides(
     for key, item in table.items():
         name = prefix + key
         if name in entries:
-            if isinstance(item, bool) or not isinstance(item, int | float | dict):
-                raise DataError(f"{vehicle}: {name} = {item!r}: expected a number, or a table with a value")
+            alone = str if entries[name].items else int | float
+            if isinstance(item, bool) or not isinstance(item, alone | dict):
+                wanted = "a name" if alone is str else "a number"
+                raise DataError(f"{vehicle}: {name} = {item!r}: expected {wanted}, or a table with a value")
             yield name, item if isinstance(item, dict) else {"value": item}
         elif isinstance(item, dict) and any(n.startswith(f"{name}.") for n in entries):
             yield from _overrides(item, entries, vehicle, f"{name}.")
@@ -190,10 +194,14 @@ def _walk(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[
             yield from _walk(item, f"{prefix}{key}.")
 
 
-def _fields(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(name: str, table: Mapping[str, Any], items: tuple[str, ...]) -> dict[str, Any]:
     if unknown := table.keys() - _KEYS:
         raise DataError(f"entry {name!r}: unknown key {', '.join(sorted(unknown))}")
     fields = dict(table)
+    if items:
+        if fields.get("value") not in items:
+            raise DataError(f"entry {name!r}: value is {fields.get('value')!r}; expected one of {', '.join(items)}")
+        fields |= {"value": 1 + items.index(fields["value"]), "items": items, "minimum": 1, "maximum": len(items)}
     for key, value in fields.items():
         if key in ("value", "minimum", "maximum"):
             if isinstance(value, bool) or not isinstance(value, int | float):
@@ -202,7 +210,7 @@ def _fields(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
                 fields[key] = float(value)
             except OverflowError:
                 raise DataError(f"entry {name!r}: {key} is {value!r}, a number of a double is expected") from None
-        elif not isinstance(value, str):
+        elif not isinstance(value, tuple if key == "items" else str):
             raise DataError(f"entry {name!r}: {key} is {value!r}, a text is expected")
     return fields
 
@@ -210,4 +218,6 @@ def _fields(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
 def _checked(name: str, entry: Entry) -> Entry:
     if not (math.isfinite(entry.value) and entry.minimum <= entry.value <= entry.maximum):
         raise DataError(f"{name} = {entry.value}: expected {entry.minimum} to {entry.maximum} {entry.unit}")
+    if entry.items and not entry.value.is_integer():
+        raise DataError(f"{name} = {entry.value}: expected a whole number, 1 is {entry.items[0]}")
     return entry

@@ -340,7 +340,8 @@ def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:
         frame = next((f for pattern, f in _FRAMES.items() if re.fullmatch(pattern, name)), "")
         yield Signal(name, "parameter", entry.unit, entry.description or entry.source, start=(entry.value,),
                      minimum=entry.minimum, maximum=entry.maximum, nominal=abs(entry.value) or 1.0,
-                     frame=frame, variability="fixed")
+                     frame=frame, variability="fixed", type="Enumeration" if entry.items else "Real",
+                     items=entry.items)
 
 
 def _states() -> Iterator[State]:
@@ -360,6 +361,10 @@ def _states() -> Iterator[State]:
         ("bristle.x", "m", "tire bristle, longitudinal", 1e-3),
         ("bristle.y", "m", "tire bristle, lateral", 1e-3),
         ("brake_wind_up", "rad", "elastic wind-up of the brake", 1e-3),
+        ("rolled", "rad", "elastic part of the rolling, which the rolling resistance holds", 1e-3),
+        ("turned", "rad", "elastic part of the contact's turning about the normal", 1e-3),
+        ("travelled", "m", "distance that the contact has rolled within its own half length", 0.01),
+        ("sliding", "1", "share in which the contact's friction is that of sliding", 0.1),
     ):
         yield from (State(f"state.wheel_{w}.{name}", unit, text, nominal) for w in WHEELS)
 

@@ -1,12 +1,12 @@
-/* Emitted by jounce_fmu.table_c for double_wishbone, interface {d93d9462-05cc-6628-e44b-0b48993b9de1}. Do not edit. */
+/* Emitted by jounce_fmu.table_c for double_wishbone, interface {a979cc65-8d18-51e0-107e-499dae4d91b2}. Do not edit. */
 #ifndef JN_DOUBLE_WISHBONE_TABLE_H
 #define JN_DOUBLE_WISHBONE_TABLE_H
 
 enum {
     JN_N_U = 72,
     JN_N_Y = 187,
-    JN_N_P = 334,
-    JN_N_SIGNALS = 593,
+    JN_N_P = 337,
+    JN_N_SIGNALS = 596,
     JN_ROW_U = 0,
     JN_ROW_Y = 72,
     JN_ROW_P = 259,
@@ -602,7 +602,10 @@ enum {
     JN_P_tire_frblend_begin_mps = 330,
     JN_P_tire_frblend_end_mps = 331,
     JN_P_tire_dahl_sigma0 = 332,
-    JN_P_tire_dahl_sigma1 = 333
+    JN_P_tire_dahl_sigma1 = 333,
+    JN_P_tire_combined_slip = 334,
+    JN_P_tire_rolling_deflection = 335,
+    JN_P_tire_bore_deflection = 336
 };
 
 #endif

@@ -10,6 +10,7 @@
 #define SINGULAR 1e-12  /* least discriminant of a closed linkage [m4] */
 #define FARTHEST 1.2    /* arm angle that no range check may miss [rad] */
 #define RK4_TICK 0.002  /* longest tick at which stiff contacts stay stable [s] */
+#define STIFF_TICK 0.001 /* what friction may be stiff for with ROSENBROCK [s] */
 #define CLOSEST 1e-3    /* least distance of two points that span an axis or a rod [m] */
 
 static const char *const corner_names[JN_CORNERS] = {JN_WHEEL_NAMES};
@@ -302,6 +303,39 @@ static int doubt(const double *p, int k, jn_fault *f) {
     return 0;
 }
 
+/* Friction that is too stiff for the step: of the brakes, or of the tires about the wheels' axes. Damping and spring act
+ * on the wheel's spin inertia; a step of RK4 is stable up to 2.8 over the rate of either, 2 is left here. ROSENBROCK, which is
+ * stable, still makes energy where friction changes sides within a step: it gets what RK4 holds at 1 ms. */
+static int refuse_stiff_friction(const double *p, const double *d, jn_fault *f) {
+    const double radius = p[JN_P_tire_unloaded_radius], tick = p[JN_P_tick];
+    const double fastest = 2.0 / (p[JN_P_integrator] == 1.0 ? tick : STIFF_TICK);
+    const double windings = p[JN_P_brake_spin_limit] / p[JN_P_brake_deflection];
+    int c;
+    for (c = 0; c < JN_CORNERS; c++) {
+        const double inertia = d[D_AXIAL + c] + d[D_AXIAL + JN_CORNERS + c];
+        const double damped = fastest * inertia, sprung = fastest * fastest * inertia;
+        const double most = fmin(damped / fmax(p[JN_P_brake_damping], 1e-9), sprung * p[JN_P_brake_deflection]);
+        if (p[JN_P_brake_capacity] > most) {
+            snprintf(f->text, sizeof f->text, "expected up to %.0f N.m: a stiffer brake is unstable on the wheel's inertia "
+                     "at this tick with RK4, and makes energy with ROSENBROCK; brake.deflection and brake.damping soften it",
+                     floor(most));
+            f->signal = JN_ROW_P + JN_P_brake_capacity;
+            f->value = p[JN_P_brake_capacity];
+            return 1;
+        }
+        if (p[JN_P_tire_dahl_sigma1] * radius * radius > damped)
+            return refuse(f, JN_ROW_P + JN_P_tire_dahl_sigma1, p[JN_P_tire_dahl_sigma1],
+                          "the tread damps more than the step holds on the wheel's inertia");
+        if (p[JN_P_tire_dahl_sigma0] * radius * radius > sprung)
+            return refuse(f, JN_ROW_P + JN_P_tire_dahl_sigma0, p[JN_P_tire_dahl_sigma0],
+                          "the tread is stiffer than the step holds on the wheel's inertia");
+    }
+    if (windings > fastest)
+        return refuse(f, JN_ROW_P + JN_P_brake_spin_limit, p[JN_P_brake_spin_limit],
+                      "expected up to 2 brake.deflection / tick: the brake's wind-up is faster than the step");
+    return 0;
+}
+
 static int derive(const double *p, double *d, jn_fault *f) {
     const double sx = jn_sin_1(p[JN_P_terrain_slope]) / jn_cos_1(p[JN_P_terrain_slope]);
     const double sy = jn_sin_1(p[JN_P_terrain_bank]) / jn_cos_1(p[JN_P_terrain_bank]);
@@ -312,6 +346,7 @@ static int derive(const double *p, double *d, jn_fault *f) {
                       "expected up to 0.002 s for RK4; ROSENBROCK takes longer ticks");
     if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;
     derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_LINKAGE, d + D_CHASSIS);
+    if (refuse_stiff_friction(p, d, f)) return 1;
     for (k = 0; k < 3; k++) {
         d[D_CHASSIS + JN_CHASSIS_NUMBER_com + k] = p[JN_P_chassis_com_x + k];
         d[D_CHASSIS + JN_CHASSIS_NUMBER_imu + k] = p[JN_P_imu_pos_x + k];

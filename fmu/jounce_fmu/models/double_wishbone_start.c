@@ -85,9 +85,7 @@ static double spin_moment(const rest *r, int c) {
 }
 
 static void set_bristle(const rest *r, int c, double along, double across, double *x) {
-    const double load = lane(r->e.wheel, JN_WHEEL_force + 2, c), most = wheel_number(r, JN_WHEEL_NUMBER_tire_pn_max);
-    const double stiffness = (load < most ? load : most) * wheel_number(r, JN_WHEEL_NUMBER_tire_dahl_sigma0) /
-                             wheel_number(r, JN_WHEEL_NUMBER_tire_pn);
+    const double stiffness = wheel_number(r, JN_WHEEL_NUMBER_tire_dahl_sigma0);
     if (!(stiffness > 0.0)) return;
     x[JN_X_bristle_x + c] = -along / stiffness;
     x[JN_X_bristle_y + c] = -across / stiffness;
@@ -97,7 +95,7 @@ static void set_bristle(const rest *r, int c, double along, double across, doubl
 static int settle(rest *r, double *x, jn_fault *f) {
     double along[JN_CORNERS], across[JN_CORNERS];
     int c;
-    memset(x + JN_X_bristle_x, 0, 3 * JN_CORNERS * sizeof *x);
+    memset(x + JN_X_bristle_x, 0, (JN_X_arm_rate - JN_X_bristle_x) * sizeof *x);
     if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
     if (r->rolling) return 0;
     for (c = 0; c < JN_CORNERS; c++) {
@@ -112,7 +110,7 @@ static int settle(rest *r, double *x, jn_fault *f) {
         const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius);
         const double needed = -spin_moment(r, c) - drive;
         const double torque = fmax(0.0, asked < limit ? asked : limit), given = clipped(needed, torque);
-        if (torque > 0.0) x[JN_X_wind_up + c] = -given / torque * wheel_number(r, JN_WHEEL_NUMBER_brake_deflection);
+        if (limit > 0.0) x[JN_X_wind_up + c] = -given / limit * wheel_number(r, JN_WHEEL_NUMBER_brake_deflection);
         if (given != needed) set_bristle(r, c, along[c] - (needed - given) / radius, across[c], x);
     }
     return jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f);
@@ -239,6 +237,14 @@ static int find_rest(rest *r, double *x, jn_fault *f) {
     return residual(r, v, x, now, f);
 }
 
+/* The contact of a wheel that has rolled on for long. */
+static void set_rolled(const rest *r, int c, double v, double *x) {
+    const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius), way = v < 0.0 ? -1.0 : 1.0;
+    const double share = lane(r->e.wheel, JN_WHEEL_force + 2, c) / wheel_number(r, JN_WHEEL_NUMBER_tire_pn);
+    x[JN_X_rolled + c] = way * share * wheel_number(r, JN_WHEEL_NUMBER_tire_rolling_deflection) / radius;
+    x[JN_X_travelled + c] = way * sqrt(radius * lane(r->e.wheel, JN_WHEEL_deflection, c));
+}
+
 /* Forward speed along the terrain (or level, in the air) with wheels that roll. */
 static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
     static const double ahead[3] = {1.0, 0.0, 0.0};
@@ -264,6 +270,7 @@ static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
         /* slip = (rolled - v) / |v| tells how far the trial spin rolls; zero in the air */
         rolled = lane(w, JN_WHEEL_force + 2, c) > 0.0 ? v + lane(w, JN_WHEEL_slip, c) * fabs(v) : radius * trial;
         x[JN_X_spin_rate + c] = trial * v / rolled;
+        set_rolled(r, c, v, x);
     }
     return 0;
 }

@@ -29,7 +29,7 @@ SHARED, CONSTANT = SCHEDULE.shared(), SCHEDULE.constant()
 #: The model's states; four of a kind are those of the wheels. In this order the lane functions read it as it is. The
 #: last two change only between ticks.
 STATES = Layout(**wheel.CHASSIS.sizes, spin=4, theta=4, theta_rate=4, spin_rate=4, bristle_x=4, bristle_y=4, wind_up=4,
-                arm_rate=1, arm_acceleration=1)  # fmt: skip
+                rolled=4, turned=4, travelled=4, sliding=4, arm_rate=1, arm_acceleration=1)  # fmt: skip
 
 #: Lane functions with the numbers that they share between evaluations prepared, and how these are prepared.
 CORNER, CORNER_NUMBERS = prepare(functions()["corner"], 3)

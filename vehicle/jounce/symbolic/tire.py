@@ -1,15 +1,22 @@
-"""TMeasy tire on a plane, with a bristle in its place near standstill.
+"""TMeasy tire on a plane, with bristles in its place near standstill.
 
 Contact frame: x along the wheel's heading in the terrain plane, y to the left, z along the terrain normal.
 The patch is a single point: where the disc's own radius towards the plane meets it. Above `frblend_end_mps`
-the forces are the steady-state TMeasy curves (no relaxation); below `frblend_begin_mps` a two-dimensional
-bristle (`jounce.symbolic.bristle`) that rolls with the initial slopes of the same curves and holds at rest.
+the forces are the steady-state TMeasy curves (no relaxation). Below `frblend_begin_mps` they are those of bristles
+(`jounce.symbolic.bristle`) that hold at rest:
+
+- tread (x, y): as far as the wheel rolls it relaxes to the same curves; at rest it breaks away at the ground's friction
+  coefficient times the load; a contact that keeps sliding falls to the curves' sliding force, so that a locked wheel
+  feels the same friction at every speed;
+- rolled: the rolling resistance, which holds at rest. Where it has yielded the wheel rolls, else it rocks;
+- turned: the bore torque about the normal, which fades where the contact rolls or slides.
 
 Sources: G. Rill, "Road Vehicle Dynamics: Fundamentals and Modeling", ch. 3 (contact, slips, steady-state curve
-with its hyperbola, parabolas and cubic, combined slip, dynamic offset, load interpolation); G. Rill, "An
-Engineer's Guess on Tyre Parameters made possible with TMeasy", 2015. Choices where the book leaves room
-(rolling radius, no slip normalization, overturning stiffness) are those of Project Chrono's ChTMeasyTire, to
-which the high-speed forces are compared in the tests.
+with its hyperbola, parabolas and cubic, combined slip with normalized slips, dynamic offset, bore torque, load
+interpolation, friction: forces and slips of the curve times mu / mu_0); G. Rill, "An Engineer's Guess on Tyre
+Parameters made possible with TMeasy", 2015. Choices where the book leaves room (rolling radius, overturning stiffness)
+are those of Project Chrono's ChTMeasyTire, to which the high-speed forces are compared in the tests. Chrono does not
+normalize the slips: `combined_slip` PLAIN.
 """
 
 from __future__ import annotations
@@ -21,9 +28,9 @@ from typing import Final
 import casadi as ca
 
 from jounce.symbolic.algebra import SX, cross, dot
-from jounce.symbolic.bristle import bristle
+from jounce.symbolic.standstill import SOFT, STATES, Hold, Motion, rolled_on, standstill
 
-__all__ = ["PARAMETERS", "Hub", "Plane", "Wrench", "query_point", "tmeasy"]
+__all__ = ["PARAMETERS", "STATES", "Hub", "Plane", "Wrench", "query_point", "tmeasy"]
 
 _CURVES = ("dfx0", "fxm", "fxs", "sxm", "sxs", "dfy0", "fym", "fys", "sym", "sys", "nL0", "sq0", "sqe")
 
@@ -43,18 +50,19 @@ PARAMETERS = (
     "frblend_end_mps",
     "dahl_sigma0",
     "dahl_sigma1",
+    "combined_slip",
+    "rolling_deflection",
+    "bore_deflection",
     *(f"{curve}_{load}" for curve in _CURVES for load in ("pn", "p2n")),
 )
 
 #: Numerical guards, not properties of the tire.
-RATE_LIMIT: Final = 500.0
-"""Largest eigenvalue of the bristle states [1/s]: half of what a 1 ms step resolves."""
 ROLLING_SPIN: Final = 1.0
-"""Spin rate [rad/s] from which the rolling resistance is fully there."""
+"""Spin rate [rad/s] from which the rolling resistance of a fast wheel is fully there."""
 FLIGHT_RATE: Final = 50.0
 """Rate at which the bristle springs back off the ground [1/s]."""
 MU_MIN: Final = 0.01
-"""Least friction coefficient; keeps the slip scale off zero."""
+"""Least friction coefficient of the curve; keeps the slip scale off zero. Below it the forces fade to zero."""
 SPEED_MIN: Final = 1e-4
 """Speed [m/s] below which the reported slips fade to zero."""
 TILT_MIN: Final = 1e-6
@@ -77,8 +85,8 @@ class Hub:
     """Velocity of the wheel centre (3) [m/s]."""
     axis: SX
     """Unit spin axis (3), to the left."""
-    spin: SX
-    """Spin rate about `axis` [rad/s], rolling forward positive."""
+    turning: SX
+    """Angular velocity of the wheel (3) [rad/s], spin included."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,7 @@ class Wrench:
     moment: SX
     """Moment on the wheel about its centre (3) [N.m], world axes."""
     rate: SX
-    """Rate of the bristle state (2) [m/s]."""
+    """Rates of the STATES (5)."""
     contact_force: SX
     """Force (3) [N], contact frame."""
     contact_moment: SX
@@ -120,7 +128,7 @@ class Wrench:
     left: SX
     """y axis of the contact frame (3), world axes."""
     stored_energy: SX
-    """Elastic energy of the bristle [J]."""
+    """Elastic energy of the bristles [J]."""
 
 
 def query_point(hub: Hub, par: Mapping[str, SX]) -> SX:
@@ -203,23 +211,51 @@ def _secant(s: SX, df0: SX, fm: SX, sm: SX, fs: SX, ss: SX) -> SX:
     return ca.if_else(s < sm, rise[0], slide) / ca.if_else(s < sm, rise[1], rest * ca.fmax(s, sm))
 
 
-def _steady(sx: SX, sy: SX, c: _Curves) -> SX:
-    """TMeasy force over slip for combined slip; force over pn q."""
-    x2, y2 = sx * sx + TINY, sy * sy + TINY
+@dataclass(frozen=True)
+class _Steady:
+    """The curve at a slip; forces over pn q."""
+
+    secant_x: SX
+    """Force over slip along x."""
+    secant_y: SX
+    sliding: SX
+    """Force of full sliding in the direction of the slip."""
+
+
+def _steady(sx: SX, sy: SX, c: _Curves, par: Mapping[str, SX]) -> _Steady:
+    """TMeasy forces for combined slip.
+
+    NORMALIZED: the slips are divided by factors that make the two curves alike before they are combined (Rill, ch. 3,
+    "generalized slip"): sx_hat = sxm / (sxm + sym) + (fxm / dfx0) / (fxm / dfx0 + fym / dfy0), sy_hat = 2 - sx_hat.
+    PLAIN: both are 1.
+    """
+    plain, unit = par["combined_slip"] - 1.0, par["pn"] * par["pn"]
+    here, there, slips = c.fxm * c.dfy0 / unit, c.fym * c.dfx0 / unit, c.sxm + c.sym
+    # the factors times a common denominator, which cancels: slips of any scale combine to the same forces
+    half = slips * (here + there)
+    hat_x = c.sxm * (here + there) + here * slips
+    hat_x += plain * (half - hat_x)
+    hat_y = 2.0 * half - hat_x
+    inverse = 1.0 / (hat_x * hat_y)
+    by_x, by_y = hat_y * inverse, hat_x * inverse
+    x, y = sx * by_x, sy * by_y
+    x2, y2 = x * x + TINY, y * y + TINY
     total = x2 + y2
     x2, y2 = x2 / total, y2 / total
 
     def combined(x: SX, y: SX) -> SX:
         return ca.sqrt(x * x * x2 + y * y * y2)
 
-    return _secant(
+    sliding = combined(c.fxs, c.fys)
+    secant = _secant(
         ca.sqrt(total),
-        combined(c.dfx0, c.dfy0),
+        combined(c.dfx0 * hat_x, c.dfy0 * hat_y),
         combined(c.fxm, c.fym),
-        combined(c.sxm, c.sym),
-        combined(c.fxs, c.fys),
-        combined(c.sxs, c.sys),
+        combined(c.sxm * by_x, c.sym * by_y),
+        sliding,
+        combined(c.sxs * by_x, c.sys * by_y),
     )
+    return _Steady(secant * by_x, secant * by_y, sliding)
 
 
 def _offset(sy: SX, c: _Curves) -> SX:
@@ -237,35 +273,13 @@ def _offset(sy: SX, c: _Curves) -> SX:
     return c.nL0 * ((1.0 - weight) * line + weight * bend - beyond)
 
 
-def _hold(state: SX, sliding: SX, rolling: SX, mu: SX, c: _Curves, par: Mapping[str, SX]) -> tuple[SX, SX]:
-    """(bristle rate (2) [m/s], traction per load (2), within the friction circle)."""
-    stiffness = par["dahl_sigma0"] / par["pn"]
-    inverse = 1.0 / (mu * c.dfx0 * c.dfy0)  # one division for three
-    sliding_rate = stiffness * ca.sqrt(dot(sliding, sliding)) * (c.dfx0 * c.dfy0 * inverse)
-    rates, tractions = [], []
-    for i, other in enumerate((c.dfy0, c.dfx0)):
-        rate, traction = bristle(
-            deflection=state[i],
-            sliding=sliding[i],
-            relaxation=sliding_rate + par["dahl_sigma0"] * rolling * (mu * other * inverse),
-            stiffness=stiffness,
-            damping=par["dahl_sigma1"] / par["pn"],
-            rate_limit=RATE_LIMIT,
-        )
-        rates.append(rate)
-        tractions.append(traction)
-    traction = ca.vertcat(*tractions)
-    length = ca.sqrt(dot(traction, traction))
-    return ca.vertcat(*rates), traction * mu / ca.fmax(length, mu)
-
-
 def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench:
-    """Tire force and moment on the wheel, and the rates of its bristle.
+    """Tire force and moment on the wheel, and the rates of its states.
 
     Args:
         hub: motion of the wheel centre, world axes.
         terrain: the plane under the wheel, world axes.
-        state: bristle deflection (2) [m] along x and y of the contact frame.
+        state: the tire's STATES (5).
         par: the numbers of PARAMETERS (`tire.<name>` of the vehicle data), SI.
 
     Source: see the head of this module.
@@ -288,44 +302,62 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
     touching = load > 0.0
     grip = ca.fmin(load, par["pn_max"])
     mu = ca.fmax(terrain.friction, MU_MIN)
-    curves = _curves(grip / par["pn"], mu / par["mu_0"], par)
+    q = grip / par["pn"]
+    curves = _curves(q, mu / par["mu_0"], par)
 
     speed = ca.fabs(vx)
     begin, end = par["frblend_begin_mps"], par["frblend_end_mps"]
     u = ca.fmax(ca.fmin((speed - begin) / (end - begin), 1.0), 0.0)
     blend = u * u * (3.0 - 2.0 * u)
-    # Near standstill the slip speed is that of the point where the force acts: else the tire could do work.
+    length = 2.0 * ca.sqrt(radius * deflection)
+    parts = STATES.split(state)
+    rolls = rolled_on(parts["travelled"], length)
+    # A contact that has not rolled on hangs on the wheel by radii that do not change: its place is one of the wheel's
+    # pose, and a wheel that rocks and bounces at once leaves it where it is.
+    settled = par["pn"] / ca.fmax(par["vertical_stiffness_linear_N_m"], SOFT)
+    on = ca.fmax(ca.fabs(rolls), blend)
     # Chrono's heading has the length `upright`, which makes the rolling radius R_eff / upright.
-    rolling_radius = (radius - deflection / 3.0) / upright
-    rolling_radius = arm + blend * (rolling_radius - arm)
-    rolling = ca.fabs(rolling_radius * hub.spin)
-    sliding = ca.vertcat(vx - rolling_radius * hub.spin, vy)
-    transport = rolling + par["vnum"]
+    rolling_radius = (radius - (settled + on * (deflection - settled)) / 3.0) / upright
+    lateral_radius = radius - settled
+    spin = dot(hub.axis, hub.turning)
+    tilting = lateral_radius * dot(hub.turning, cross(down, left))
+    sliding = ca.vertcat(vx - rolling_radius * spin, vy + (1.0 - blend) * tilting)
+    transport = ca.fabs(rolling_radius * spin) + par["vnum"]
     sx, sy = -sliding[0] / transport, -sliding[1] / transport
 
-    secant = grip / par["pn"] * _steady(sx, sy, curves)
-    rate, traction = _hold(state, sliding, rolling, mu, curves, par)
-    fx = blend * secant * sx - (1.0 - blend) * grip * traction[0]
-    fy = blend * secant * sy - (1.0 - blend) * grip * traction[1]
+    curve = _steady(sx, sy, curves, par)
+    turn = dot(hub.turning, n)
+    motion = Motion(sliding, dot(hub.turning, left), turn, (turn - spin * lean) / (upright * upright))
+    held = Hold(
+        friction=terrain.friction * grip, load=load, length=length, radius=rolling_radius,
+        slope_x=q * curve.secant_x, slope_y=q * curve.secant_y, sliding=q * curve.sliding,
+    )  # fmt: skip
+    rest = standstill(parts, motion, held, par)
+    fade = terrain.friction / mu
+    fx = blend * fade * held.slope_x * sx - (1.0 - blend) * rest.force[0]
+    fy = blend * fade * held.slope_y * sy - (1.0 - blend) * rest.force[1]
 
-    length = 2.0 * ca.sqrt(radius * deflection)
     overturning = -(par["width"] ** 2) / 12.0 * camber
     overturning *= par["vertical_stiffness_linear_N_m"]
     overturning += -(par["width"] ** 2) / 6.0 * camber * par["vertical_stiffness_quadratic"] * deflection
-    w = ca.fmax(ca.fmin(hub.spin / ROLLING_SPIN, 1.0), -1.0)
-    resistance = -par["rolling_resistance"] * load * radius * w * (3.0 - w * w) / 2.0
-    forward = vx / ca.fmax(speed, begin)
-    aligning = -blend * forward * fy * length * _offset(sy, curves)
+    forward = blend * vx / ca.fmax(speed, begin) + (1.0 - blend) * rolls
+    aligning = -forward * fy * length * _offset(sy, curves) - (1.0 - blend) * rest.bore
+    # near standstill the forces do their work at these radii, not at the arm
+    lever = (1.0 - blend) * (arm - rolling_radius) * fx
+    w = ca.fmax(ca.fmin(spin / ROLLING_SPIN, 1.0), -1.0)
+    resistance = -par["rolling_resistance"] * load * radius * blend * w * (3.0 - w * w) / 2.0
+    resistance += lever * upright - (1.0 - blend) * rest.resistance
+    aligning += lever * lean
+    overturning += (1.0 - blend) * (lateral_radius - arm) * fy
 
     force = fx * heading + fy * left + load * n
     contact_moment = ca.if_else(touching, ca.vertcat(overturning, resistance, aligning), ca.SX.zeros(3))
     moment = contact_moment[0] * heading + contact_moment[1] * left + contact_moment[2] * n
     shown = ca.fmax(speed, SPEED_MIN)
-    stiffness = par["dahl_sigma0"] / par["pn"]
     return Wrench(
         force=force,
         moment=moment + cross(arm * down, force),
-        rate=ca.if_else(touching, rate, -FLIGHT_RATE * state),
+        rate=ca.if_else(touching, rest.rates, -FLIGHT_RATE * state),
         contact_force=ca.vertcat(fx, fy, load),
         contact_moment=contact_moment,
         slip=ca.if_else(touching, -sliding[0] / shown, 0.0),
@@ -334,5 +366,5 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
         contact_point=hub.position + arm * down,
         heading=heading,
         left=left,
-        stored_energy=0.5 * grip * stiffness * dot(state, state),
+        stored_energy=rest.energy,
     )

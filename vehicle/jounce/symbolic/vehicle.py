@@ -19,8 +19,12 @@ from jounce.symbolic.layout import Layout
 from jounce.symbolic.reports import steering_load
 from jounce.symbolic.schedule import compose
 
-#: The states: chassis pose, arm angles, spin angles, velocities in chassis axes, their rates, bristles (x, y).
-STATES = Layout(position=3, quaternion=4, theta=4, spin=4, angular=3, linear=3, theta_rate=4, spin_rate=4, bristle=8)
+#: States of a tire beside its bristle.
+OF_TIRES = ("rolled", "turned", "travelled", "sliding")
+#: The states: chassis pose, arm angles, spin angles, velocities in chassis axes, their rates, bristles (x, y) and the
+#: other states of the tires.
+STATES = Layout(position=3, quaternion=4, theta=4, spin=4, angular=3, linear=3, theta_rate=4, spin_rate=4, bristle=8,
+                rolled=4, turned=4, travelled=4, sliding=4)  # fmt: skip
 #: What `right_hand_side` is told: Pitman-arm motion, wheel drive torques, friction and height of the plane, and an
 #: external [moment; force] on the chassis about its origin, chassis axes.
 INPUTS = Layout(arm=3, drive=4, friction=1, height=1, gravity=1, wrench=6)
@@ -41,7 +45,8 @@ def right_hand_side(vehicle: Vehicle) -> ca.Function:
         "quaternion": x["quaternion"], "world wrench": SX(6, 1),
         "chassis": wheel.CHASSIS.join(**{name: x[name] for name in wheel.CHASSIS.sizes}),
         "corner state": [ca.vertcat(x["theta"][k], x["theta_rate"][k], x["spin_rate"][k]) for k in range(4)],
-        "wheel state": [ca.vertcat(x["spin_rate"][k], x["bristle"][2 * k : 2 * k + 2], 0) for k in range(4)],
+        "wheel state": [wheel.STATES.join(bristle=x["bristle"][2 * k : 2 * k + 2], wind_up=0, **{
+            name: x[name][k] for name in ("spin_rate", *OF_TIRES)}) for k in range(4)],
         "wheel inputs": [wheel.GIVEN.join(drive=u["drive"][k], brake=0, force=SX(3, 1), moment=SX(3, 1),
                                           point=SX(3, 1), **plane, height_only=0, external=0) for k in range(4)],
     }  # fmt: skip
@@ -64,5 +69,6 @@ def right_hand_side(vehicle: Vehicle) -> ca.Function:
         linear=vectors["rate of linear"], theta=x["theta_rate"], spin=x["spin_rate"], angular=acceleration[:3],
         theta_rate=ca.vertcat(*(b[0] for b in back)), spin_rate=ca.vertcat(*(b[1] for b in back)),
         bristle=ca.vertcat(*(hub["rates"][:2] for hub in hubs)),
+        **{name: ca.vertcat(*(hub["rates"][k] for hub in hubs)) for k, name in enumerate(OF_TIRES, 3)},
     )  # fmt: skip
     return ca.Function("vehicle", [state, given], [ca.cse(rate), ca.horzcat(*reports)])

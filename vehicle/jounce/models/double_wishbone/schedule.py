@@ -96,4 +96,8 @@ RATES = {
     "bristle_x": "e->wheel + JN_CORNERS * JN_WHEEL_rates",
     "bristle_y": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 1)",
     "wind_up": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 2)",
+    "rolled": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 3)",
+    "turned": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 4)",
+    "travelled": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 5)",
+    "sliding": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 6)",
 }
