@@ -100,6 +100,7 @@ PLAN: dict[str, object] = {
     "jounce export-recording FILE -o out.csv|out.parquet|out.mf4": By("service/test_recording_export.py"),
     "jounce export --ssp --set soil=dry_sand --set driver.target_speed=10 --set init.speed=10": RUNS,
     "pip install libcosimpy": INSTALLS,
+    "pip install -e '.[platforms]'": INSTALLS,
     "pip install . -r benchmarks/requirements.txt": INSTALLS,
 }
 #: Exports of the pages on importers: each in a second.
