@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from jounce.data import Vehicle
 from jounce.models.double_wishbone.functions import functions, numbers
 from jounce.models.double_wishbone.schedule import EVALUATION
-from jounce.symbolic import corner
+from jounce.symbolic import corner, outline, parameters
 from jounce.symbolic.schedule import compose
 
 Array = NDArray[np.float64]
@@ -39,6 +39,10 @@ class Ce:
         self.corner, self.steering, self.inner = (self.functions[n] for n in ("corner", "steering", "inner"))
         self.eliminate, self.expand, self.chassis = (self.functions[n] for n in ("eliminate", "expand", "chassis"))
         self.wheel_axial = [flat(n) for n in self.vectors["axial"]]
+        p = {name: ca.SX(entry.value) for name, entry in vehicle.entries.items()}
+        self.outline = [np.concatenate([flat(ca.evalf(parameters.outline_points(p, name, a, s)))
+                                        for name in outline.POINTS]) for a, s in parameters.CORNERS]  # fmt: skip
+        self.contact = np.array([vehicle[f"chassis.contact.{name}"] for name in outline.CONTACT.sizes])
 
     def inner_end(self, k: int, arm: tuple[float, float, float]) -> Array:
         """(end, unit, velocity, acceleration), 12 numbers, of corner k for the arm angle, rate, acceleration."""

@@ -20,7 +20,7 @@ from jounce.reference.kkt_geometry import BODIES, body
 Array = NDArray[np.float64]
 HMMWV = load_vehicle("hmmwv")
 NO_SHOCKS = {f"{a}.shock.{k}": 0.0 for a in AXLES
-             for k in ("rebound", "compression", "bump_rebound", "bump_compression")}  # fmt: skip
+             for k in ("rebound", "compression", "bump_rebound", "bump_compression", "end_stiffness", "end_damping")}
 # A linear spring that is at rest in the design position: no knot of the table and no stop within +-0.2 rad.
 SMOOTH = {f"{a}.spring.{k}": v for a, length in zip(AXLES, (0.2465, 0.306), strict=True)
           for k, v in (("k3", 0.0), ("rest_length", length))}  # fmt: skip

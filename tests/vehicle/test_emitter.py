@@ -62,9 +62,9 @@ void report_one(int lane, const double *const *a, double *o, double *s) {
 void report_four(const double *const *a, double *o, double *s) {
     report_4(a[0], a[1], a[2], a[3], a[4], a[5], a[6], o, s);
 }
-void derive(const double *p, double *corners, double *axial, double *wheels, double *inner, double *linkage,
-            double *own) {
-    derive_1(p, corners, axial, wheels, inner, linkage, own);
+void derive(const double *p, double *corners, double *axial, double *wheels, double *inner, double *points,
+            double *linkage, double *own, double *contact) {
+    derive_1(p, corners, axial, wheels, inner, points, linkage, own, contact);
 }
 void once(int f, const double *a, const double *b, const double *c, const double *d, double *o) {
     if (f == 0) steering_1(a, b, o);
@@ -193,7 +193,8 @@ def test_the_derived_numbers_are_those_of_the_symbolic_vehicle_for_any_variant(l
         entries = np.array([e.value for e in ce.vehicle.entries.values()])
         wheels = np.array([ce.vehicle[name] for name in wheel.NUMBERS.sizes])
         expected = [_prepared(CORNER_NUMBERS, ce.numbers), _lanes(ce.wheel_axial),
-                    _prepared(WHEEL_NUMBERS, [wheels] * 4), _lanes(ce.inner_numbers), ce.linkage, ce.own]  # fmt: skip
+                    _prepared(WHEEL_NUMBERS, [wheels] * 4), _lanes(ce.inner_numbers), _lanes(ce.outline),
+                    ce.linkage, ce.own, ce.contact]  # fmt: skip
         out = [np.full(e.size, np.nan) for e in expected]
         library.derive(*(ctypes.c_void_p(a.ctypes.data) for a in (entries, *out)))
         for got, want in zip(out, expected, strict=True):

@@ -294,8 +294,12 @@ def _outputs() -> Iterator[Signal]:
               frame="steering", nominal=100.0)
     yield out("steering.pitman_angle", "rad", "Pitman-arm angle, left positive", frame="steering")
     yield out("energy.kinetic", "J", "kinetic energy of the vehicle", frame="", nominal=1e5)
-    yield out("energy.potential", "J", "potential energy: gravity, springs and stops", frame="", nominal=1e5)
+    yield out("energy.potential", "J", "potential energy: gravity, springs, stops, shocks at their ends and the body "
+              "on the ground", frame="", nominal=1e5)
     yield out("closure_residual", "m", "largest gap in any suspension loop", frame="", nominal=1e-12)
+    yield out("chassis.ground_force", "N", "force of the ground on the body, without the wheels'", XYZ, nominal=1e4)
+    yield out("rolled_over", "1", "1 where the vehicle lies: its z axis is more than 80 deg off the terrain's normal, "
+              "the mean of the wheels'; else 0", frame="")
     # A Real like every other output: importers read all of them in one list.
     yield Signal("tick_count", "output", "1", "internal steps since the start, a whole number", variability="discrete",
                  frame="")

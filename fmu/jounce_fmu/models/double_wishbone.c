@@ -11,6 +11,7 @@
 #define FARTHEST 1.2    /* arm angle that no range check may miss [rad] */
 #define RK4_TICK 0.002  /* longest tick at which stiff contacts stay stable [s] */
 #define STIFF_TICK 0.001 /* what friction may be stiff for with ROSENBROCK [s] */
+#define ROLLED_OVER 0.17364817766693036 /* of 80 deg */
 #define CLOSEST 1e-3    /* least distance of two points that span an axis or a rod [m] */
 
 static const char *const corner_names[JN_CORNERS] = {JN_WHEEL_NAMES};
@@ -20,6 +21,12 @@ static int refuse(jn_fault *f, int row, double value, const char *text) {
     f->value = value;
     snprintf(f->text, sizeof f->text, "%s", text);
     return 1;
+}
+
+/* Tire deflection at which the rim is on the ground [m]. */
+double jn_rim_reached(const double *d) {
+    const double *wheel = d + D_WHEELS;
+    return wheel[JN_CORNERS * JN_WHEEL_NUMBER_tire_unloaded_radius] - wheel[JN_CORNERS * JN_WHEEL_NUMBER_tire_rim_radius];
 }
 
 static int refuse_steering(const double *u, jn_fault *f) {
@@ -68,13 +75,15 @@ static void fill_arm(const double *u, const double *d, double tau, double *arm) 
     arm[1] = u[JN_U_steering_wheel_rate] / d[D_RATIO];
 }
 
-/* The outputs after the wheels', but for residual and tick count. */
-static void collect_outputs(const double *share, const double *body, const double *u, const double *d, double *y) {
+/* The outputs after the wheels', but for residual, rolled_over and tick count; `ground`: jn_evaluation.body. */
+static void collect_outputs(const double *share, const double *body, const double *ground, const double *u,
+                            const double *d, double *y) {
     y[JN_Y_steering_load_torque] = sum(share, JN_SHARE_steering);
     y[JN_Y_steering_pitman_angle] = u[JN_U_steering_wheel_angle] / d[D_RATIO];
     y[JN_Y_energy_kinetic] = body[0] + sum(share, JN_SHARE_kinetic);
     y[JN_Y_energy_potential] = d[D_CHASSIS + JN_CHASSIS_NUMBER_gravity] * (body[1] + sum(share, JN_SHARE_height)) +
-                               sum(share, JN_SHARE_springs);
+                               sum(share, JN_SHARE_springs) + ground[3];
+    memcpy(y + JN_Y_chassis_ground_force_x, ground, 3 * sizeof *y);
 }
 
 /* The angles in the chassis's report, which comes with their opposite sides in their places: four atan2 at once. */
@@ -170,6 +179,74 @@ static void fill_given_forward(const double *u, const double *d, const double *d
     }
 }
 
+/* A terrain normal in chassis axes, for the quaternion w x y z. */
+static void to_chassis(const double *q, const double *n, double *out) {
+    const double w = q[0], x = q[1], y = q[2], z = q[3];
+    out[0] = (1 - 2 * (y * y + z * z)) * n[0] + 2 * (x * y + w * z) * n[1] + 2 * (x * z - w * y) * n[2];
+    out[1] = 2 * (x * y - w * z) * n[0] + (1 - 2 * (x * x + z * z)) * n[1] + 2 * (y * z + w * x) * n[2];
+    out[2] = 2 * (x * z + w * y) * n[0] + 2 * (y * z - w * x) * n[1] + (1 - 2 * (x * x + y * y)) * n[2];
+}
+
+/* Does the box around the body's outline reach below the terrain anywhere? Most often it does not. Where an external
+ * partner carries the wheels it alone knows the ground, and the body touches nothing. */
+static int body_is_near(const double *x, const double *d, const double *given) {
+    const int planes = d[D_HEIGHT_ONLY] != 0.0 ? JN_CORNERS : 1;
+    const double *box = d + D_BOX, *at = x + JN_X_position;
+    int c, k;
+    if (d[D_EXTERNAL] != 0.0 || !(d[D_CONTACT + JN_CONTACT_stiffness] > 0.0)) return 0;
+    if (d[D_HEIGHT_ONLY] == 0.0) { /* clear by the tilt alone, as it is when driving */
+        const double *q = x + JN_X_quaternion, *n = d + D_NORMAL, *ground = d + D_GROUND;
+        const double cosine = 2 * (q[1] * q[3] + q[0] * q[2]) * n[0] + 2 * (q[2] * q[3] - q[0] * q[1]) * n[1] +
+                              (1 - 2 * (q[1] * q[1] + q[2] * q[2])) * n[2];
+        const double above = n[0] * (at[0] - ground[0]) + n[1] * (at[1] - ground[1]) + n[2] * (at[2] - ground[2]) +
+                             cosine * box[2];
+        if (cosine > 0.0 && above > 0.0 && above * above > (1.0 - cosine * cosine) * d[D_REACH]) return 0;
+    }
+    for (c = 0; c < planes; c++) {
+        double n[3], lies[3], height = 0.0;
+        for (k = 0; k < 3; k++) n[k] = given[JN_CORNERS * (JN_GIVEN_normal + k) + c];
+        to_chassis(x + JN_X_quaternion, n, lies);
+        if (d[D_HEIGHT_ONLY] != 0.0) { /* through the anchor: n . (at - ground) = n_z (at_z - h) - n_xy . R anchor */
+            double up[3], anchor[3];
+            static const double z[3] = {0.0, 0.0, 1.0};
+            to_chassis(x + JN_X_quaternion, z, up);
+            for (k = 0; k < 3; k++) anchor[k] = d[D_OUTLINE + JN_CORNERS * (JN_POINT_anchor + k) + c];
+            height = n[2] * (at[2] - given[JN_CORNERS * (JN_GIVEN_ground + 2) + c]);
+            for (k = 0; k < 3; k++) height -= (lies[k] - n[2] * up[k]) * anchor[k];
+        } else {
+            for (k = 0; k < 3; k++) height += n[k] * (at[k] - given[JN_CORNERS * (JN_GIVEN_ground + k) + c]);
+        }
+        for (k = 0; k < 3; k++) height += lies[k] * box[lies[k] > 0.0 ? k : 3 + k];
+        if (!(height > 0.0)) return 1;
+    }
+    return 0;
+}
+
+/* Cosine of the angle between the vehicle's z axis and the mean normal of the terrain under its wheels. */
+static double uprightness(const double *x, const double *given) {
+    double mean[3], lies[3];
+    int k;
+    for (k = 0; k < 3; k++) mean[k] = sum(given, JN_GIVEN_normal + k);
+    to_chassis(x + JN_X_quaternion, mean, lies);
+    return lies[2] / sqrt(mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]);
+}
+
+/* Is a tire pressed in farther than `limit` [m]? */
+static int refuse_deflection(const jn_evaluation *e, const double *d, double limit, jn_fault *f) {
+    int c;
+    for (c = 0; c < JN_CORNERS; c++) {
+        const double deflection = e->wheel[JN_CORNERS * JN_WHEEL_deflection + c];
+        if (!(deflection > limit)) continue;
+        f->signal = JN_ROW_Y + JN_Y_wheel_FL_deflection + c * Y_WHEEL;
+        f->value = deflection;
+        snprintf(f->text, sizeof f->text, "tire %s is pressed in beyond what its data can mean; expected at most "
+                 "%.0f mm, where its centre is on the ground (its rim is at %.0f mm)", corner_names[c], 1e3 * limit,
+                 1e3 * jn_rim_reached(d));
+        return 1;
+    }
+    return 0;
+}
+
 #define JN_LANES 1
 #include "jn_lanes.h"
 #include "double_wishbone_lanes.inc"
@@ -259,7 +336,12 @@ static int refuse_order(const double *p, jn_fault *f) {
             return refuse(f, JN_ROW_P + bump + 1, p[bump + 1], "expected lengths above spring.min_length");
         if (!(p[low + 1] > p[low]))
             return refuse(f, JN_ROW_P + low + 1, p[low + 1], "expected lengths above shock.min_length");
+        if (!(p[low + 3] > p[low + 2]))
+            return refuse(f, JN_ROW_P + low + 3, p[low + 3], "expected a length above shock.closed_length");
     }
+    if (!(p[JN_P_tire_rim_radius] < p[JN_P_tire_unloaded_radius]))
+        return refuse(f, JN_ROW_P + JN_P_tire_rim_radius, p[JN_P_tire_rim_radius],
+                      "expected a radius below tire.unloaded_radius");
     if (!(p[JN_P_tire_frblend_end_mps] > p[JN_P_tire_frblend_begin_mps]))
         return refuse(f, JN_ROW_P + JN_P_tire_frblend_end_mps, p[JN_P_tire_frblend_end_mps],
                       "expected speeds above tire.frblend_begin_mps");
@@ -336,6 +418,22 @@ static int refuse_stiff_friction(const double *p, const double *d, jn_fault *f) 
     return 0;
 }
 
+/* Bounds of the outline's points. */
+static void box_outline(double *d) {
+    int g, c, k;
+    for (k = 0; k < 3; k++) {
+        double *low = d + D_BOX + k, *high = low + 3;
+        *low = HUGE_VAL;
+        *high = -HUGE_VAL;
+        for (g = 0; g < N_POINTS; g++)
+            for (c = 0; c < JN_CORNERS; c++) {
+                const double v = d[D_OUTLINE + JN_CORNERS * (JN_POINT_N * g + JN_POINT_point + k) + c];
+                if (v < *low) *low = v;
+                if (v > *high) *high = v;
+            }
+    }
+}
+
 static int derive(const double *p, double *d, jn_fault *f) {
     const double sx = jn_sin_1(p[JN_P_terrain_slope]) / jn_cos_1(p[JN_P_terrain_slope]);
     const double sy = jn_sin_1(p[JN_P_terrain_bank]) / jn_cos_1(p[JN_P_terrain_bank]);
@@ -345,7 +443,19 @@ static int derive(const double *p, double *d, jn_fault *f) {
         return refuse(f, JN_ROW_P + JN_P_tick, p[JN_P_tick],
                       "expected up to 0.002 s for RK4; ROSENBROCK takes longer ticks");
     if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;
-    derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_LINKAGE, d + D_CHASSIS);
+    derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_OUTLINE,
+             d + D_LINKAGE, d + D_CHASSIS, d + D_CONTACT);
+    box_outline(d);
+    d[D_REACH] = 0.0;
+    for (k = 0; k < 2; k++) {
+        const double low = fabs(d[D_BOX + k]), high = fabs(d[D_BOX + 3 + k]), most = low > high ? low : high;
+        d[D_REACH] += most * most;
+    }
+    d[D_PRESSED] = p[JN_P_tire_unloaded_radius]; /* the wheel's centre is on the ground */
+    for (k = 0; k < JN_CORNERS; k++) { /* not known yet */
+        d[D_LOWEST + k] = 1.0;
+        d[D_HIGHEST + k] = -1.0;
+    }
     if (refuse_stiff_friction(p, d, f)) return 1;
     for (k = 0; k < 3; k++) {
         d[D_CHASSIS + JN_CHASSIS_NUMBER_com + k] = p[JN_P_chassis_com_x + k];
@@ -364,6 +474,17 @@ static int derive(const double *p, double *d, jn_fault *f) {
     d[D_TICK] = p[JN_P_tick];
     for (k = 0; k < JN_N_D; k++)
         if (d[k] - d[k] != 0.0) return refuse(f, -1, d[k], "the vehicle data give a derived number that is not finite");
+    jn_arm_range(p, d);
+    return p[JN_P_integrator] == 1.0 && jn_refuse_stiff(p, d, f);
+}
+
+/* May the outputs be read? Within the arms' range they may, at any input; else they are tried. */
+static int readable(const double *x, const double *u, const double *p, const double *d, jn_fault *f) {
+    double y[JN_N_Y];
+    int c;
+    for (c = 0; c < JN_CORNERS; c++)
+        if (!(x[JN_X_theta + c] >= d[D_LOWEST + c] && x[JN_X_theta + c] <= d[D_HIGHEST + c]))
+            return outputs_1(x, u, p, d, 0, y, f);
     return 0;
 }
 
@@ -392,7 +513,7 @@ static void finish_forward(const double *x, const double *u, const double *p, co
      .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = jn_start,                  \
      .rhs = rhs_##lanes, .outputs = outputs_##lanes, .step = NULL, .n_work = 0, .finish = finish, .n_memory = 2,       \
      .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional_##lanes,             \
-     .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .doubt = doubt}
+     .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .doubt = doubt, .readable = readable}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

@@ -9,22 +9,31 @@
 #include "jn_model.h"
 
 enum {
+    N_POINTS = 3, /* of the body's outline that belong to a corner */
     JN_SUMS = (JN_GATHERED_epsilon + 3) / 4 * 4, /* what the chassis takes from a corner, in whole blocks of four */
     /* places in d */
     D_CORNERS = 0,
     D_AXIAL = D_CORNERS + JN_CORNERS * JN_CORNER_NUMBER_N,
     D_WHEELS = D_AXIAL + JN_CORNERS * 2,
     D_INNER = D_WHEELS + JN_CORNERS * JN_WHEEL_NUMBER_N,
-    D_LINKAGE = D_INNER + JN_CORNERS * JN_INNER_NUMBER_N,
+    D_OUTLINE = D_INNER + JN_CORNERS * JN_INNER_NUMBER_N, /* points of the body, N_POINTS a corner */
+    D_LINKAGE = D_OUTLINE + JN_CORNERS * N_POINTS * JN_POINT_N,
     D_CHASSIS = D_LINKAGE + JN_LINKAGE_N, /* JN_CHASSIS_NUMBER_... */
-    D_GROUND = D_CHASSIS + JN_CHASSIS_NUMBER_N, /* a point of the plane */
+    D_CONTACT = D_CHASSIS + JN_CHASSIS_NUMBER_N,
+    D_BOX = D_CONTACT + JN_CONTACT_N, /* around the outline: lower, upper bound of x, y, z */
+    D_REACH = D_BOX + 6, /* squared distance of its corners from the z axis */
+    D_GROUND,        /* a point of the plane */
     D_NORMAL = D_GROUND + 3,
     D_FRICTION = D_NORMAL + 3,
     D_HEIGHT_ONLY, /* 1: terrain under each wheel from the inputs */
     D_EXTERNAL,    /* 1: contact wrench from the inputs */
     D_RATIO,       /* steering-wheel angle over arm angle */
     D_TICK,
-    JN_N_D,
+    D_PRESSED, /* tire deflection beyond which the data mean nothing [m] */
+    D_LOWEST,  /* range of the arm angle in which every loop closes at any steering, by corner; empty if unknown */
+    D_HIGHEST = D_LOWEST + JN_CORNERS,
+    D_END = D_HIGHEST + JN_CORNERS,
+    JN_N_D = D_END,
     N_STATES = JN_X_arm_rate, /* before the memory */
     /* distance of one wheel's signals to the next one's */
     U_WHEEL = JN_U_wheel_FR_drive_torque - JN_U_wheel_FL_drive_torque,
@@ -40,6 +49,8 @@ typedef struct {
     double gathered[JN_CORNERS * JN_GATHERED_N];
     double back[JN_CORNERS * 2];  /* theta and spin accelerations */
     double acceleration[6];       /* chassis, angular and linear less gravity */
+    int near;                     /* may the body be on the ground? */
+    double body[4];               /* force of the ground on it (world), energy stored there */
 } jn_evaluation;
 
 /* What the columns of the Jacobian share, and the tangents of the present one. */
@@ -56,6 +67,15 @@ int jn_evaluate(double tau, double arm_acceleration, const double *x, const doub
 
 /* The unit vector along one of any length above 0. */
 void jn_unit_normal(const double *v, double *unit);
+
+/* Fills D_LOWEST and D_HIGHEST of derived numbers that are otherwise complete. */
+void jn_arm_range(const double *p, double *d);
+
+/* Refuses springs, dampers, stops, tires and body contacts that RK4 does not hold at its tick. */
+int jn_refuse_stiff(const double *p, const double *d, jn_fault *f);
+
+/* Deflection of a tire that has its rim on the ground [m]. */
+double jn_rim_reached(const double *d);
 
 /* jn_model.start: the design position, or rest on the terrain. */
 int jn_start(const double *p, const double *d, const double *u, double *x, jn_fault *f);

@@ -275,6 +275,21 @@ static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
     return 0;
 }
 
+/* No vehicle starts with its rims on the ground. */
+static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
+    static const char *const names[JN_CORNERS] = {"FL", "FR", "RL", "RR"};
+    const double limit = jn_rim_reached(d);
+    int c, worst = 0;
+    for (c = 1; c < JN_CORNERS; c++)
+        if (lane(r->e.wheel, JN_WHEEL_deflection, c) > lane(r->e.wheel, JN_WHEEL_deflection, worst)) worst = c;
+    if (!(lane(r->e.wheel, JN_WHEEL_deflection, worst) > limit)) return 0;
+    f->signal = JN_ROW_P + (r->p[JN_P_init_equilibrium] != 0.0 ? JN_P_init_equilibrium : JN_P_init_z);
+    f->value = r->p[f->signal - JN_ROW_P];
+    snprintf(f->text, sizeof f->text, "tire %s starts %.0f mm deep in the terrain; expected at most %.0f mm, where its "
+             "rim is on the ground", names[worst], 1e3 * lane(r->e.wheel, JN_WHEEL_deflection, worst), 1e3 * limit);
+    return 1;
+}
+
 int jn_start(const double *p, const double *d, const double *u, double *x, jn_fault *f) {
     double still[JN_N_U];
     rest r;
@@ -298,5 +313,5 @@ int jn_start(const double *p, const double *d, const double *u, double *x, jn_fa
     if (p[JN_P_init_equilibrium] != 0.0 && find_rest(&r, x, f)) return 1;
     if (r.rolling && set_rolling(&r, p[JN_P_init_speed], x, f)) return 1;
     x[JN_X_arm_rate] = u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
-    return jn_evaluate(0.0, 0.0, x, u, d, &r.e, f);
+    return jn_evaluate(0.0, 0.0, x, u, d, &r.e, f) || refuse_pressed(&r, d, f);
 }

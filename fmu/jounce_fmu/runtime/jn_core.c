@@ -14,6 +14,7 @@
 #define DEFAULT_TICK 0.001
 #define RK4 1.0 /* values of the parameter `integrator` */
 #define ROSENBROCK 2.0
+#define LOST 1e50 /* no state of a vehicle that has not diverged */
 #define ALIGN 64 /* bytes; widest vector loads a model variant may use */
 
 enum { BLOCK = 4 }; /* doubles; vectors are computed in whole blocks, whose rest is zero (ALIGN leaves it room) */
@@ -406,6 +407,17 @@ static int rk4_tick(jn_instance *s, jn_fault *f) {
     return 0;
 }
 
+/* The first state that is not finite, or so large that outputs could overflow; or -1. */
+static int first_lost(const double *x, int n) {
+    double all[BLOCK] = {0.0};
+    int i, j;
+    for (i = 0; i < n; i += BLOCK)
+        for (j = 0; j < BLOCK; j++) all[j] += x[i + j] * x[i + j];
+    if ((all[0] + all[1]) + (all[2] + all[3]) <= LOST * LOST) return -1;
+    for (i = 0; i < n - 1 && fabs(x[i]) <= 0.1 * LOST; i++) {} /* a hundred of these together reach LOST */
+    return i;
+}
+
 static int one_tick(jn_instance *s, jn_fault *f) {
     const jn_model *m = s->model;
     const int implicit = m->p_integrator >= 0 && s->p_now[m->p_integrator] == ROSENBROCK;
@@ -413,9 +425,10 @@ static int one_tick(jn_instance *s, jn_fault *f) {
     if (m->step ? m->step(s->tick, s->u, s->p_now, s->d, s->x, s->work, f)
                 : implicit ? jn_rosenbrock_tick(s, f) : rk4_tick(s, f)) return -1;
     if (m->finish) m->finish(s->x, s->u, s->p_now);
-    i = jn_first_odd(s->x, m->n_x);
-    if (i < 0) return 0;
-    snprintf(f->text, sizeof f->text, "state %d is not a finite number", i);
+    i = first_lost(s->x, m->n_x);
+    if (i < 0) return m->readable && m->readable(s->x, s->u, s->p_now, s->d, f) ? -1 : 0;
+    snprintf(f->text, sizeof f->text, "state %d is not a finite number%s", i,
+             jn_finite(s->x[i]) ? " any more: it has diverged" : "");
     return -1;
 }
 

@@ -72,6 +72,9 @@ typedef struct jn_model {
     /* Fill the fault with what is odd about parameters that are allowed, the k-th of them, and return 1; 0 when there
      * are no more. Logged as warnings at the end of initialization. Or NULL. */
     int (*doubt)(const double *p, int k, jn_fault *f);
+    /* After each tick: may `outputs` be called at this state? A tick that ends where it may not has failed, so that a
+     * step that succeeded can be read. Or NULL. */
+    int (*readable)(const double *x, const double *u, const double *p, const double *d, jn_fault *f);
 } jn_model;
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */

@@ -18,13 +18,14 @@ from jounce.models.double_wishbone import recursion
 from jounce.models.double_wishbone.functions import functions
 from jounce.models.double_wishbone.schedule import SCHEDULE
 from jounce.signals import SignalTable
-from jounce.symbolic import articulated, corner, parameters, reports, steering, wheel
+from jounce.symbolic import articulated, corner, outline, parameters, reports, steering, wheel
 from jounce.symbolic.forward import forward
 from jounce.symbolic.layout import Layout
 
 GENERATOR = "jounce.emit.double_wishbone"
-#: Inputs of the emitted functions that are the same for all wheels, and those that have no tangents.
-SHARED, CONSTANT = SCHEDULE.shared(), SCHEDULE.constant()
+#: Inputs of the emitted functions that are the same for all wheels, and those that have no tangents. The points of the
+#: outline are no part of the schedule: the glue asks them only where the body is near the ground.
+SHARED, CONSTANT = SCHEDULE.shared() | {"outline": (0, 3)}, SCHEDULE.constant() | {"outline": (2, 3)}
 
 #: The model's states; four of a kind are those of the wheels. In this order the lane functions read it as it is. The
 #: last two change only between ticks.
@@ -43,7 +44,7 @@ LAYOUTS = {
     "CHASSIS": wheel.CHASSIS, "GIVEN": wheel.GIVEN,
     "WHEEL_NUMBER": Layout(**wheel.NUMBERS.sizes, prepared=WHEEL.size1_in(4) - wheel.NUMBERS.size),
     "WHEEL": wheel.RESULTS, "GATHERED": articulated.GATHERED, "REPORT": reports.WHEEL, "SHARE": reports.SHARE,
-    "CHASSIS_NUMBER": reports.NUMBERS,
+    "CHASSIS_NUMBER": reports.NUMBERS, "OUTLINE": outline.RESULTS, "POINT": outline.POINT, "CONTACT": outline.CONTACT,
 }  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def lane_functions() -> list[ca.Function]:
     f = functions()
     return [f["inner"], first_rows(CORNER, "corner_dynamics", corner.DYNAMICS.size), CORNER,
             first_rows(WHEEL, "wheel_dynamics", wheel.DYNAMICS.size), WHEEL, f["eliminate"], f["expand"], f["report"],
-            f["angle"]]  # fmt: skip
+            f["angle"], outline.function()]  # fmt: skip
 
 
 def scalar_functions() -> list[ca.Function]:
@@ -72,7 +73,7 @@ def shared_forward(functions: list[ca.Function]) -> dict[str, list[int]]:
     for f in functions:
         same, constant = SHARED.get(f.name(), ()), CONSTANT.get(f.name(), ())
         seeds = [k for k in range(f.n_in()) if k not in constant]
-        shared[f"{f.name()}_forward"] = [*same, *(f.n_in() + seeds.index(k) for k in same)]
+        shared[f"{f.name()}_forward"] = [*same, *(f.n_in() + seeds.index(k) for k in same if k in seeds)]
     return shared
 
 

@@ -13,7 +13,7 @@ import casadi as ca
 from jounce.symbolic.algebra import SX, cross, dot, matrix, symmetric
 from jounce.symbolic.layout import Layout
 from jounce.symbolic.linkage import Arm, Linkage, Motion, move, rod_turn, swung, turning
-from jounce.symbolic.springs import shock_force, spring_force
+from jounce.symbolic.springs import shock_ends, shock_force, spring_force
 from jounce.symbolic.steering import INNER
 
 #: Derived numbers of one corner; `parameters.corner_numbers` fills them from the vehicle data. The carrier is
@@ -29,6 +29,7 @@ NUMBERS = Layout(
     shock_lower_along=1, shock_upper_com=1, shock_upper_mass=1, shock_upper_across=1, shock_upper_along=1,
     k1=1, k3=1, table_step=1, rest_length=1, preload=1, min_length=1, max_length=1, stop_depth=11, stop_force=11,
     compression=1, rebound=1, bump_compression=1, bump_rebound=1, shock_min=1, shock_max=1,
+    shock_closed=1, shock_extended=1, end_stiffness=1, end_damping=1,
 )  # fmt: skip
 
 #: States of the corner.
@@ -219,7 +220,8 @@ def function() -> ca.Function:
     spring_unit = -dot(spring, g.seat_motion.unit) / spring_length
     shock_rate = dot(g.strut, g.head.rate)
     f_spring, energy = spring_force(spring_length, n)
-    f_shock = shock_force(g.strut_length, shock_rate, n)
+    f_end, end_energy = shock_ends(g.strut_length, shock_rate, n)
+    f_shock = shock_force(g.strut_length, shock_rate, n) + f_end
     out = OUTPUTS.join(**{
         "centre": g.centre, "axis": axis, "centre_velocity": motion.rate, "upright_velocity": turn.rate,
         "centre_unit": motion.unit, "upright_unit": turn.unit, "mass": total["mass"], "moment": total["moment"],
@@ -228,7 +230,7 @@ def function() -> ca.Function:
         "axis_bias": dot(axis, turn.bias + cross(omega, turn.rate)),
         "margin_upper": g.link.pose.margins[0], "margin_tierod": g.link.pose.margins[1],
         "spring_length": spring_length, "spring_force": f_spring, "shock_length": g.strut_length,
-        "shock_rate": shock_rate, "shock_force": f_shock, "spring_energy": energy,
+        "shock_rate": shock_rate, "shock_force": f_shock, "spring_energy": energy + end_energy,
         "travel": g.centre[2] - n["wheel_height0"], "travel_unit": motion.unit[2],
         "upright_axes": ca.reshape(g.link.pose.triad @ ca.reshape(n["upright_axes"], 3, 3), 9, 1),
         "closure": ca.fmax(ca.fabs(g.gaps[0]), ca.fabs(g.gaps[1])),

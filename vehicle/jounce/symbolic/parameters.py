@@ -13,7 +13,7 @@ import casadi as ca
 
 from jounce.axles import CORNERS as CORNERS
 from jounce.data import Vehicle
-from jounce.symbolic import steering, wheel
+from jounce.symbolic import outline, steering, wheel
 from jounce.symbolic.algebra import SX, cross, dot, symmetric, turned, unit
 from jounce.symbolic.corner import NUMBERS
 
@@ -86,7 +86,9 @@ def corner_numbers(p: Numbers, axle: str, side: float) -> SX:
         stop_force=ca.vertcat(*(number(f"stop.force.{k}") for k in range(11))),
         compression=number("shock.compression"), rebound=number("shock.rebound"),
         bump_compression=number("shock.bump_compression"), bump_rebound=number("shock.bump_rebound"),
-        shock_min=number("shock.min_length"), shock_max=number("shock.max_length"), **rods,
+        shock_min=number("shock.min_length"), shock_max=number("shock.max_length"),
+        shock_closed=number("shock.closed_length"), shock_extended=number("shock.extended_length"),
+        end_stiffness=number("shock.end_stiffness"), end_damping=number("shock.end_damping"), **rods,
     )  # fmt: skip
 
 
@@ -116,6 +118,17 @@ def chassis_inertia(p: Numbers) -> SX:
     return ca.vertcat(mass, moment, symmetric(inertia))
 
 
+def outline_points(p: Numbers, name: str, axle: str, side: float) -> SX:
+    """outline.POINT of one point of one corner, chassis frame [m]."""
+
+    def mirrored(*where: SX) -> SX:
+        return ca.vertcat(where[0], side * where[1], where[2])
+
+    point = mirrored(*(p[f"chassis.outline.{axle}.{name}.{a}"] for a in "xyz"))
+    anchor = mirrored(*(p[f"{axle}.origin.{a}"] + p[f"{axle}.SPINDLE.{a}"] for a in "xyz"))
+    return outline.POINT.join(point=point, anchor=anchor)
+
+
 def _together(*bodies: tuple[SX, SX, SX]) -> tuple[SX, SX, SX]:
     """(mass, centre of mass, inertia about it) of rigidly joined bodies, each given so."""
     mass = sum((m for m, _, _ in bodies), SX(0))
@@ -138,9 +151,10 @@ def _arm_y(point: object, arm: str, x: SX) -> SX:
 
 
 def derive_function(vehicle: Vehicle, corner: ca.Function, wheels: ca.Function) -> ca.Function:
-    """derive(vehicle entries in file order) -> numbers of corners, spin axes, wheels, inner ends, four-bar, chassis.
+    """derive(vehicle entries in file order) -> numbers of corners, spin axes, wheels, inner ends, points of the
+    outline, four-bar, chassis, contact of the outline.
 
-    The first four are interleaved by corner, FL FR RL RR, as the lane functions read them. ``corner`` and ``wheels``
+    The first five are interleaved by corner, FL FR RL RR, as the lane functions read them. ``corner`` and ``wheels``
     prepare NUMBERS of corner and wheel for these (`jounce.emit.prepare`).
     """
     symbols = SX.sym("p", len(vehicle.entries))
@@ -150,8 +164,10 @@ def derive_function(vehicle: Vehicle, corner: ca.Function, wheels: ca.Function) 
     axial = [ca.vertcat(n[first["wheel_along"]], n[first["shaft"]]) for n in corners]
     wheel_numbers = wheels(ca.vertcat(*(p[name] for name in wheel.NUMBERS.sizes)))
     inner = [steering.inner_numbers(p, axle, side) for axle, side in CORNERS]
-    parts = [_interleaved(v) for v in ([corner(n) for n in corners], axial, [wheel_numbers] * 4, inner)]
-    once = [steering.linkage_numbers(p), chassis_inertia(p)]
+    points = [ca.vertcat(*(outline_points(p, name, axle, side) for name in outline.POINTS)) for axle, side in CORNERS]
+    parts = [_interleaved(v) for v in ([corner(n) for n in corners], axial, [wheel_numbers] * 4, inner, points)]
+    contact = ca.vertcat(*(p[f"chassis.contact.{name}"] for name in outline.CONTACT.sizes))
+    once = [steering.linkage_numbers(p), chassis_inertia(p), contact]
     return ca.Function("derive", [symbols], [*(ca.cse(v) for v in parts), *once])
 
 

@@ -1,4 +1,4 @@
-"""Springs, bump and rebound stops, and shocks of one corner.
+"""Springs, bump and rebound stops, and shocks with their ends, of one corner.
 
 Force laws of the vehicle data (Project Chrono's HMMWV_DoubleWishbone and SpringForce stops): force > 0
 pushes the ends apart.
@@ -6,9 +6,14 @@ pushes the ends apart.
 
 from __future__ import annotations
 
+from typing import Final
+
 import casadi as ca
 
 from jounce.symbolic.algebra import SX
+
+ONSET: Final = 1e-3
+"""Depth [m] over which the damping of a hard contact sets in, so that its force is continuous."""
 
 
 def _ramp(depth: SX, knots: SX, values: SX) -> tuple[SX, SX]:
@@ -57,3 +62,25 @@ def shock_force(length: SX, rate: SX, n: dict[str, SX]) -> SX:
     rebound = ca.if_else(inside, n["rebound"], n["bump_rebound"])
     compression = ca.if_else(inside, n["compression"], n["bump_compression"])
     return -rebound * ca.fmax(rate, 0.0) - compression * ca.fmin(rate, 0.0)
+
+
+def hard_contact(depth: SX, speed: SX, stiffness: SX, damping: SX) -> SX:
+    """Force [N] >= 0 of a stiff damped contact: pressed in by ``depth`` [m] at ``speed`` [m/s], zero where depth <= 0.
+
+    A spring and a damper side by side that cannot pull. The damping grows over the first `ONSET`, so that the force
+    starts from zero at any speed (the defect of the plain pair; Hunt and Crossley 1975, J. Appl. Mech. 42, 440, let it
+    grow with the depth without limit, which an explicit step does not hold). No energy is made: the damper only
+    takes, and where the force is cut at zero the spring gives back less than it stored.
+    """
+    pressed = ca.fmax(depth, 0.0)
+    return ca.fmax(stiffness * pressed + damping * ca.fmin(pressed * (1.0 / ONSET), 1.0) * speed, 0.0)
+
+
+def shock_ends(length: SX, rate: SX, n: dict[str, SX]) -> tuple[SX, SX]:
+    """(force [N], stored energy [J]) of the shock where it is metal to metal, closed or extended."""
+    short, long = n["shock_closed"] - length, length - n["shock_extended"]
+    closing = short > long  # never both: the data have extended_length above closed_length
+    depth = ca.fmax(short, long)
+    force = hard_contact(depth, ca.if_else(closing, -rate, rate), n["end_stiffness"], n["end_damping"])
+    pressed = ca.fmax(depth, 0.0)
+    return ca.if_else(closing, force, -force), 0.5 * n["end_stiffness"] * pressed * pressed

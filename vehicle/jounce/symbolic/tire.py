@@ -21,6 +21,7 @@ normalize the slips: `combined_slip` PLAIN.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -28,6 +29,7 @@ from typing import Final
 import casadi as ca
 
 from jounce.symbolic.algebra import SX, cross, dot
+from jounce.symbolic.springs import hard_contact
 from jounce.symbolic.standstill import SOFT, STATES, Hold, Motion, rolled_on, standstill
 
 __all__ = ["PARAMETERS", "STATES", "Hub", "Plane", "Wrench", "query_point", "tmeasy"]
@@ -38,6 +40,9 @@ _CURVES = ("dfx0", "fxm", "fxs", "sxm", "sxs", "dfy0", "fym", "fys", "sym", "sys
 PARAMETERS = (
     "unloaded_radius",
     "width",
+    "rim_radius",
+    "rim_stiffness",
+    "rim_damping",
     "pn",
     "pn_max",
     "mu_0",
@@ -67,6 +72,10 @@ SPEED_MIN: Final = 1e-4
 """Speed [m/s] below which the reported slips fade to zero."""
 TILT_MIN: Final = 1e-6
 """Least squared sine between spin axis and normal: a wheel flat on its side has no heading."""
+LEAN: Final = 0.15
+"""Sine of the lean up to which the deflection is Chrono's."""
+LEVEL: Final = math.sqrt(1.0 - LEAN * LEAN)
+"""Its cosine."""
 TINY: Final = 1e-24
 """Added to squared slips, so that the direction of zero slip is defined."""
 GAP: Final = 1e-6
@@ -258,6 +267,23 @@ def _steady(sx: SX, sy: SX, c: _Curves, par: Mapping[str, SX]) -> _Steady:
     return _Steady(secant * by_x, secant * by_y, sliding)
 
 
+def _vertical(height: SX, lean: SX, upright: SX, par: Mapping[str, SX]) -> tuple[SX, SX, SX, SX]:
+    """(deflection [m], one over the lean's cosine: up to `LEAN`, but where it lies flat; whether it lies flat).
+
+    Up to `LEAN` the measure is Chrono's, upright (R - h) - R lean^2, with the spring's force as load. It falls off
+    with the lean by half R lean^2 more than the radial gap R - h / upright, and the plane gives no work in return: a
+    wheel that comes back from 50 degrees would gain 20 kJ. Beyond, that difference stays what it is at `LEAN`, and
+    the load is that of a radial spring, force / upright, so that load and moment come from one potential. A wheel
+    within half its width of lying flat touches with its side, right below its centre.
+    """
+    radius, edge = par["unloaded_radius"], par["width"] / (2.0 * par["unloaded_radius"])
+    level, by_upright = ca.fmax(upright, LEVEL), 1.0 / upright
+    by_level, by_tilted = ca.fmin(by_upright, 1.0 / LEVEL), ca.fmin(by_upright, 1.0 / edge)
+    more = level * (radius - height) - radius * (2.0 - level * level) + height * by_level
+    deflection = ca.fmax(radius - height * by_tilted + more, 0.0)
+    return deflection, by_level, by_tilted, upright < edge
+
+
 def _offset(sy: SX, c: _Curves) -> SX:
     """Dynamic tire offset over the contact length: falls to zero at sq0, negative up to sqe, zero beyond."""
     slip = ca.fabs(sy)
@@ -291,14 +317,16 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
     left = cross(n, heading)
     down = (lean * hub.axis - n) / upright  # unit vector in the disc, towards the plane
     height = dot(hub.position - terrain.point, n)
-    arm = height / upright
-    # Chrono's measure: falls off with camber by half R lean^2 more than the radial gap R - arm (second order).
-    deflection = ca.fmax(upright * (radius - height) - radius * lean * lean, 0.0)
+    deflection, by_level, by_tilted, flat = _vertical(height, lean, upright, par)
+    arm = height * by_tilted
+    reach = ca.if_else(flat, -height * n, arm * down)
     camber = ca.atan(lean / upright)
 
     vx, vy, vz = dot(hub.velocity, heading), dot(hub.velocity, left), dot(hub.velocity, n)
     spring = deflection * (par["vertical_stiffness_linear_N_m"] + par["vertical_stiffness_quadratic"] * deflection)
-    load = ca.if_else(deflection > 0.0, ca.fmax(spring - par["vertical_damping_Ns_m"] * vz, 0.0), 0.0)
+    spring *= by_tilted * ca.fmax(upright, LEVEL)
+    rim = hard_contact(deflection - (radius - par["rim_radius"]), -vz, par["rim_stiffness"], par["rim_damping"])
+    load = ca.if_else(deflection > 0.0, ca.fmax(spring - par["vertical_damping_Ns_m"] * vz, 0.0) + rim, 0.0)
     touching = load > 0.0
     grip = ca.fmin(load, par["pn_max"])
     mu = ca.fmax(terrain.friction, MU_MIN)
@@ -317,7 +345,10 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
     settled = par["pn"] / ca.fmax(par["vertical_stiffness_linear_N_m"], SOFT)
     on = ca.fmax(ca.fabs(rolls), blend)
     # Chrono's heading has the length `upright`, which makes the rolling radius R_eff / upright.
-    rolling_radius = (radius - (settled + on * (deflection - settled)) / 3.0) / upright
+    # Where the data end, which is at pn_max, what lies between it and the radial distance stays: it makes energy.
+    normal = ca.fmin(deflection, par["pn_max"] / ca.fmax(par["vertical_stiffness_linear_N_m"], SOFT))
+    rolling_radius = radius - (settled + on * (normal - settled)) / 3.0 - on * (deflection - normal)
+    rolling_radius *= by_level
     lateral_radius = radius - settled
     spin = dot(hub.axis, hub.turning)
     tilting = lateral_radius * dot(hub.turning, cross(down, left))
@@ -327,7 +358,7 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
 
     curve = _steady(sx, sy, curves, par)
     turn = dot(hub.turning, n)
-    motion = Motion(sliding, dot(hub.turning, left), turn, (turn - spin * lean) / (upright * upright))
+    motion = Motion(sliding, dot(hub.turning, left), turn, (turn - spin * lean) * by_tilted * by_tilted)
     held = Hold(
         friction=terrain.friction * grip, load=load, length=length, radius=rolling_radius,
         slope_x=q * curve.secant_x, slope_y=q * curve.secant_y, sliding=q * curve.sliding,
@@ -337,6 +368,7 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
     fx = blend * fade * held.slope_x * sx - (1.0 - blend) * rest.force[0]
     fy = blend * fade * held.slope_y * sy - (1.0 - blend) * rest.force[1]
 
+    camber = ca.fmax(ca.fmin(camber, LEAN), -LEAN)  # beyond, the tread stands on its edge
     overturning = -(par["width"] ** 2) / 12.0 * camber
     overturning *= par["vertical_stiffness_linear_N_m"]
     overturning += -(par["width"] ** 2) / 6.0 * camber * par["vertical_stiffness_quadratic"] * deflection
@@ -356,14 +388,14 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
     shown = ca.fmax(speed, SPEED_MIN)
     return Wrench(
         force=force,
-        moment=moment + cross(arm * down, force),
+        moment=moment + cross(reach, force),
         rate=ca.if_else(touching, rest.rates, -FLIGHT_RATE * state),
         contact_force=ca.vertcat(fx, fy, load),
         contact_moment=contact_moment,
         slip=ca.if_else(touching, -sliding[0] / shown, 0.0),
         slip_angle=ca.if_else(touching, ca.atan(vy / shown), 0.0),
         deflection=deflection,
-        contact_point=hub.position + arm * down,
+        contact_point=hub.position + reach,
         heading=heading,
         left=left,
         stored_energy=rest.energy,

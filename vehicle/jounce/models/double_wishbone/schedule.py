@@ -65,6 +65,7 @@ EVALUATION = (
     Glue("if (refuse_range(x, e, f)) return 1;", "if (refuse_range(x, e, f)) return 1;"),
     Sum("gathered", "total"),
     Call("external", ("quaternion", "world wrench"), ("wrench",), zero_with="world wrench"),
+    Glue("JN_NAME(load_body)(x, d, e, loads);", "JN_NAME(load_body_forward)(x, d, d_x, e, d_e, loads, d_loads);"),
     Call("chassis", ("chassis numbers", "angular", "total", "wrench"), ("acceleration",)),
     Call("expand", ("corner", "gathered", "acceleration", "axial"), ("back",)),
 )  # fmt: skip

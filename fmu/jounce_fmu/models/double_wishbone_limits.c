@@ -1,0 +1,225 @@
+/* Limits of a double-wishbone vehicle that follow from its numbers: where its linkages close, and what is too stiff
+ * for the explicit integrator.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "double_wishbone.h"
+
+#define STEERINGS 5       /* steering angles tried over the range of the input */
+#define STRIDE 0.02       /* of the arm angle [rad] */
+#define FARTHEST 1.2      /* as far as it is tried [rad] */
+#define CLEAR 0.1         /* least discriminant over that of the design position */
+#define PROBE 1e3         /* force of a probe [N] */
+#define NUDGE 1e-4        /* step of a difference quotient [rad] */
+#define STABLE 2.5        /* largest |eigenvalue| times tick: RK4 holds 2.78 on the real axis and 2.83 on the imaginary
+                             one (Hairer, Wanner, Solving Ordinary Differential Equations II, IV.2, fig. 2.1) */
+
+typedef struct {
+    const double *p;
+    double d[JN_N_D], u[JN_N_U], x[JN_X_N]; /* in the design position, high in the air, at rest, wheels free */
+    jn_evaluation e;
+} probe;
+
+static double lane(const double *v, int k, int c) { return v[JN_CORNERS * k + c]; }
+
+static void begin(probe *s, const double *p, const double *d) {
+    int c;
+    memset(s, 0, sizeof *s);
+    s->p = p;
+    memcpy(s->d, d, sizeof s->d);
+    s->d[D_EXTERNAL] = 1.0;
+    s->x[JN_X_quaternion] = 1.0;
+    for (c = 0; c < JN_CORNERS; c++) s->u[JN_U_wheel_FL_terrain_normal_z + c * U_WHEEL] = 1.0;
+}
+
+/* Discriminants of the loops of all corners at one arm angle and steering-wheel angle; zero where it cannot be told. */
+static void discriminants(probe *s, double theta, double steering, double upper[JN_CORNERS], double tie[JN_CORNERS]) {
+    jn_fault ignored;
+    int c;
+    for (c = 0; c < JN_CORNERS; c++) s->x[JN_X_theta + c] = theta;
+    s->u[JN_U_steering_wheel_angle] = steering;
+    memset(s->e.corner, 0, sizeof s->e.corner);
+    (void)jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, &ignored);
+    for (c = 0; c < JN_CORNERS; c++) {
+        upper[c] = lane(s->e.corner, JN_CORNER_margin_upper, c);
+        tie[c] = lane(s->e.corner, JN_CORNER_margin_tierod, c);
+    }
+}
+
+void jn_arm_range(const double *p, double *d) {
+    const jn_signal *wheel = jn_table + JN_ROW_U + JN_U_steering_wheel_angle;
+    double upper0[JN_CORNERS], tie0[JN_CORNERS], upper[JN_CORNERS], tie[JN_CORNERS];
+    int direction, i, c, k;
+    probe s;
+    begin(&s, p, d);
+    discriminants(&s, 0.0, 0.0, upper0, tie0);
+    for (direction = -1; direction <= 1; direction += 2) {
+        double *end = d + (direction < 0 ? D_LOWEST : D_HIGHEST);
+        int open[JN_CORNERS] = {1, 1, 1, 1}, some = 1;
+        for (c = 0; c < JN_CORNERS; c++) end[c] = -direction; /* empty */
+        for (i = 0; some && i * STRIDE < FARTHEST; i++) {
+            for (k = 0; k < STEERINGS; k++) {
+                const double angle = wheel->min + (wheel->max - wheel->min) * k / (STEERINGS - 1);
+                discriminants(&s, direction * i * STRIDE, angle, upper, tie);
+                for (c = 0; c < JN_CORNERS; c++)
+                    if (!(upper[c] > CLEAR * upper0[c] && tie[c] > CLEAR * tie0[c])) open[c] = 0;
+            }
+            for (some = 0, c = 0; c < JN_CORNERS; c++) {
+                if (open[c]) end[c] = direction * i * STRIDE;
+                some |= open[c];
+            }
+        }
+    }
+}
+
+/* One over the mass [1/kg] that a force on a wheel centre meets along x, y, z; the other wheels hang free. */
+static int wheel_mobility(probe *s, int c, double mobility[3], jn_fault *f) {
+    double r[3], before[3];
+    double *force = s->u + JN_U_wheel_FL_force_x + c * U_WHEEL, *point = s->u + JN_U_wheel_FL_point_x + c * U_WHEEL;
+    int axis, pass, k;
+    for (axis = 0; axis < 3; axis++) {
+        for (pass = 0; pass < 2; pass++) {
+            const double *a = s->e.acceleration;
+            double hub[3];
+            force[axis] = pass * PROBE;
+            if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
+            for (k = 0; k < 3; k++) point[k] = r[k] = lane(s->e.corner, JN_CORNER_centre + k, c);
+            hub[0] = a[3] + a[1] * r[2] - a[2] * r[1];
+            hub[1] = a[4] + a[2] * r[0] - a[0] * r[2];
+            hub[2] = a[5] + a[0] * r[1] - a[1] * r[0];
+            for (k = 0; k < 3; k++) hub[k] += lane(s->e.corner, JN_CORNER_centre_unit + k, c) * lane(s->e.back, 0, c);
+            if (pass) mobility[axis] = (hub[axis] - before[axis]) / PROBE;
+            else memcpy(before, hub, sizeof before);
+        }
+        force[axis] = 0.0;
+    }
+    return 0;
+}
+
+/* The same for a force along the spring and along the shock of a corner. */
+static int strut_mobility(probe *s, int c, double *spring, double *shock, jn_fault *f) {
+    double *preload = s->d + D_CORNERS + JN_CORNERS * JN_CORNER_NUMBER_preload + c, turned, by_spring, by_shock;
+    const double start = *preload;
+    double length[2][2], angle;
+    int k;
+    if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
+    angle = lane(s->e.back, 0, c);
+    *preload = start + PROBE;
+    if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
+    turned = (lane(s->e.back, 0, c) - angle) / PROBE;
+    *preload = start;
+    for (k = 0; k < 2; k++) {
+        s->x[JN_X_theta + c] = k ? NUDGE : -NUDGE;
+        if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
+        length[k][0] = lane(s->e.corner, JN_CORNER_spring_length, c);
+        length[k][1] = lane(s->e.corner, JN_CORNER_shock_length, c);
+    }
+    s->x[JN_X_theta + c] = 0.0;
+    by_spring = (length[1][0] - length[0][0]) / (2 * NUDGE);
+    by_shock = (length[1][1] - length[0][1]) / (2 * NUDGE);
+    *spring = by_spring * turned;
+    *shock = by_spring != 0.0 ? by_shock * by_shock * turned / by_spring : 0.0;
+    return 0;
+}
+
+/* The largest of the three for a force on a point of the body. */
+static int body_mobility(probe *s, const double *point, double *mobility, jn_fault *f) {
+    double *force = s->u + JN_U_chassis_ext_force_x, *moment = s->u + JN_U_chassis_ext_moment_x;
+    int axis, pass, k;
+    *mobility = 0.0;
+    for (axis = 0; axis < 3; axis++) {
+        double push[3] = {0.0}, before = 0.0;
+        push[axis] = PROBE;
+        for (pass = 0; pass < 2; pass++) {
+            const double *a = s->e.acceleration;
+            double at[3];
+            for (k = 0; k < 3; k++) {
+                const int i = (k + 1) % 3, j = (k + 2) % 3;
+                force[k] = pass * push[k];
+                moment[k] = pass * (point[i] * push[j] - point[j] * push[i]);
+            }
+            if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
+            for (k = 0; k < 3; k++) {
+                const int i = (k + 1) % 3, j = (k + 2) % 3;
+                at[k] = a[3 + k] + a[i] * point[j] - a[j] * point[i];
+            }
+            if (pass && (at[axis] - before) / PROBE > *mobility) *mobility = (at[axis] - before) / PROBE;
+            before = at[axis];
+        }
+        memset(force, 0, 3 * sizeof *force);
+        memset(moment, 0, 3 * sizeof *moment);
+    }
+    return 0;
+}
+
+/* Refuses p[k] whose `share` of stiffness (order 2) or damping (order 1) meets a mass too light for the tick. `times`:
+ * stiffness or damping per unit of p[k]. */
+static int stiff(const probe *s, int k, double times, double mobility, int order, jn_fault *f) {
+    const double h = s->p[JN_P_tick], most = pow(STABLE / h, order) / (mobility * times);
+    if (!(mobility * times > 0.0) || fabs(s->p[k]) <= most) return 0;
+    f->signal = JN_ROW_P + k;
+    f->value = s->p[k];
+    snprintf(f->text, sizeof f->text, "too stiff for RK4 at a tick of %.0f us; expected at most %.0f, or a shorter "
+             "tick, or integrator ROSENBROCK", 1e6 * h, floor(most));
+    return 1;
+}
+
+static int refuse_axle(probe *s, int axle, jn_fault *f) {
+    const int by = (JN_P_rear_LCA_F_x - JN_P_front_LCA_F_x) * (axle > 0);
+    static const int dampers[] = {JN_P_front_shock_compression, JN_P_front_shock_rebound,
+                                  JN_P_front_shock_bump_compression, JN_P_front_shock_bump_rebound,
+                                  JN_P_front_shock_end_damping};
+    const double *p = s->p, reach = p[JN_P_front_spring_rest_length + by] - p[JN_P_front_spring_min_length + by];
+    double spring, shock;
+    size_t i;
+    int k;
+    if (strut_mobility(s, 2 * axle, &spring, &shock, f)) return 1;
+    for (i = 0; i < sizeof dampers / sizeof *dampers; i++)
+        if (stiff(s, dampers[i] + by, 1.0, shock, 1, f)) return 1;
+    if (stiff(s, JN_P_front_shock_end_stiffness + by, 1.0, shock, 2, f)) return 1;
+    if (stiff(s, JN_P_front_spring_k1 + by, 1.0, spring, 2, f)) return 1;
+    if (stiff(s, JN_P_front_spring_k3 + by, 3.0 * reach * reach, spring, 2, f)) return 1;
+    for (k = 1; k < 11; k++) {
+        const int force = JN_P_front_stop_force_0 + by + k, depth = JN_P_front_stop_depth_0 + by + k;
+        const double slope = (p[force] - p[force - 1]) / (p[depth] - p[depth - 1]);
+        if (p[force] > 0.0 && stiff(s, force, slope / p[force], spring, 2, f)) return 1;
+    }
+    return 0;
+}
+
+static int refuse_tire(probe *s, jn_fault *f) {
+    const double *p = s->p, most = p[JN_P_tire_pn_max] / p[JN_P_tire_pn];
+    const double depth = p[JN_P_tire_unloaded_radius] - p[JN_P_tire_rim_radius];
+    double at[3], rear[3];
+    int k;
+    if (wheel_mobility(s, 0, at, f) || wheel_mobility(s, 2, rear, f)) return 1;
+    for (k = 0; k < 3; k++)
+        if (rear[k] > at[k]) at[k] = rear[k];
+    return stiff(s, JN_P_tire_vertical_stiffness_linear_N_m, 1.0, at[2], 2, f) ||
+           stiff(s, JN_P_tire_vertical_stiffness_quadratic, 2.0 * depth, at[2], 2, f) ||
+           stiff(s, JN_P_tire_rim_stiffness, 1.0, at[2], 2, f) ||
+           stiff(s, JN_P_tire_vertical_damping_Ns_m, 1.0, at[2], 1, f) ||
+           stiff(s, JN_P_tire_rim_damping, 1.0, at[2], 1, f) ||
+           stiff(s, JN_P_tire_dahl_sigma0, most, at[1], 2, f) || stiff(s, JN_P_tire_dahl_sigma1, most, at[1], 1, f);
+}
+
+int jn_refuse_stiff(const double *p, const double *d, jn_fault *f) {
+    double most = 0.0;
+    probe s;
+    int c, g, k;
+    begin(&s, p, d);
+    if (refuse_axle(&s, 0, f) || refuse_axle(&s, 1, f)) return 1;
+    if (refuse_tire(&s, f)) return 1;
+    for (g = 0; g < N_POINTS; g++)
+        for (c = 0; c < JN_CORNERS; c += 2) { /* left side: the other is its mirror image */
+            double point[3], mobility;
+            for (k = 0; k < 3; k++) point[k] = lane(s.d + D_OUTLINE, JN_POINT_N * g + JN_POINT_point + k, c);
+            if (body_mobility(&s, point, &mobility, f)) return 1;
+            if (mobility > most) most = mobility;
+        }
+    return stiff(&s, JN_P_chassis_contact_stiffness, 1.0, most, 2, f) ||
+           stiff(&s, JN_P_chassis_contact_damping, 1.0, most, 1, f) ||
+           stiff(&s, JN_P_chassis_contact_friction_damping, 1.0, most, 1, f);
+}
