@@ -179,6 +179,24 @@ def standstill(parked: Mapping[str, Record], rest: Record) -> Figure:
     return figure
 
 
+def shaken(runs: Mapping[str, Record]) -> Figure:
+    """Way of the parked vehicle that is shaken, and its mean over two seconds."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11.0, 4.4), layout="constrained")
+    for k, (name, record) in enumerate(runs.items()):
+        color = f"C{k}"
+        place = record.vector("ref_frame.pos")
+        way = np.linalg.norm(place - place[0], axis=1)
+        mean = np.array([place[i : i + 200].mean(axis=0) for i in range(0, len(place) - 200, 200)])
+        gone = np.linalg.norm(mean[2:] - mean[1], axis=1)
+        left.plot(record.time, 1e3 * way, color=color, lw=0.5)
+        right.semilogy(2.0 * np.arange(2, len(mean)), np.maximum(1e3 * gone, 1e-7), color=color, lw=1, label=name)
+    right.axhline(1.0, label="goal", **GOAL)
+    _grid(left, xlabel="time [s]", ylabel="distance from the first place [mm]")
+    _grid(right, xlabel="time [s]", ylabel="drift of the mean over 2 s [mm]")
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", fontsize=8, ncols=5)
+    return figure
+
+
 def stops(runs: Mapping[float, Record], delivered: Mapping[float, Array]) -> Figure:
     """Speed, spin and brake torque of the stops from 20 km/h."""
     figure, axes = plt.subplots(3, len(runs), figsize=(11.0, 8.6), layout="constrained", squeeze=False)

@@ -127,6 +127,19 @@ def standstill() -> Rows:
     yield row("wheel travel", number(np.abs(rest.wheels("travel_rate")).max(), 1), 1e-6)
 
 
+def shaken() -> Rows:
+    """Drift of the parked vehicle that is shaken."""
+    yield from head("shaken by", "amplitude", "frequency [Hz]", "drift in 60 s [m]", "goal [m]")
+    for name, (_, shake) in measure.SHAKES.items():
+        [unit] = {_unit(signal) for signal in shake.amplitudes}
+        amplitude = f"{number(max(shake.amplitudes.values()), 3)} {unit}"
+        yield row(name, amplitude, shake.frequency, number(measure.drift(measure.shaken(name)), 1), 1e-3)
+
+
+def _unit(signal: str) -> str:
+    return measure.factory("hmmwv").table.by_name(signal).signal.unit
+
+
 def stops() -> Rows:
     """Stops from 20 km/h."""
     runs = stopped()
@@ -184,6 +197,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "coast_range": coast_range,
     "steering_rate": steering_rate,
     "standstill": standstill,
+    "shaken": shaken,
     "stops": stops,
     "balances": balances,
     "accelerations": accelerations,
@@ -208,6 +222,7 @@ def pictures() -> None:
         "coast": draw.coast(measure.free_coast(), measure.coastfree()),
         "coast_differences": draw.coast_differences(measure.free_coast()),
         "standstill": draw.standstill(parked(), measure.at_rest()),
+        "shaken": draw.shaken({name: measure.shaken(name) for name in measure.SHAKES}),
         "stops": draw.stops({t: r for t, (r, _) in stopped().items()}, {t: b for t, (_, b) in stopped().items()}),
         "balances": draw.balances(balance_errors()),
     }

@@ -328,8 +328,29 @@ def measured(
     return Record(np.arange(len(values)) * (EVERY * STEP), np.array(values), _places(fmu))
 
 
-def shaken(where: Mapping[str, Value], shake: Shake) -> Record:
-    """60 s parked with all brakes while inputs swing."""
+def sine(amplitude: float, frequency: float, *names: str) -> Shake:
+    """The same amplitude for all names."""
+    return Shake(dict.fromkeys(names, amplitude), frequency)
+
+
+DRIVES = [f"wheel_{w}.drive_torque" for w in WHEELS]
+#: Where the parked vehicle stands, and what shakes it.
+SHAKES: dict[str, tuple[dict[str, Value], Shake]] = {
+    "drive torque": ({"terrain.slope": SLOPE}, sine(50.0, 12.0, *DRIVES)),
+    "push": ({"terrain.slope": SLOPE}, sine(1500.0, 2.0, "chassis.ext_force.x")),
+    "push across a 60 % slope": ({"terrain.bank": float(np.arctan(0.6))}, sine(1500.0, 3.0, "chassis.ext_force.y")),
+    "lift": ({"terrain.slope": -SLOPE}, sine(2000.0, 8.0, "chassis.ext_force.z")),
+    "steering wheel": ({"terrain.slope": SLOPE}, sine(np.radians(3), 2.0, "steering_wheel_angle")),
+    "front wheels": ({"terrain.slope": SLOPE}, sine(np.radians(3) * 26, 2.0, "steering_wheel_angle")),
+    "brakes": ({"terrain.slope": SLOPE}, sine(50.0, 5.0, *BRAKES)),
+    "one wheel at 50 Hz": ({"terrain.slope": SLOPE, "init.yaw": 2.0}, sine(800.0, 50.0, "wheel_RL.drive_torque")),
+}
+
+
+@cache
+def shaken(name: str) -> Record:
+    """60 s parked with all brakes while inputs swing as in SHAKES."""
+    where, shake = SHAKES[name]
     return measured(where, BRAKES, shake.at, 60.0)
 
 
