@@ -15,7 +15,7 @@ def test_the_file_holds_the_matrices_and_the_names(tmp_path: Path, capsys: pytes
     arguments = ["--speed", "8", "--time", "2", "--set", "chassis.mass=2000", "--input", "steering_wheel_angle=0.5"]
     assert main(["linearize", "-o", str(path), *arguments]) == 0
     text = capsys.readouterr().out
-    assert "A (41, 41)" in text and "modes" in text
+    assert "A (57, 57)" in text and "modes" in text
     with np.load(path) as file:
         n, m, k = len(file["states"]), len(file["inputs"]), len(file["outputs"])
         assert {name: file[name].shape for name in "ABCD"} == {"A": (n, n), "B": (n, m), "C": (k, n), "D": (k, m)}
