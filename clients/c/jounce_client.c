@@ -541,21 +541,43 @@ jounce *jounce_join(const char *address, const jounce_terms *terms, jounce_error
     return NULL;
 }
 
-int jounce_step(jounce *j, const double *inputs, size_t n) {
+/* Refuses without asking the server; `given` and `allowed` are as in jounce_error. */
+static int refuse(jounce *j, const char *reason, const char *field, long long given, const char *allowed) {
+    memset(&j->why, 0, sizeof j->why);
+    snprintf(j->why.reason, sizeof j->why.reason, "%s", reason);
+    snprintf(j->why.field, sizeof j->why.field, "%s", field);
+    snprintf(j->why.given, sizeof j->why.given, "%lld", given);
+    snprintf(j->why.allowed, sizeof j->why.allowed, "%s", allowed);
+    return JOUNCE_REFUSED;
+}
+
+/* `next_tick` 0 is that of the grid. */
+static int step(jounce *j, const double *inputs, size_t n, int64_t next_tick) {
     if (n != j->inputs.n) {
-        memset(&j->why, 0, sizeof j->why);
-        snprintf(j->why.reason, sizeof j->why.reason, "WRONG_LENGTH");
-        snprintf(j->why.field, sizeof j->why.field, "inputs");
-        snprintf(j->why.given, sizeof j->why.given, "%lu", (unsigned long)n);
-        snprintf(j->why.allowed, sizeof j->why.allowed, "%lu", (unsigned long)j->inputs.n);
-        return JOUNCE_REFUSED;
+        char allowed[32];
+        snprintf(allowed, sizeof allowed, "%lu", (unsigned long)j->inputs.n);
+        return refuse(j, "WRONG_LENGTH", "inputs", (long long)n, allowed);
     }
     j->body.n = 0;
     put_number(&j->body, 1, j->now.epoch);
     put_number(&j->body, 2, (uint64_t)j->now.due);
     put_number(&j->body, 3, j->request + 1);
     put_packed(&j->body, 4, inputs, n);
+    if (next_tick) put_number(&j->body, 5, (uint64_t)next_tick);
     return ask(j, ASK_STEP, SAY_STATE);
+}
+
+int jounce_step(jounce *j, const double *inputs, size_t n) {
+    return step(j, inputs, n, 0);
+}
+
+int jounce_step_until(jounce *j, const double *inputs, size_t n, int64_t next_tick) {
+    if (next_tick <= j->now.due) {
+        char allowed[48];
+        snprintf(allowed, sizeof allowed, "%lld or more", (long long)j->now.due + 1);
+        return refuse(j, "BAD_FIELD", "next_tick", (long long)next_tick, allowed);
+    }
+    return step(j, inputs, n, next_tick);
 }
 
 int jounce_sync(jounce *j) {

@@ -81,6 +81,10 @@ jounce *jounce_join(const char *address, const jounce_terms *terms, jounce_error
  * After TOO_LATE call jounce_sync; after WRONG_EPOCH the session was reset: jounce_now is where it stands. */
 int jounce_step(jounce *participant, const double *inputs, size_t n);
 
+/* The same for partners driven by events: `next_tick`, after the due tick, is the tick at which to be due next, in place
+ * of the next one of the participant's period and phase. It counts once. */
+int jounce_step_until(jounce *participant, const double *inputs, size_t n, int64_t next_tick);
+
 /* The state at the due tick, once the clock is there: after coming back, or after TOO_LATE. */
 int jounce_sync(jounce *participant);
 

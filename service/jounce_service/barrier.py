@@ -54,11 +54,16 @@ class Barrier:
         expected: Iterable[str] = (),
         epoch: int = 1,
         bounds: tuple[Vector, Vector] | None = None,
+        longest: int = 1_000_000,
     ) -> None:
-        """Clock at tick 0, nobody joined; ``bounds`` (minimum, maximum) limit first-order holds."""
+        """Clock at tick 0, nobody joined; ``bounds`` (minimum, maximum) limit first-order holds.
+
+        ``longest`` [ticks] is the most between two due ticks of a participant.
+        """
         self.inputs = np.array(inputs, dtype=np.float64)
         self.expected = set(expected)
         self.epoch = epoch
+        self.longest = longest
         self.tick = 0
         self.participants: dict[str, Participant] = {}
         low, high = bounds or (np.full(len(self.inputs), -math.inf), np.full(len(self.inputs), math.inf))
@@ -167,15 +172,19 @@ class Barrier:
 
     # ------------------------------------------------------------ deliveries
 
-    def deliver(self, member: Participant, *, epoch: int, tick: int, request: int, values: Vector) -> Delivery:
+    def deliver(
+        self, member: Participant, *, epoch: int, tick: int, request: int, values: Vector, asked: int | None = None
+    ) -> Delivery:
         """Takes the inputs for a due tick; raises without a change where they are not due.
 
-        ``values`` [unit of each input] are in the member's order; the caller has checked them.
+        ``values`` [unit of each input] are in the member's order; the caller has checked them. ``asked`` is the tick at
+        which the member wants to be due next; None = the next of its grid.
         """
         if epoch != self.epoch:
             raise self.wrong_epoch(member, epoch)
         if request == member.request and request > 0:
-            if tick != member.request_tick or values.tobytes() != member.values.tobytes():
+            same = (tick, asked) == (member.request_tick, member.asked)
+            if not same or values.tobytes() != member.values.tobytes():
                 raise errors.StaleRequest(
                     f"request {request} was sent before with another content",
                     field="request",
@@ -211,7 +220,16 @@ class Barrier:
                 tick=member.due,
                 epoch=self.epoch,
             )
-        member.request, member.request_tick, member.values = request, tick, values
+        if asked is not None and not tick < asked <= tick + self.longest:
+            raise errors.BadField(
+                f"next_tick {asked} of a Step for tick {tick}",
+                field="next_tick",
+                given=asked,
+                allowed=f"{tick + 1} to {tick + self.longest}, or none",
+                tick=member.due,
+                epoch=self.epoch,
+            )
+        member.request, member.request_tick, member.values, member.asked = request, tick, values, asked
         member.phase, member.answered, member.replaced = Phase.DELIVERED, False, False
         return Delivery.NEW
 
@@ -262,11 +280,14 @@ class Barrier:
             if p.phase is Phase.DELIVERED:
                 self.inputs[p.columns] = p.values
                 p.delivered_tick = first
+                if self.ramps.moving and len(p.ramps) < len(p.columns):
+                    # A restored past may have had lines where the owner of today holds.
+                    self.ramps.stop(np.delete(p.columns, p.ramps))
                 if len(p.ramps):
-                    self.ramps.deliver(p.columns[p.ramps], p.values[p.ramps], first, p.period)
+                    self.ramps.deliver(p.columns[p.ramps], p.values[p.ramps], first)
             else:
                 self._replace(p)
-            p.due += p.period
+            p.due = p.following
             p.phase = Phase.AWAITING
         return _within(most, self._first()[0] - first)
 
@@ -325,7 +346,7 @@ class Barrier:
     def _after(self, p: Participant) -> float:
         """Time [s] that it has from its turn on."""
         if p.lateness.at_release and self.notice is not None:
-            following = min(q.due if q.due > p.due else q.due + q.period for q in self.participants.values())
+            following = min(q.due if q.due > p.due else q.following for q in self.participants.values())
             found = self.notice(following - p.due)
             if found is not None:
                 return found

@@ -155,6 +155,7 @@ async def restore(session: Session, snapshot_id: str) -> pb.RestoreSnapshotRespo
     async with session.standing():
         session.require("RestoreSnapshot")
         snapshot = read(session.setup, session.snapshots.find(snapshot_id))
+        _check_dues(session, snapshot)
         await _ask(session, session.instance.set_state, snapshot.state)
         _adopt(session, snapshot)
         session.record(pb.EVENT_KIND_RESTORED, origin=snapshot)
@@ -181,6 +182,18 @@ def read(setup: Setup, data: bytes) -> pb.Snapshot:
             "the content does not fit the model", field="snapshot", given=f"tick {snapshot.tick}", allowed=f"{n} inputs"
         )
     return snapshot
+
+
+def _check_dues(session: Session, snapshot: pb.Snapshot) -> None:
+    last = snapshot.tick + session.barrier.longest
+    for hold in snapshot.holds:
+        if hold.HasField("due_tick") and not snapshot.tick <= hold.due_tick <= last:
+            raise errors.SnapshotCorrupt(
+                f"the due tick of {hold.participant!r} cannot be",
+                field="snapshot",
+                given=hold.due_tick,
+                allowed=f"{snapshot.tick} to {last}",
+            )
 
 
 def revive(session: Session, snapshot: pb.Snapshot) -> None:
@@ -210,7 +223,7 @@ async def _snapshot(session: Session) -> pb.Snapshot:
     snapshot = start_of(session)
     snapshot.state = await _ask(session, session.instance.get_state)
     snapshot.ramps.extend(pb.Ramp(input=c, tick=t, value=v, slope=s) for c, t, v, s in barrier.ramps.save())
-    snapshot.holds.extend(_hold(m.participant) for m in session.members.values())
+    snapshot.holds.extend(_hold(m.participant, barrier.tick) for m in session.members.values())
     return snapshot
 
 
@@ -222,9 +235,12 @@ async def _ask(session: Session, function: Callable[..., _T], *arguments: object
         raise
 
 
-def _hold(participant: Participant) -> pb.Hold:
+def _hold(participant: Participant, tick: int) -> pb.Hold:
     return pb.Hold(
-        participant=participant.name, delivered_tick=participant.delivered_tick, missed=participant.missed
+        participant=participant.name,
+        delivered_tick=participant.delivered_tick,
+        missed=participant.missed,
+        due_tick=participant.asked_due(tick),
     )
 
 
@@ -236,6 +252,8 @@ def _adopt(session: Session, snapshot: pb.Snapshot) -> None:
         participant = session.barrier.participants.get(hold.participant)
         if participant is not None:
             participant.delivered_tick, participant.missed = hold.delivered_tick, hold.missed
+            if hold.HasField("due_tick"):
+                participant.due = hold.due_tick
 
 
 async def _tell_new_epoch(session: Session, kind: pb.EventKind, what: str) -> None:

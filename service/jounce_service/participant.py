@@ -82,11 +82,28 @@ class Participant:
     delivered_tick: int = 0
     replaced: bool = False
     missed: int = 0
+    #: Due tick that its delivery asks for after this one; None = the next of its grid.
+    asked: int | None = None
+
+    @property
+    def following(self) -> int:
+        """Tick [1] at which it is due after ``due``: the one that its delivery asks for, else the next of its grid."""
+        if self.phase is Phase.DELIVERED and self.asked is not None:
+            return self.asked
+        return self._on_grid(self.due + 1)
 
     @property
     def next_tick(self) -> int:
         """Tick for which its next new inputs must be."""
-        return self.due + self.period if self.phase is Phase.DELIVERED else self.due
+        return self.following if self.phase is Phase.DELIVERED else self.due
+
+    def asked_due(self, tick: int) -> int | None:
+        """The due tick, where with the clock at ``tick`` it is not the one of the grid; or None."""
+        return None if self.due == self._on_grid(tick) else self.due
+
+    def _on_grid(self, tick: int) -> int:
+        """First tick of the grid that is not before ``tick``."""
+        return tick + (self.phase_ticks - tick) % self.period
 
     def check_replaceable(self) -> None:
         """Raises ParticipantLate or HeldTooLong where its policy does not let the clock go on without it."""
@@ -110,7 +127,7 @@ class Participant:
 
     def restart(self, tick: int, now: float) -> None:
         """The past has been replaced: the participant is due on its grid from ``tick`` on."""
-        self.due = tick + (self.phase_ticks - tick) % self.period
+        self.due, self.asked = self._on_grid(tick), None
         self.phase, self.answered, self.replaced = Phase.IDLE, False, False
         # Numbers start anew: a Step that waited was refused, and may be sent again under its number.
         self.request, self.request_tick, self.delivered_tick, self.since = 0, -1, tick, now

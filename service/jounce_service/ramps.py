@@ -1,8 +1,9 @@
 """First-order hold of single inputs.
 
-After two deliveries in a row an input goes on along the line through both, u(t) = u_k + (u_k - u_(k-1)) (t - t_k) / T,
-until the next one (Franklin, Powell, Workman: Digital Control of Dynamic Systems, 3rd ed., section 5.3.3). It is
-computed from the last delivery, never summed up, so that it does not depend on how the ticks are split into moves.
+After two deliveries in a row an input goes on along the line through both until the next one,
+u(t) = u_k + (u_k - u_(k-1)) (t - t_k) / (t_k - t_(k-1)) (Franklin, Powell, Workman: Digital Control of Dynamic Systems,
+3rd ed., section 5.3.3). It
+is computed from the last delivery, never summed up, so that it does not depend on how the ticks are split into moves.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ class Ramps:
         #: Whether some input changes between deliveries.
         self.moving = False
 
-    def deliver(self, columns: Columns, values: Vector, tick: int, period: int) -> None:
-        """New values at ``tick``; a line needs the delivery one ``period`` [ticks] before."""
-        in_a_row = (self._tick[columns] == tick - period) & (self._tick[columns] != _NEVER)
-        self._slope[columns] = np.where(in_a_row, (values - self._value[columns]) / period, 0.0)
+    def deliver(self, columns: Columns, values: Vector, tick: int) -> None:
+        """New values at ``tick``; a line needs a delivery before, and no ``stop`` since."""
+        last = self._tick[columns]
+        in_a_row = (last != _NEVER) & (last < tick)
+        change = values - self._value[columns]
+        self._slope[columns] = np.where(in_a_row, change / np.where(in_a_row, tick - last, 1), 0.0)
         self._tick[columns], self._value[columns] = tick, values
         self.moving = bool(self._slope.any())
 

@@ -60,7 +60,9 @@ class Session:
         self.config = config
         self.engine = Engine(instance, config, setup.pacing, self.kick, stalls)
         every = select(self.table.inputs, ("*",), "input")
-        self.barrier = Barrier(setup.start, setup.expected, bounds=(every.minimum, every.maximum))
+        self.barrier = Barrier(
+            setup.start, setup.expected, bounds=(every.minimum, every.maximum), longest=config.max_ticks_per_call
+        )
         if self.engine.pacer is not None:
             self.barrier.notice = self.engine.pacer.notice
         self.snapshots = Store(config.max_snapshots, config.max_snapshot_bytes)
@@ -152,7 +154,12 @@ class Session:
         self.require("Step")
         values = check(member.inputs, np.frombuffer(request.inputs, "<f8"))
         delivery = self.barrier.deliver(
-            member.participant, epoch=request.epoch, tick=request.tick, request=request.request, values=values
+            member.participant,
+            epoch=request.epoch,
+            tick=request.tick,
+            request=request.request,
+            values=values,
+            asked=request.next_tick if request.HasField("next_tick") else None,
         )
         if delivery is Delivery.ANSWERED and member.reply is not None:
             return member.reply

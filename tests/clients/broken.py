@@ -87,6 +87,14 @@ def takes_a_step_for_any_tick() -> None:
     instead(Barrier, "deliver", deliver)
 
 
+def keeps_to_its_grid() -> None:
+    def deliver(own: Any, self: Barrier, member: Participant, **step: Any) -> Delivery:
+        delivery: Delivery = own(self, member, **(step | {"asked": None}))
+        return delivery
+
+    instead(Barrier, "deliver", deliver)
+
+
 def steps_again_on_a_repeat() -> None:
     def deliver(own: Any, self: Barrier, member: Participant, **step: Any) -> Delivery:
         if step["request"] == member.request and member.answered:

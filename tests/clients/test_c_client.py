@@ -159,6 +159,24 @@ def test_c_names_refusals_and_retries_as_python_does(library: ct.CDLL, client: C
     assert client.get_session(session).participants == []
 
 
+def test_c_says_when_it_is_due_next(library: ct.CDLL, client: Client, server: JounceServer) -> None:
+    session = client.create_session("integrator")
+    a = Pilot(library, server.fast.addresses[-1], session, "a", (b"force",), period=20)
+
+    def until(tick: int) -> tuple[int, int]:
+        return int(a.step_until((ct.c_double * 1)(2.0), ct.c_size_t(1), ct.c_int64(tick))), a.state.tick
+
+    assert until(33) == (OK, 33)
+    for wrong in (33, 0, -1, 2**40):
+        assert until(wrong) == (REFUSED, 33)
+        why = a.why().contents
+        assert (a.reason, why.field, why.given) == ("BAD_FIELD", b"next_tick", b"%d" % wrong)
+        assert why.allowed.startswith(b"34 ")
+    assert (a.step_to(2.0), a.state.tick, a.state.due) == (OK, 40, 40)
+    assert a.leave() == OK
+    a.free()
+
+
 def test_c_obeys_resets_counts_pauses_and_names_a_barrier_timeout(library: ct.CDLL, client: Client,
                                                                  server: JounceServer) -> None:
     session = client.create_session("integrator", participants=["a", "b"])

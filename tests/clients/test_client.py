@@ -80,6 +80,19 @@ def test_inputs_that_do_not_fit_are_refused_before_they_are_sent(address: str, i
             assert member.step([0.0, 0.0]).tick == 1
 
 
+def test_a_step_may_say_when_its_participant_is_due_next(address: str) -> None:
+    with Client.connect(address) as client:
+        session = client.create_session("integrator")
+        with client.join(session, "a", owns=["velocity"], wants=["position.x"], period=20) as partner:
+            assert partner.step([1.0, 0.0], next_tick=33).tick == partner.due == 33
+            assert partner.step([1.0, 0.0]).tick == 40
+            for wrong in (40, 0, -1, 41.5, "41"):
+                with pytest.raises(JounceError, match="next_tick") as refused:
+                    partner.step([1.0, 0.0], next_tick=wrong)  # type: ignore[arg-type]
+                assert refused.value.reason == "BAD_FIELD" and "41" in refused.value.allowed
+            assert partner.step([1.0, 0.0], next_tick=41)["position.x"] == pytest.approx(0.041)
+
+
 def test_a_barrier_timeout_names_who_is_missing_and_a_retry_works(address: str) -> None:
     with Client.connect(address) as client:
         session = client.create_session("integrator", participants=["a", "b"])
@@ -190,7 +203,9 @@ def test_the_async_client_does_the_same(address: str, finish: Any) -> None:
                                         member(client, session, "b", "velocity.y", 1))
             np.testing.assert_allclose(a, [0.1, 0.1])
             np.testing.assert_allclose(b, [0.1, 0.1])
-            state = await client.advance(session, 10, {"force": 2.0}, ["*"])
+            async with await client.join(session, "event driven", period=50) as one:
+                assert (await one.step([], next_tick=107)).tick == 107
+            state = await client.advance(session, 3, {"force": 2.0}, ["*"])
             assert state.tick == 110 and state["reaction"] == 6.0
             with pytest.raises(JounceError) as refused:
                 await client.join(session, "c", owns=["nothing"])

@@ -19,6 +19,7 @@ BROKEN = {
     "waits_for_the_first_alone": "the_clock_waits_for_everyone_who_is_due",
     "lets_two_own_an_input": "an_owned_input_is_refused_to_others",
     "takes_a_step_for_any_tick": "a_step_for_another_tick_is_aborted",
+    "keeps_to_its_grid": "a_step_may_say_when_its_sender_is_due_next",
     "steps_again_on_a_repeat": "a_repeated_step_gets_the_stored_reply",
     "applies_bad_values": "requests_that_are_refused_leave_no_trace",
     "applies_what_a_dead_client_sent": "the_delivery_of_one_that_died_in_the_barrier_is_dropped",

@@ -111,7 +111,7 @@ Participant::~Participant() = default;
 Participant::Participant(Participant&&) noexcept = default;
 Participant& Participant::operator=(Participant&&) noexcept = default;
 
-const State& Participant::step(const std::vector<double>& inputs) {
+const State& Participant::step(const std::vector<double>& inputs, std::optional<std::int64_t> next_tick) {
     if (inputs.size() != inside_->inputs.size())
         throw Error("WRONG_LENGTH", "inputs must be in the order of Participant::inputs", "inputs",
                     std::to_string(inputs.size()), std::to_string(inside_->inputs.size()));
@@ -121,6 +121,7 @@ const State& Participant::step(const std::vector<double>& inputs) {
     step.set_tick(inside_->due);
     step.set_request(inside_->request + 1);
     step.mutable_inputs()->Assign(inputs.begin(), inputs.end());
+    if (next_tick) step.set_next_tick(*next_tick);
     return inside_->state_after(message);
 }
 

@@ -74,6 +74,19 @@ void a_barrier_that_times_out_names_who_is_missing(Client& client) {
     REQUIRE(moved && a.state().outputs[2] == 6.0);
 }
 
+void a_step_may_say_when_its_participant_is_due_next(Client& client) {
+    const Session session = client.create_session("integrator");
+    Terms terms = forces();
+    terms.period = 20;
+    Participant a = client.join(session, "a", terms);
+    REQUIRE(a.step({1.0}, 33).tick == 33 && a.due() == 33);
+    for (const std::int64_t wrong : {33, 0, -1}) {
+        const auto error = refused("BAD_FIELD", [&] { a.step({1.0}, wrong); });
+        REQUIRE(error.field == "next_tick" && error.given == std::to_string(wrong));
+    }
+    REQUIRE(a.step({1.0}).tick == 40);
+}
+
 void pauses_resets_and_restores_are_told_and_obeyed(Client& client) {
     const Session session = client.create_session("integrator");
     Participant a = client.join(session, "a", forces());
@@ -186,6 +199,7 @@ int main(int argc, char** argv) try {
     REQUIRE(client.models() == std::vector<std::string>{"integrator"});
     refusals_name_what_was_wrong_and_the_same_step_may_be_repeated(client);
     a_barrier_that_times_out_names_who_is_missing(client);
+    a_step_may_say_when_its_participant_is_due_next(client);
     pauses_resets_and_restores_are_told_and_obeyed(client);
     a_participant_that_was_lost_comes_back_with_its_token(client);
     an_open_session_is_deleted_at_the_end_of_its_scope(client);

@@ -270,8 +270,10 @@ class Membership:
         self._sent = self.held
         self.latest = self._at(self.joined.clock_tick, self.joined.sim_ns, self.joined.output_values)
 
-    def step(self, inputs: Inputs) -> packed.Request:
+    def step(self, inputs: Inputs, next_tick: int | None = None) -> packed.Request:
         """The request for the due tick; raises JounceError for names or lengths that do not fit."""
+        if next_tick is not None:
+            next_tick = whole("next_tick", next_tick, self.due + 1)
         if isinstance(inputs, Mapping):
             values = self.held.copy()
             for name, value in inputs.items():
@@ -292,6 +294,8 @@ class Membership:
         step = request.step
         step.epoch, step.tick, step.request = self.epoch, self.due, self.request + 1
         step.inputs = values.astype("<f8", copy=False).tobytes()
+        if next_tick is not None:
+            step.next_tick = next_tick
         return request
 
     def is_event(self, reply: packed.Reply) -> bool:

@@ -250,9 +250,9 @@ class AsyncParticipant(_wire.Member):
         #: State at the clock when the participant joined.
         self.start = member.latest
 
-    async def step(self, inputs: Inputs) -> State:
+    async def step(self, inputs: Inputs, *, next_tick: int | None = None) -> State:
         """Deliver inputs for the due tick; return the state at the next due tick (see ``Participant.step``)."""
-        return self._member.state(await self._ask(self._member.step(inputs)))
+        return self._member.state(await self._ask(self._member.step(inputs, next_tick)))
 
     async def sync(self) -> State:
         """The state at the due tick, once the clock is there: to go on after a rejoin or a TOO_LATE."""

@@ -312,14 +312,16 @@ class Participant(_wire.Member):
         #: State at the clock when the participant joined.
         self.start = self._member.latest
 
-    def step(self, inputs: Inputs) -> State:
+    def step(self, inputs: Inputs, *, next_tick: int | None = None) -> State:
         """Deliver inputs for the due tick; return the state at the next due tick.
 
         ``inputs`` are packed in the order of ``Participant.inputs``, or a mapping by name of those that change.
+        ``next_tick`` [1], for partners driven by events, is the tick at which to be due next in place of the next one
+        of the participant's grid; it counts once.
         After a JounceError nothing was applied and the step may be repeated, except that TOO_LATE wants a ``sync``
         first, and WRONG_EPOCH means that the session was reset or restored: ``state`` is where it stands now.
         """
-        return self._member.state(self._ask(self._member.step(inputs)))
+        return self._member.state(self._ask(self._member.step(inputs, next_tick)))
 
     def sync(self) -> State:
         """The state at the due tick, once the clock is there: to go on after a rejoin or a TOO_LATE."""

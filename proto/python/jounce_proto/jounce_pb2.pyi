@@ -601,16 +601,18 @@ class Joined(_message.Message):
     def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., clock_tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., tick_seconds: _Optional[float] = ..., inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., input_values: _Optional[_Iterable[float]] = ..., output_values: _Optional[_Iterable[float]] = ..., participant_token: _Optional[str] = ..., request: _Optional[int] = ...) -> None: ...
 
 class Step(_message.Message):
-    __slots__ = ("epoch", "tick", "request", "inputs")
+    __slots__ = ("epoch", "tick", "request", "inputs", "next_tick")
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     TICK_FIELD_NUMBER: _ClassVar[int]
     REQUEST_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_TICK_FIELD_NUMBER: _ClassVar[int]
     epoch: int
     tick: int
     request: int
     inputs: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., request: _Optional[int] = ..., inputs: _Optional[_Iterable[float]] = ...) -> None: ...
+    next_tick: int
+    def __init__(self, epoch: _Optional[int] = ..., tick: _Optional[int] = ..., request: _Optional[int] = ..., inputs: _Optional[_Iterable[float]] = ..., next_tick: _Optional[int] = ...) -> None: ...
 
 class State(_message.Message):
     __slots__ = ("epoch", "tick", "sim_ns", "outputs", "request", "overruns", "missed", "held")
@@ -878,14 +880,16 @@ class Ramp(_message.Message):
     def __init__(self, input: _Optional[int] = ..., tick: _Optional[int] = ..., value: _Optional[float] = ..., slope: _Optional[float] = ...) -> None: ...
 
 class Hold(_message.Message):
-    __slots__ = ("participant", "delivered_tick", "missed")
+    __slots__ = ("participant", "delivered_tick", "missed", "due_tick")
     PARTICIPANT_FIELD_NUMBER: _ClassVar[int]
     DELIVERED_TICK_FIELD_NUMBER: _ClassVar[int]
     MISSED_FIELD_NUMBER: _ClassVar[int]
+    DUE_TICK_FIELD_NUMBER: _ClassVar[int]
     participant: str
     delivered_tick: int
     missed: int
-    def __init__(self, participant: _Optional[str] = ..., delivered_tick: _Optional[int] = ..., missed: _Optional[int] = ...) -> None: ...
+    due_tick: int
+    def __init__(self, participant: _Optional[str] = ..., delivered_tick: _Optional[int] = ..., missed: _Optional[int] = ..., due_tick: _Optional[int] = ...) -> None: ...
 
 class WatchRequest(_message.Message):
     __slots__ = ("session_id", "outputs", "every_ticks", "token")

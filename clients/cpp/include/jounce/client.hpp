@@ -176,7 +176,9 @@ public:
     // Delivers inputs, in the order of `inputs()`, for the due tick; the state at the next due tick. After an Error
     // the same step may be repeated, except that TOO_LATE wants a sync first, and WRONG_EPOCH means that the session
     // was reset or restored: `state` is where it stands.
-    const State& step(const std::vector<double>& inputs);
+    // `next_tick`, for partners driven by events: the tick at which to be due next, in place of the next one of the
+    // participant's grid; it counts once.
+    const State& step(const std::vector<double>& inputs, std::optional<std::int64_t> next_tick = std::nullopt);
     // The state at the due tick, once the clock is there.
     const State& sync();
     // Leaves in an orderly way: the clock no longer waits.

@@ -151,6 +151,31 @@ class TestTicks:
             assert (state.tick, state.request) == (7 * k, k)
             assert state.sim_ns == round(7 * k * session.tick_seconds * 1e9)
 
+    def test_a_step_may_say_when_its_sender_is_due_next(self, server: Server) -> None:
+        session = server.create()
+        a, b = server.member(session, "a", period=10), server.member(session, "b", period=3)
+        met = []
+        for ahead in (4, 1, None, 30):
+            due = a.tick
+            a.deliver(next_tick=None if ahead is None else due + ahead)
+            while b.tick < due + (ahead or 10 - due % 10):
+                b.deliver()
+                reply = b.read()
+                assert reply.HasField("state"), reply.error
+                b.tick = reply.state.tick
+            a.tick = a.read().state.tick
+            met.append(a.tick)
+        assert met == [4, 5, 10, 40]
+
+    @pytest.mark.parametrize("next_tick", [-1, 0, 6, 7, 2**62])
+    def test_a_due_tick_that_is_not_ahead_is_refused(self, server: Server, next_tick: int) -> None:
+        a = server.member(server.create(), "a", period=7)
+        a.step()
+        error = a.refused(next_tick=next_tick)
+        assert (error.reason, error.field, error.given) == ("BAD_FIELD", "next_tick", str(next_tick))
+        assert a.step(next_tick=8).state.tick == 8
+        assert a.step().state.tick == 14
+
     @pytest.mark.parametrize("wrong", [-1, 0, 2, 10**12])
     def test_a_step_for_another_tick_is_aborted_with_the_tick_expected(self, server: Server, wrong: int) -> None:
         session = server.create()
