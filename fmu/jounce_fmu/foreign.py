@@ -31,8 +31,11 @@ _TYPES: dict[str, tuple[Type, str]] = {
     **{f"{sign}Int{n}": ("Integer", f"{sign}Int{n}") for sign in ("", "U") for n in (8, 16, 32, 64)},
 }
 _log = logging.getLogger(__name__)
-#: Bytes of a modelDescription.xml, and elements of an array.
+#: Bytes of a modelDescription.xml, of all that an FMU unpacks to, and elements of an array.
 _LARGEST = 1 << 26
+LARGEST_UNPACKED = 1 << 31
+#: What a file takes at least, so that a million empty ones count, too.
+_BLOCK = 4096
 _ELEMENTS = 1_000_000
 #: Doubles hold every whole number up to this one.
 _WHOLE = 2.0**53
@@ -234,6 +237,20 @@ def _xml(path: Path) -> bytes:
     if b"<!DOCTYPE" in data:
         raise ValueError("modelDescription.xml has a DOCTYPE: FMI has none")
     return data
+
+
+def unpack(archive: zipfile.ZipFile, folder: Path) -> None:
+    """Unpack an FMU; raises ValueError before anything is written where that would take too much.
+
+    The sizes are those that the archive declares: zipfile writes no more than these of each file.
+    """
+    entries = archive.infolist()
+    size = sum(max(e.file_size, _BLOCK) for e in entries)
+    if size > LARGEST_UNPACKED:
+        largest = max(entries, key=lambda e: e.file_size)
+        raise ValueError(f"{len(entries)} files unpack to {size} bytes, the largest is {largest.filename!r}: "
+                         f"expected at most {LARGEST_UNPACKED}")  # fmt: skip
+    archive.extractall(folder)
 
 
 def _mend(root: ET.Element) -> None:

@@ -18,7 +18,7 @@ from jounce.signals import SignalTable
 from jounce.values import Value
 from jounce_fmu.build import BuildError, ensure_library
 from jounce_fmu.describe import interface_guid
-from jounce_fmu.foreign import Interface, library_path, read_description, refused_as_value_error
+from jounce_fmu.foreign import Interface, library_path, read_description, refused_as_value_error, unpack
 from jounce_fmu.instance import Array, FmuError, FmuInstance, load
 from jounce_fmu.models import find
 from jounce_fmu.tables import checked_table, retabled
@@ -186,7 +186,7 @@ def open_fmu(path: str | Path) -> Factory:
         version = 3 if str(description.fmiVersion).startswith("3.") else 2
         library = library_path(folder, description.coSimulation.modelIdentifier, version)
         with refused_as_value_error(), zipfile.ZipFile(path) as archive:
-            archive.extractall(folder)
+            unpack(archive, folder)
         if not library.is_file():
             raise ValueError(f"no library for this machine ({library.parent.name})")
     except (ValueError, OSError) as error:

@@ -237,6 +237,27 @@ def test_bad_fmus_in_a_folder_leave_the_others_in_service(
     assert server.advance(session, 3) == [hostile.after(3, 2.0), 3.0, 0.0]
 
 
+def test_an_fmu_that_unpacks_to_too_much_is_listed_with_its_size_and_nothing_is_unpacked(
+        host: Any, bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = 3_000_000
+    monkeypatch.setattr("jounce_fmu.foreign.LARGEST_UNPACKED", limit)
+    for name, files, size in (("bomb", 1, limit), ("crowd", 800, 0), ("fits", 1, limit // 2)):
+        path = repacked(tmp_path / f"{name}.fmu", bad, lambda t: t)
+        with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+            for i in range(files):
+                archive.writestr(f"resources/zeros{i}", bytes(size))
+        assert path.stat().st_size < 200_000
+    written: list[str] = []
+    extract = zipfile.ZipFile.extractall
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", lambda archive, folder: (
+        written.append(Path(archive.filename or "").stem), extract(archive, folder)))  # fmt: skip
+    server = host(*(tmp_path / f"{n}.fmu" for n in ("bomb", "crowd", "fits")))
+    listed = {m.name: m.unavailable for m in server.stub.ListModels(pb.ListModelsRequest()).models}
+    assert re.search(r"unpack to 3\d{6} bytes, the largest is 'resources/zeros0': expected at most 3000000", listed["bomb"])
+    assert re.search(r"80\d files unpack to 3\d{6} bytes", listed["crowd"])
+    assert not listed["fits"] and written == ["fits"]
+
+
 def test_a_library_that_is_none_fails_the_sessions_creation_in_words(
         host: Any, bad: Path, tmp_path: Path, info: Any) -> None:
     path = repacked(tmp_path / "text.fmu", bad, lambda t: t, library=False)
