@@ -27,6 +27,9 @@ from jounce_fmu.units import exponents
 _SPACES = {p: f"http://ssp-standard.org/SSP1/SystemStructure{n}"
            for p, n in (("ssd", "Description"), ("ssc", "Common"), ("ssv", "ParameterValues"))}
 _OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
+_OMS = "https://raw.githubusercontent.com/OpenModelica/OMSimulator/master/schema/oms.xsd"
+#: Of OMSimulator's master: its own default. A fixed step does not look at it.
+_TOLERANCE = 1e-4
 #: What the demonstration starts with.
 _STARTS: Mapping[str, Value] = {"init.speed": 12.0, "tire_source": "EXTERNAL", "driver.target_speed": 12.0}
 
@@ -66,8 +69,8 @@ def export_ssp(
 
 
 def system_structure(name: str, parts: Sequence[Part], step: float, duration: float) -> bytes:
-    """SystemStructure.ssd. Source: SSP 1.0, sections 4 to 6."""
-    for prefix, uri in {**_SPACES, "osp": _OSP}.items():
+    """SystemStructure.ssd. Source: SSP 1.0, sections 4 to 6; the annotations as libcosim and OMSimulator have them."""
+    for prefix, uri in {**_SPACES, "osp": _OSP, "oms": _OMS}.items():
         ET.register_namespace(prefix, uri)
     root = ET.Element(_q("ssd", "SystemStructureDescription"), version="1.0", name=name,
                       generationTool=f"jounce {__version__}")
@@ -82,12 +85,14 @@ def system_structure(name: str, parts: Sequence[Part], step: float, duration: fl
         connector = fmi_name(signal)
         ET.SubElement(lines, _q("ssd", "Connection"), startElement=source, startConnector=connector,
                       endElement=target, endConnector=connector)
+    # SSP 1.0 has no place for a communication step: one for OMSimulator, one for libcosim.
+    told = _annotated(system, "org.openmodelica")
+    told = ET.SubElement(ET.SubElement(told, f"{{{_OMS}}}Annotations"), f"{{{_OMS}}}SimulationInformation")
+    ET.SubElement(told, f"{{{_OMS}}}FixedStepMaster", description="oms-ma", stepSize=repr(step),
+                  absoluteTolerance=repr(_TOLERANCE), relativeTolerance=repr(_TOLERANCE))
     _units(root, parts)
     experiment = ET.SubElement(root, _q("ssd", "DefaultExperiment"), startTime="0.0", stopTime=repr(duration))
-    # SSP 1.0 has no place for a communication step; this one is libcosim's.
-    annotations = ET.SubElement(experiment, _q("ssd", "Annotations"))
-    annotation = ET.SubElement(annotations, _q("ssc", "Annotation"), type="com.opensimulationplatform")
-    algorithm = ET.SubElement(annotation, f"{{{_OSP}}}Algorithm")
+    algorithm = ET.SubElement(_annotated(experiment, "com.opensimulationplatform"), f"{{{_OSP}}}Algorithm")
     ET.SubElement(algorithm, f"{{{_OSP}}}FixedStepAlgorithm", baseStepSize=repr(step))
     return xml_text(root)
 
@@ -140,6 +145,11 @@ def _units(root: ET.Element, parts: Sequence[Part]) -> None:
     for unit in units:
         element = ET.SubElement(definitions, _q("ssc", "Unit"), name=unit)
         ET.SubElement(element, _q("ssc", "BaseUnit"), {base: str(power) for base, power in exponents(unit).items()})
+
+
+def _annotated(parent: ET.Element, vendor: str) -> ET.Element:
+    annotations = ET.SubElement(parent, _q("ssd", "Annotations"))
+    return ET.SubElement(annotations, _q("ssc", "Annotation"), type=vendor)
 
 
 def _q(prefix: str, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import xml.etree.ElementTree as ET
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,24 @@ def test_the_package_is_valid_and_each_connection_joins_an_output_and_an_input_o
     starts = {v.name: v.start for part in variables.values() for v in part.values() if v.causality == "parameter"}
     assert (float(starts["init.speed"]), float(starts["driver.target_speed"])) == (12.0, 11.5)
     assert int(starts["tire_source"]) == 2
+
+
+def test_the_communication_step_is_told_where_omsimulator_and_libcosim_look_for_it(tmp_path: Path) -> None:
+    with zipfile.ZipFile(export_ssp(tmp_path / "system.ssp", step=0.002)) as archive:
+        root = ET.fromstring(archive.read("SystemStructure.ssd"))
+    spaces = {"ssd": "http://ssp-standard.org/SSP1/SystemStructureDescription",
+              "ssc": "http://ssp-standard.org/SSP1/SystemStructureCommon",
+              "oms": "https://raw.githubusercontent.com/OpenModelica/OMSimulator/master/schema/oms.xsd",
+              "osp": "http://opensimulationplatform.com/SSP/OSPAnnotations"}  # fmt: skip
+    # The path of OMSimulator 3: in its own exports the annotation is the last element of the system.
+    system = root.find("ssd:System", spaces)
+    assert system is not None and system[-1].tag == f"{{{spaces['ssd']}}}Annotations"
+    masters = system.findall("ssd:Annotations/ssc:Annotation[@type='org.openmodelica']/oms:Annotations/"
+                             "oms:SimulationInformation/oms:FixedStepMaster", spaces)  # fmt: skip
+    assert [float(m.get("stepSize", "nan")) for m in masters] == [0.002]
+    steps = root.findall("ssd:DefaultExperiment/ssd:Annotations/ssc:Annotation/osp:Algorithm/osp:FixedStepAlgorithm",
+                         spaces)  # fmt: skip
+    assert [float(s.get("baseStepSize", "nan")) for s in steps] == [0.002]
 
 
 def test_libcosim_runs_the_package_with_the_bits_of_a_parallel_master(package: Path, coupling: Any) -> None:

@@ -253,7 +253,8 @@ def test_an_fmu_that_unpacks_to_too_much_is_listed_with_its_size_and_nothing_is_
         written.append(Path(archive.filename or "").stem), extract(archive, folder)))  # fmt: skip
     server = host(*(tmp_path / f"{n}.fmu" for n in ("bomb", "crowd", "fits")))
     listed = {m.name: m.unavailable for m in server.stub.ListModels(pb.ListModelsRequest()).models}
-    assert re.search(r"unpack to 3\d{6} bytes, the largest is 'resources/zeros0': expected at most 3000000", listed["bomb"])
+    assert re.search(r"unpack to 3\d{6} bytes, the largest is 'resources/zeros0': expected at most 3000000",
+                     listed["bomb"])  # fmt: skip
     assert re.search(r"80\d files unpack to 3\d{6} bytes", listed["crowd"])
     assert not listed["fits"] and written == ["fits"]
 
