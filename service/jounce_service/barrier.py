@@ -72,6 +72,8 @@ class Barrier:
         self.replaced: dict[str, int] = {}
         #: Due ticks that passed without a participant's inputs [1].
         self.missed = 0
+        #: Participants that have missed their first due tick since their last delivery; the owner takes them out.
+        self.first_missed: list[str] = []
         self._owner: dict[int, str] = {}
         self._removed: list[Participant] = []
         self._gone = 0
@@ -359,6 +361,8 @@ class Barrier:
 
     def _replace(self, member: Participant) -> None:
         self._leave_behind(member)
+        if not member.replaced:
+            self.first_missed.append(member.name)
         member.replaced = True
         member.missed += 1
         self.replaced[member.name] = member.due

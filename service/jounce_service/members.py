@@ -7,7 +7,7 @@ import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -34,6 +34,15 @@ class Outlet(Protocol):
 
 #: Sends a State where it comes, and says whether it did.
 Taker = Callable[[packed.Reply | None], bool]
+
+
+#: Kinds that a Join may ask for; others are told to everyone, or are in recordings only.
+NOTICES: Final = (
+    pb.EVENT_KIND_FAILED,
+    pb.EVENT_KIND_EVICTED,
+    pb.EVENT_KIND_MISSED,
+    pb.EVENT_KIND_BARRIER_TIMEOUT,
+)
 
 
 @dataclass
@@ -157,6 +166,7 @@ def terms_of(join: pb.Join, table: SignalTable, parameters: Mapping[str, float],
     """Reads a Join to a session with these parameters; raises a ServiceError naming what is wrong with it."""
     period = join.period_ticks or 1
     named(join.name)
+    _check_notices(join.notices)
     if period > config.max_ticks_per_call:
         raise errors.TooManyTicks(
             f"period {period} ticks is too long",
@@ -187,6 +197,19 @@ def terms_of(join: pb.Join, table: SignalTable, parameters: Mapping[str, float],
         )
     outputs = select(table.outputs, join.outputs, "output")
     return Terms(join, inputs, outputs, period, timeout, _lateness(join, inputs, config), _ramps(join, inputs))
+
+
+def _check_notices(kinds: Sequence[int]) -> None:
+    """Raises BadField where a Join asks for what is no notice."""
+    for kind in kinds:
+        if kind not in NOTICES:
+            given = pb.EventKind.Name(kind) if kind in pb.EventKind.values() else kind
+            raise errors.BadField(
+                "no such notice",
+                field="notices",
+                given=given,
+                allowed=", ".join(pb.EventKind.Name(k) for k in NOTICES),
+            )
 
 
 def _lateness(join: pb.Join, inputs: Selection, config: ServerConfig) -> Lateness:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Final, Protocol
 
+from jounce_proto import jounce_pb2 as pb
 from jounce_service import errors
 from jounce_service.barrier import Barrier
 from jounce_service.engine import Engine
 from jounce_service.members import Member
+from jounce_service.notices import Notices
 
 #: Least interval [s] at which a wait looks at a session clock that may stand still.
 _LOOK: Final = 0.05
@@ -19,6 +21,7 @@ class Waited(Protocol):
 
     engine: Engine
     barrier: Barrier
+    notices: Notices
     #: Tick at which a participant's connection went, by name.
     gone: dict[str, int]
 
@@ -59,7 +62,9 @@ class Patience:
             self._look_in(member, member.timeout)
         else:
             self._session.engine.count("barrier_timeouts")
-            member.refuse(self._timeout(member, missing))
+            error = self._timeout(member, missing)
+            self._session.notices.tell(pb.EVENT_KIND_BARRIER_TIMEOUT, f"{member.name}: {error.message}", missing)
+            member.refuse(error)
 
     def _timeout(self, member: Member, missing: list[str]) -> errors.BarrierTimeout:
         barrier, gone = self._session.barrier, self._session.gone

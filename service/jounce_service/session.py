@@ -26,6 +26,7 @@ from jounce_service.config import ServerConfig
 from jounce_service.engine import Engine
 from jounce_service.members import Member, Outlet, Taker
 from jounce_service.models import HostedInstance
+from jounce_service.notices import Notices
 from jounce_service.participant import Late, Participant, Vector
 from jounce_service.patience import Patience
 from jounce_service.setup import Setup
@@ -84,6 +85,7 @@ class Session:
         self.select_outputs = Selector(self.table.outputs, "output")
         #: Tick at which a participant's connection went, by name.
         self.gone: dict[str, int] = {}
+        self.notices = Notices(self)
         self._patience = Patience(self)
         self._busy: asyncio.Future[None] | None = None
         # Callers that wait for the clock to stand: the next move is after them.
@@ -223,6 +225,7 @@ class Session:
         """Takes a participant out, connected or gone; its stream is refused with ``why`` from now on. Within
         ``standing``."""
         member = self.members[name]
+        self.notices.tell(pb.EVENT_KIND_EVICTED, why.message, [name])
         member.ended = why
         member.refuse(why.retold(why.message))
         self.barrier.remove(member.participant)
@@ -246,6 +249,10 @@ class Session:
                 return
             if self.engine.meter is not None:
                 self.engine.meter.incidents["missed_ticks"] = self.barrier.missed
+            if self.barrier.first_missed:
+                late, self.barrier.first_missed = sorted(self.barrier.first_missed), []
+                text = f"tick {self.tick}: the clock goes on without {', '.join(late)}"
+                self.notices.tell(pb.EVENT_KIND_MISSED, text, late)
             if len(self.barrier.participants) != len(self.members):
                 self._forget()
             if not ticks:
@@ -358,7 +365,9 @@ class Session:
         self.failure_reason = errors.TABLE[type(error)][1]
         self.failure = f"at tick {self.tick}: {error.message}"
         _log.warning("session failed", extra={"session": self.id, "reason": self.failure_reason, "text": self.failure})
-        self.record(pb.EVENT_KIND_FAILED, text=f"{self.failure_reason} {self.failure}")
+        text = f"{self.failure_reason} {self.failure}"
+        self.record(pb.EVENT_KIND_FAILED, text=text)
+        self.notices.tell(pb.EVENT_KIND_FAILED, text, error.missing)
         for member in self.members.values():
             member.refuse(error.retold(self.failure))
 

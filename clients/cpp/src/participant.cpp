@@ -43,6 +43,7 @@ void Participant::Inside::join(const Session& session, const std::string& name, 
     join.mutable_safe_values()->Assign(terms.safe.begin(), terms.safe.end());
     join.set_participant_token(terms.rejoin);
     join.set_take_over(terms.take_over);
+    for (const EventKind kind : terms.notices) join.add_notices(static_cast<v1::EventKind>(kind));
     if (terms.barrier_timeout) join.set_barrier_timeout(*terms.barrier_timeout);
     if (terms.late_after) join.set_late_after(*terms.late_after);
     if (terms.lease) join.set_lease(*terms.lease);
@@ -90,7 +91,8 @@ const State& Participant::Inside::state_after(const v1::LockstepRequest& message
 }
 
 void Participant::Inside::note(const v1::Event& event) {
-    events.push_back({static_cast<EventKind>(event.kind()), event.epoch(), event.tick()});
+    events.push_back({static_cast<EventKind>(event.kind()), event.epoch(), event.tick(), event.text(),
+                      {event.participants().begin(), event.participants().end()}});
     if (event.epoch() == epoch) return;
     epoch = event.epoch();
     due = event.due_tick();

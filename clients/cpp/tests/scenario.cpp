@@ -63,9 +63,12 @@ void a_barrier_that_times_out_names_who_is_missing(Client& client) {
     const Session session = client.create_session("integrator", {{}, {}, {"a", "b"}, {}, {}});
     Terms hasty = forces();
     hasty.barrier_timeout = 0.1;
+    hasty.notices = {jounce::EventKind::barrier_timeout};
     Participant a = client.join(session, "a", hasty);
     const auto error = refused("BARRIER_TIMEOUT", [&] { a.step({3.0}); });
     REQUIRE(error.missing == std::vector<std::string>{"b"});
+    REQUIRE(a.events().size() == 1 && a.events()[0].kind == jounce::EventKind::barrier_timeout);
+    REQUIRE(a.events()[0].participants == error.missing && a.events()[0].tick == 0);
     REQUIRE(std::string(error.what()).find("; missing b") != std::string::npos);
     Participant b = client.join(session, "b");
     std::thread other([&] { b.step({}); });

@@ -223,15 +223,23 @@ class Frame(State):
     dropped: int = 0
 
 
+#: Events that a join may ask for.
+NOTICES = ("FAILED", "EVICTED", "MISSED", "BARRIER_TIMEOUT")
+
+
 @dataclass(frozen=True)
 class Event:
     """What happened to the session: ``kind`` is PAUSED, RESUMED, RESET, RESTORED, DRAINING (the server is stopping: the
-    session goes on for a while) or RECORDING_ENDED (before the session), ``state`` where it stands."""
+    session goes on for a while) or RECORDING_ENDED (before the session), ``state`` where it stands. Notices, which the
+    join has asked for, are FAILED, EVICTED, MISSED and BARRIER_TIMEOUT: ``text`` says what has happened, and
+    ``participants`` to whom or because of whom; ``state`` is the last one known."""
 
     kind: str
     epoch: int
     due: int
     state: State
+    text: str = ""
+    participants: tuple[str, ...] = ()
 
 
 def index_of(names: Sequence[str]) -> dict[str, int | slice]:
@@ -303,8 +311,12 @@ class Membership:
         if not reply.HasField("event"):
             return False
         event = reply.event
-        state = self._at(event.tick, event.sim_ns, event.outputs)
         kind = pb.EventKind.Name(event.kind).removeprefix("EVENT_KIND_")
+        if kind in NOTICES:
+            told = event.text, tuple(event.participants)
+            self.events.append(Event(kind, event.epoch, event.due_tick, self.latest, *told))
+            return True
+        state = self._at(event.tick, event.sim_ns, event.outputs)
         self.events.append(Event(kind, event.epoch, event.due_tick, state))
         if event.epoch != self.epoch:
             self.epoch, self.due, self.request = event.epoch, event.due_tick, 0
@@ -381,7 +393,7 @@ def pacing_message(pacing: Pacing | None) -> pb.Pacing | None:
 
 
 def join_request(session: Session, name: str, late: Late | str | None, rejoin: str, barrier_timeout: float | None,
-                 period: int, phase: int, **terms: Any) -> pb.LockstepRequest:
+                 period: int, phase: int, notices: Sequence[str], **terms: Any) -> pb.LockstepRequest:
     """The wire form of a Join; ``terms`` are fields of it. Raises JounceError for what it cannot say."""
     if isinstance(late, str):
         late = Late(late)
@@ -389,11 +401,15 @@ def join_request(session: Session, name: str, late: Late | str | None, rejoin: s
     if not isinstance(late, Late):
         raise bad("late", late, "a Late, the name of its policy, or None")
     period, phase = whole("period", period, 1), whole("phase", phase, 0)
+    for kind in notices:
+        if kind not in NOTICES:
+            raise bad("notices", kind, ", ".join(NOTICES))
     return message(pb.LockstepRequest, join=message(
         pb.Join, session_id=session.id, token=session.token, name=name, participant_token=rejoin,
         late=_enum(pb.LatePolicy, "LATE_POLICY_", late.policy, "late"),
         max_age_ticks=whole("max_age", late.max_age, 0), safe_values=late.safe, period_ticks=period,
-        phase_ticks=phase, barrier_timeout=barrier_timeout, late_after=late.after, lease=late.lease, **terms))
+        phase_ticks=phase, barrier_timeout=barrier_timeout, late_after=late.after, lease=late.lease,
+        notices=[f"EVENT_KIND_{kind}" for kind in notices], **terms))
 
 
 def _enum(kind: Any, prefix: str, word: str, what: str) -> str:

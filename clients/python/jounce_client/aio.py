@@ -114,9 +114,9 @@ class AsyncClient:
     async def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
                    period: int = 1, phase: int = 0, first_order: Sequence[str] = (),
                    barrier_timeout: float | None = None, late: Late | str | None = None,
-                   rejoin: str = "", take_over: bool = False) -> AsyncParticipant:
+                   rejoin: str = "", take_over: bool = False, notices: Sequence[str] = ()) -> AsyncParticipant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on; see ``Client.join``."""
-        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, inputs=owns,
+        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, notices, inputs=owns,
                                   outputs=wants, first_order_inputs=first_order, take_over=take_over)
         stream = self._stub.Lockstep()
         try:

@@ -144,7 +144,7 @@ class Client:
     def join(self, session: Session, name: str, *, owns: Sequence[str] = (), wants: Sequence[str] = (),
              period: int = 1, phase: int = 0, first_order: Sequence[str] = (), barrier_timeout: float | None = None,
              late: Late | str | None = None, rejoin: str = "", take_over: bool = False,
-             transport: str = "") -> Participant:
+             notices: Sequence[str] = (), transport: str = "") -> Participant:
         """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on.
 
         ``owns`` are inputs and ``wants`` outputs, scalars or vectors by name; inputs among ``first_order`` go on along
@@ -153,10 +153,11 @@ class Client:
         participant is late or gone, or names the policy alone. After a lost connection the same call with ``rejoin``,
         the ``token`` of the lost participant, takes up its place; ``sync`` then gives the state to go on from. A
         restarted program that has no token joins again by its name; ``take_over`` does so even where the old
-        connection is still there, and needs the session token. ``transport`` is the address of the server's fast lane,
+        connection is still there, and needs the session token. ``notices`` are further events to note: FAILED,
+        EVICTED, MISSED, BARRIER_TIMEOUT (see ``Event``). ``transport`` is the address of the server's fast lane,
         ``unix:/path`` or ``host:port``, for less delay; without it the stream is gRPC's.
         """
-        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, inputs=owns,
+        join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, notices, inputs=owns,
                                   outputs=wants, first_order_inputs=first_order, take_over=take_over)
         if transport:
             return Participant(FastLine(transport, tls=self._tls, keepalive=self._keepalive), join)

@@ -72,6 +72,9 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_CLOSED: _ClassVar[EventKind]
     EVENT_KIND_DRAINING: _ClassVar[EventKind]
     EVENT_KIND_RECORDING_ENDED: _ClassVar[EventKind]
+    EVENT_KIND_EVICTED: _ClassVar[EventKind]
+    EVENT_KIND_MISSED: _ClassVar[EventKind]
+    EVENT_KIND_BARRIER_TIMEOUT: _ClassVar[EventKind]
 CAUSALITY_UNSPECIFIED: Causality
 CAUSALITY_INPUT: Causality
 CAUSALITY_OUTPUT: Causality
@@ -114,6 +117,9 @@ EVENT_KIND_FAILED: EventKind
 EVENT_KIND_CLOSED: EventKind
 EVENT_KIND_DRAINING: EventKind
 EVENT_KIND_RECORDING_ENDED: EventKind
+EVENT_KIND_EVICTED: EventKind
+EVENT_KIND_MISSED: EventKind
+EVENT_KIND_BARRIER_TIMEOUT: EventKind
 
 class ErrorInfo(_message.Message):
     __slots__ = ("reason", "field", "given", "allowed", "message", "code", "missing", "expected_tick", "expected_epoch")
@@ -539,7 +545,7 @@ class LockstepReply(_message.Message):
     def __init__(self, state: _Optional[_Union[State, _Mapping[str, object]]] = ..., joined: _Optional[_Union[Joined, _Mapping[str, object]]] = ..., left: _Optional[_Union[Left, _Mapping[str, object]]] = ..., error: _Optional[_Union[ErrorInfo, _Mapping[str, object]]] = ..., event: _Optional[_Union[Event, _Mapping[str, object]]] = ...) -> None: ...
 
 class Join(_message.Message):
-    __slots__ = ("session_id", "token", "name", "inputs", "outputs", "period_ticks", "phase_ticks", "barrier_timeout", "late", "late_after", "max_age_ticks", "safe_values", "first_order_inputs", "lease", "participant_token", "take_over")
+    __slots__ = ("session_id", "token", "name", "inputs", "outputs", "period_ticks", "phase_ticks", "barrier_timeout", "late", "late_after", "max_age_ticks", "safe_values", "first_order_inputs", "lease", "participant_token", "take_over", "notices")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -556,6 +562,7 @@ class Join(_message.Message):
     LEASE_FIELD_NUMBER: _ClassVar[int]
     PARTICIPANT_TOKEN_FIELD_NUMBER: _ClassVar[int]
     TAKE_OVER_FIELD_NUMBER: _ClassVar[int]
+    NOTICES_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     token: str
     name: str
@@ -572,7 +579,8 @@ class Join(_message.Message):
     lease: float
     participant_token: str
     take_over: bool
-    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., period_ticks: _Optional[int] = ..., phase_ticks: _Optional[int] = ..., barrier_timeout: _Optional[float] = ..., late: _Optional[_Union[LatePolicy, str]] = ..., late_after: _Optional[float] = ..., max_age_ticks: _Optional[int] = ..., safe_values: _Optional[_Iterable[float]] = ..., first_order_inputs: _Optional[_Iterable[str]] = ..., lease: _Optional[float] = ..., participant_token: _Optional[str] = ..., take_over: _Optional[bool] = ...) -> None: ...
+    notices: _containers.RepeatedScalarFieldContainer[EventKind]
+    def __init__(self, session_id: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., inputs: _Optional[_Iterable[str]] = ..., outputs: _Optional[_Iterable[str]] = ..., period_ticks: _Optional[int] = ..., phase_ticks: _Optional[int] = ..., barrier_timeout: _Optional[float] = ..., late: _Optional[_Union[LatePolicy, str]] = ..., late_after: _Optional[float] = ..., max_age_ticks: _Optional[int] = ..., safe_values: _Optional[_Iterable[float]] = ..., first_order_inputs: _Optional[_Iterable[str]] = ..., lease: _Optional[float] = ..., participant_token: _Optional[str] = ..., take_over: _Optional[bool] = ..., notices: _Optional[_Iterable[_Union[EventKind, str]]] = ...) -> None: ...
 
 class Joined(_message.Message):
     __slots__ = ("epoch", "tick", "clock_tick", "sim_ns", "tick_seconds", "inputs", "outputs", "input_values", "output_values", "participant_token", "request")
@@ -639,7 +647,7 @@ class Sync(_message.Message):
     def __init__(self) -> None: ...
 
 class Event(_message.Message):
-    __slots__ = ("kind", "epoch", "tick", "due_tick", "sim_ns", "outputs", "inputs")
+    __slots__ = ("kind", "epoch", "tick", "due_tick", "sim_ns", "outputs", "inputs", "text", "participants")
     KIND_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     TICK_FIELD_NUMBER: _ClassVar[int]
@@ -647,6 +655,8 @@ class Event(_message.Message):
     SIM_NS_FIELD_NUMBER: _ClassVar[int]
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    PARTICIPANTS_FIELD_NUMBER: _ClassVar[int]
     kind: EventKind
     epoch: int
     tick: int
@@ -654,7 +664,9 @@ class Event(_message.Message):
     sim_ns: int
     outputs: _containers.RepeatedScalarFieldContainer[float]
     inputs: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, kind: _Optional[_Union[EventKind, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., due_tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., outputs: _Optional[_Iterable[float]] = ..., inputs: _Optional[_Iterable[float]] = ...) -> None: ...
+    text: str
+    participants: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, kind: _Optional[_Union[EventKind, str]] = ..., epoch: _Optional[int] = ..., tick: _Optional[int] = ..., due_tick: _Optional[int] = ..., sim_ns: _Optional[int] = ..., outputs: _Optional[_Iterable[float]] = ..., inputs: _Optional[_Iterable[float]] = ..., text: _Optional[str] = ..., participants: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Leave(_message.Message):
     __slots__ = ()

@@ -65,12 +65,16 @@ struct State {
     double time() const { return static_cast<double>(sim_ns) * 1e-9; }
 };
 
-enum class EventKind { paused = 1, resumed = 2, reset = 3, restored = 4, draining = 8, recording_ended = 9 };
+enum class EventKind { paused = 1, resumed = 2, reset = 3, restored = 4, draining = 8, recording_ended = 9,
+                       // Notices, only where Terms::notices asks for them.
+                       failed = 6, evicted = 10, missed = 11, barrier_timeout = 12 };
 
 struct Event {
     EventKind kind;
     std::uint64_t epoch;
     std::int64_t tick;
+    std::string text;                       // of notices: what has happened
+    std::vector<std::string> participants;  // and to whom, or because of whom
 };
 
 // What the session does when the participant is late or gone.
@@ -90,6 +94,7 @@ struct Terms {
     std::uint32_t max_age = 0;     // [ticks], for hold_last
     std::vector<double> safe;      // for safe_value, in the order of Participant::inputs
     std::string rejoin;            // token of the participant that was lost, with all else as in its first join
+    std::vector<EventKind> notices;  // further events to note: failed, evicted, missed, barrier_timeout
     bool take_over = false;        // from a participant of that name that is still connected; needs the session token
 };
 
