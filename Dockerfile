@@ -22,7 +22,7 @@ RUN PYTHONPATH=/opt/build:$(echo /opt/venv/lib/python3*/site-packages) \
         python -m pip wheel --no-cache-dir --no-build-isolation --no-deps --wheel-dir /opt/wheels . \
     && python -m pip --python /opt/venv install --no-cache-dir --no-compile --no-deps /opt/wheels/*.whl \
     && rm -rf /root/.cache \
-    && /opt/venv/bin/python -c "import jounce_service.cli.health, jounce_service.server, jounce_client.examples.autopilot, \
+    && /opt/venv/bin/python -c "import jounce_tools.cli.health, jounce_service.server.server, jounce_client.examples.autopilot, \
 jounce_client.examples.terramechanics"
 
 FROM python:3.12-slim-bookworm

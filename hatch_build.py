@@ -11,7 +11,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 def _build_module(root: str) -> Any:
-    path = Path(root) / "fmu" / "jounce_fmu" / "build.py"
+    path = Path(root) / "fmu" / "jounce_fmu" / "build" / "library.py"
     spec = importlib.util.spec_from_file_location("jounce_fmu_build", path)
     if spec is None or spec.loader is None:
         raise RuntimeError(f"{path} is missing")

@@ -21,10 +21,10 @@ from native import STEP, STEP_ALL, STEP_OUTPUTS, Core, compile_c, measure
 from timing import Samples, interleave, machine, table, versions
 
 from jounce.axles import WHEELS
-from jounce_fmu.build import fmi_headers
-from jounce_fmu.builtin import export_builtin
-from jounce_fmu.foreign import Variable
-from jounce_fmu.host import Factory, open_builtin
+from jounce_fmu.build.builtin import export_builtin
+from jounce_fmu.build.library import fmi_headers
+from jounce_fmu.importer.foreign import Variable
+from jounce_fmu.importer.host import Factory, open_builtin
 
 SPEED = 15.0  # m/s
 DRIVE = 45.0  # N.m a wheel, about the rolling resistance
@@ -146,7 +146,7 @@ def main() -> None:
         groups = {
             "core, C": core_subjects(options.build),
             "fmi2, C": fmi_subjects(options.build, factory),
-            "fmi2, jounce_fmu.host": host_subjects(factory),
+            "fmi2, jounce_fmu.importer.host": host_subjects(factory),
             "fmi2, fmpy": fmpy_subjects(Path(folder)),
         }
         subjects = {

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from timing import Samples
 
-from jounce_fmu.build import Sources, builtin_sources, compiler, ensure_library
+from jounce_fmu.build.library import Sources, builtin_sources, compiler, ensure_library
 
 FOLDER = Path(__file__).parent / "native"
 RHS, OUTPUTS, STEP, STEP_OUTPUTS, STEP_ALL = range(5)

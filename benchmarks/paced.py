@@ -84,7 +84,7 @@ def measure(serving: Serving, client: Client, way: Way, ticks: int, priority: in
 
 
 def measure_pair(pair: Loop, ticks: int) -> list[str]:
-    """The same of the floor, counted as the server counts (`jounce_service.pacing`)."""
+    """The same of the floor, counted as the server counts (`jounce_service.session.pacing`)."""
     stolen = Stolen()
     due, ready, arrived = pair.run(ticks).T
     lost = stolen.share()

@@ -3,8 +3,8 @@
 On a shared machine most overruns are the host's. A watcher on each core, at a higher real-time priority than all that
 is measured, wakes every 0.5 ms; where it wakes late, the core was not there for anybody. Rounds that such a moment
 touches are left out, and the overruns of the others are counted. When those were is told by the client's log: the rule
-of `jounce_service.pacing`, with the one time that the client cannot see chosen such that the number agrees with the
-server's. The watchers alone, and beside two C programs that only sleep, send and answer, show what of this is the
+of `jounce_service.session.pacing`, with the one time that the client cannot see chosen such that the number agrees with
+the server's. The watchers alone, and beside two C programs that only sleep, send and answer, show what of this is the
 session's own doing. Needs the rights of `--realtime` and a C compiler. Prints a Markdown table.
 """
 

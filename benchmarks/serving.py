@@ -76,7 +76,7 @@ class Serving:
 def serve(folder: Path, name: str, *flags: str) -> Iterator[Serving]:
     """A server on a unix socket and on TCP, with and without the fast lane."""
     ready, unix, fast = folder / f"{name}.ready", folder / name, folder / f"{name}f"
-    command = ["-m", "jounce_service.cli", "serve", "--address=127.0.0.1:0", f"--socket-path={unix}",
+    command = ["-m", "jounce_tools.cli", "serve", "--address=127.0.0.1:0", f"--socket-path={unix}",
                f"--fast-socket={fast}", "--fast-address=127.0.0.1:0", f"--ready-file={ready}", "--drain=0",
                # Participants that are Python programs take their time to start.
                "--barrier-timeout=60", *flags]

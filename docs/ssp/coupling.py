@@ -20,9 +20,9 @@ from libcosimpy.CosimObserver import CosimObserver
 from numpy.typing import NDArray
 
 from jounce.course import DoubleLaneChange
-from jounce_fmu.host import Factory, Fmu2Instance, open_fmu
-from jounce_fmu.ssp import export_ssp
-from jounce_service.demo import GROUNDS, Settings, run_ground, serving
+from jounce_fmu.importer.host import Factory, Fmu2Instance, open_fmu
+from jounce_fmu.partners.ssp import export_ssp
+from jounce_tools.demo.run import GROUNDS, Settings, run_ground, serving
 
 Array = NDArray[np.float64]
 HERE = Path(__file__).resolve().parent

@@ -16,7 +16,7 @@ from ce import Ce, rotation
 from coast import CHRONO, STEP, WHEELS, Run, angle
 from numpy.typing import NDArray
 
-from jounce_fmu.host import Factory, Value, open_builtin
+from jounce_fmu.importer.host import Factory, Value, open_builtin
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

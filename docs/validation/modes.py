@@ -16,9 +16,9 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests" / "vehicle"), str(HERE.
 from draw import save  # noqa: E402
 from sweep import PROBES, even_shocks, frequencies, measured  # noqa: E402
 
-from jounce_fmu.host import open_builtin  # noqa: E402
-from jounce_fmu.linear import linearize  # noqa: E402
-from jounce_service.cli.linearize import settle  # noqa: E402
+from jounce_fmu.importer.host import open_builtin  # noqa: E402
+from jounce_fmu.importer.linear import linearize  # noqa: E402
+from jounce_tools.cli.linearize import settle  # noqa: E402
 
 SPEED = 20.0  # m/s
 

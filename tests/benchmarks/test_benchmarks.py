@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from jounce.data import load_vehicle
-from jounce_fmu.build import has_cc
+from jounce_fmu.build.library import has_cc
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 needs_compiler = pytest.mark.skipif(not has_cc(), reason="the harnesses are compiled with cc")
@@ -61,7 +61,7 @@ def test_step_measures_every_call_of_jounce_and_the_peers_that_are_installed(bui
 @needs_compiler
 def test_do_step_measures_the_core_and_three_masters(build: Path) -> None:
     output = run("do_step.py", "--rounds=1", "--blocks=1", "--calls=20", f"--build={build}")
-    for master in ("core, C", "fmi2, C", "fmi2, jounce_fmu.host", "fmi2, fmpy"):
+    for master in ("core, C", "fmi2, C", "fmi2, jounce_fmu.importer.host", "fmi2, fmpy"):
         assert all(f > 0.0 for f in figures(output, f"{master}: step ")[:3])
 
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jounce_fmu.build import has_cc
-from jounce_service.pacing import Pacer, Pacing
+from jounce_fmu.build.library import has_cc
+from jounce_service.session.pacing import Pacer, Pacing
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 TICK = 1_000_000.0

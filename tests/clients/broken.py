@@ -26,23 +26,15 @@ from integrator_model import Integrator, IntegratorModel, registry
 
 from jounce.signals import SignalTable
 from jounce_client.compliance.__main__ import main
-from jounce_service import (
-    JounceServer,
-    ServerConfig,
-    advance,
-    clock,
-    control,
-    errors,
-    joining,
-    members,
-    session,
-    snapshots,
-)
-from jounce_service.barrier import Barrier, Delivery
-from jounce_service.engine import Engine
-from jounce_service.participant import Participant, Phase
-from jounce_service.ramps import Ramps
-from jounce_service.states import ALLOWED, SessionState
+from jounce_service import JounceServer, ServerConfig
+from jounce_service.lockstep.barrier import Barrier, Delivery
+from jounce_service.lockstep.first_order_hold import Ramps
+from jounce_service.lockstep.participant import Participant, Phase
+from jounce_service.session import advance, clock, control, members, session, snapshots
+from jounce_service.session import join as joining
+from jounce_service.session.engine import Engine
+from jounce_service.session.states import ALLOWED, SessionState
+from jounce_service.transport import errors
 
 
 def instead(owner: Any, name: str, other: Callable[..., Any]) -> None:

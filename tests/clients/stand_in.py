@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle
-from jounce.signals import table
-from jounce_service.models import HostedInstance, Registry
+from jounce.models.double_wishbone.signals import table
+from jounce_service.hosting.models import HostedInstance, Registry
 
 TABLE = table(load_vehicle("hmmwv"))
 _IN = {s.name: s.index for s in TABLE.inputs}

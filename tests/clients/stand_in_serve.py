@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import stand_in
 
-from jounce_service.cli import main, serve
+from jounce_tools.cli import main, serve
 
 serve.registry = lambda config: stand_in.registry()
 sys.exit(main())

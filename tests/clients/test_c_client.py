@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from jounce_client import Client, Session
-from jounce_fmu.build import has_cc
+from jounce_fmu.build.library import has_cc
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import JounceServer
 

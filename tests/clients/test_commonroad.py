@@ -29,7 +29,7 @@ from jounce_client.examples.commonroad import (
     parameters,
 )
 from jounce_service import JounceServer
-from jounce_service.hosted import builtin_registry
+from jounce_service.hosting.fmu_model import builtin_registry
 
 COURSE = DoubleLaneChange()
 

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from jounce_client.compliance.contract import ALLOWED, STATES, STATUS
-from jounce_service import JounceServer, errors, states
+from jounce_service import JounceServer
+from jounce_service.session import states
+from jounce_service.transport import errors
 
 BROKEN = {
     "steps_once_too_often": "inputs_hold_between_deliveries",
@@ -64,7 +66,7 @@ def test_the_tables_of_the_suite_are_those_of_the_server() -> None:
 
 def test_a_real_server_passes_over_a_unix_socket_and_over_tcp(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
-    server = subprocess.Popen([sys.executable, "-m", "jounce_service.cli", "serve", "--address=127.0.0.1:0",
+    server = subprocess.Popen([sys.executable, "-m", "jounce_tools.cli", "serve", "--address=127.0.0.1:0",
                                f"--socket-path={tmp_path / 's'}", f"--ready-file={ready}"], env=environment())
     try:
         while not ready.exists():

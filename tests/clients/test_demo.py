@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from jounce_service import demo
-from jounce_service.cli import main
-from jounce_service.demo import Child, DemoError, load
+from jounce_tools.cli import main
+from jounce_tools.demo import run as demo
+from jounce_tools.demo.run import Child, DemoError, load
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_server_that_does_not_start_is_reported_with_its_own_words(
 ) -> None:
     original = Child.__init__
     monkeypatch.setattr(Child, "__init__", lambda self, name, command, folder: original(
-        self, name, ["jounce_service.cli", "serve", "--socket-path=" + "x" * 200, "--address="], folder))
+        self, name, ["jounce_tools.cli", "serve", "--socket-path=" + "x" * 200, "--address="], folder))
     assert main(["demo", f"--out={tmp_path}"]) == 1
     assert "socket path has 200 bytes" in capsys.readouterr().err
 

@@ -14,7 +14,7 @@ import pytest
 
 from jounce.axles import WHEELS
 from jounce.course import ISO_SPEED, DoubleLaneChange
-from jounce_service.demo import Settings, demonstrate, front_axle
+from jounce_tools.demo.run import Settings, demonstrate, front_axle
 
 
 def test_the_vehicle_drives_the_double_lane_change_on_soil_and_on_asphalt_gently_and_at_80_km_h(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_the_vehicle_drives_the_double_lane_change_on_soil_and_on_asphalt_gently
 
 
 def test_a_demo_that_is_interrupted_ends_at_once_with_one_line_and_leaves_no_process(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "jounce_service.cli", "demo", f"--out={tmp_path / 'out'}"]
+    command = [sys.executable, "-m", "jounce_tools.cli", "demo", f"--out={tmp_path / 'out'}"]
     demo = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True,
                             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     assert demo.stderr is not None

@@ -12,7 +12,7 @@ import pytest
 from jounce_client import Client, JounceError, Session
 from jounce_client.examples.what_if import STEERING, WANTS, Task, WhatIf, main
 from jounce_service import JounceServer
-from jounce_service.hosted import builtin_registry
+from jounce_service.hosting.fmu_model import builtin_registry
 
 TASK = Task(horizon=0.8, candidates=7)
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from jounce_client import Client, JounceError
-from jounce_service import demo
+from jounce_tools.demo import run as demo
 
 ROOT = Path(__file__).parents[2]
 TAG, BASE = "localhost/jounce:test", "localhost/python:3.12-slim-bookworm"

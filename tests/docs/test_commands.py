@@ -70,7 +70,7 @@ PLAN: dict[str, object] = {
     "jounce replay FILE": RUNS,
     "pip install ./clients/python": INSTALLS,
     "pip install .": By("docs/test_commands.py"),
-    "python -m jounce_fmu.generate": By("fmu/test_generate.py"),
+    "python -m jounce_fmu.build.generate": By("fmu/test_generate.py"),
     "pip install '.[generate]'": INSTALLS,
     # docs
     "jounce COMMAND --help": By("service/test_command_line.py"),
@@ -82,8 +82,8 @@ PLAN: dict[str, object] = {
     "python -m jounce_client.compliance --address unix:/run/jounce/jounce.sock": By("clients/test_compliance.py"),
     "pytest -p jounce_client.compliance.plugin --pyargs jounce_client.compliance --address ...": By(
         "clients/test_compliance.py"),
-    "python -m jounce_service.docs docs/configuration.md": By("service/test_docs.py"),
-    "python -m jounce_service.docs docs/service.md": By("service/test_docs.py"),
+    "python -m jounce_tools.docs docs/configuration.md": By("service/test_docs.py"),
+    "python -m jounce_tools.docs docs/service.md": By("service/test_docs.py"),
     "cmake -S clients/cpp -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build": By("clients/test_cpp_client.py"),
     "build/loop 127.0.0.1:50051 hmmwv steering_wheel_angle 100": By("clients/test_cpp_client.py"),
     "pip install '.[parquet]'": INSTALLS,
@@ -168,7 +168,7 @@ def environment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     folder = tmp_path_factory.mktemp("environment")
     plain = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     if request.param == "tests":
-        for name, words in (("python", ""), ("jounce", "-m jounce_service.cli")):
+        for name, words in (("python", ""), ("jounce", "-m jounce_tools.cli")):
             (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
             (folder / name).chmod(0o755)
         return plain | {"PATH": f"{folder}:{os.environ['PATH']}",

@@ -54,7 +54,7 @@ class Page:
     def command(self, line: str) -> None:
         words = shlex.split(line.removesuffix("&"))
         assert words[0] == "jounce", line
-        command = [sys.executable, "-m", "jounce_service.cli", *words[1:]]
+        command = [sys.executable, "-m", "jounce_tools.cli", *words[1:]]
         if not line.endswith("&"):
             self.call(command)
             return

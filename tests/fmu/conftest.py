@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from jounce_fmu.build import Sources, ensure_library
-from jounce_fmu.foreign import Interface
-from jounce_fmu.host import Factory
-from jounce_fmu.pack import export_fmu
+from jounce_fmu.build.library import Sources, ensure_library
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.importer.foreign import Interface
+from jounce_fmu.importer.host import Factory
 
 sys.path.insert(0, str(Path(__file__).parent))
 import oscillator  # noqa: E402

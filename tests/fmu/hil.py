@@ -12,7 +12,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from jounce_fmu.tables import checked_sources
+from jounce_fmu.importer.tables import checked_sources
 
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror")
 DRIVER = Path(__file__).parent / "models" / "hil.c"

@@ -6,8 +6,8 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from jounce_fmu.build import compiler, fmi_headers
-from jounce_fmu.foreign import library_path
+from jounce_fmu.build.library import compiler, fmi_headers
+from jounce_fmu.importer.foreign import library_path
 
 GOOD, SEGFAULT, LOOP, MEMORY, EXIT, REFUSE, PRINT, SLOW = range(8)
 STEP = 0.002

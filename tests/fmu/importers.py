@@ -20,8 +20,8 @@ from unittest import mock
 import fmpy
 import numpy as np
 
-from jounce_fmu.builtin import export_builtin
-from jounce_fmu.host import open_builtin
+from jounce_fmu.build.builtin import export_builtin
+from jounce_fmu.importer.host import open_builtin
 
 DOCS = Path(__file__).parents[2] / "docs" / "importers.md"
 PARAMETERS = {"init.speed": 10.0}

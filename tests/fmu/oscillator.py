@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from jounce.signals import XYZ, Signal, SignalTable, State
-from jounce_fmu.build import Sources
-from jounce_fmu.table_c import emit_header, emit_table
+from jounce_fmu.build.library import Sources
+from jounce_fmu.build.table_c import emit_header, emit_table
 
 
 def _parameter(name: str, unit: str, start: float, text: str, low: float = -1e6, high: float = 1e6,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce_fmu.host import Factory, Fmu2Instance
+from jounce_fmu.importer.host import Factory, Fmu2Instance
 
 Array = NDArray[np.float64]
 TICK = 0.001

@@ -11,10 +11,10 @@ from pathlib import Path
 import oscillator
 import pytest
 
-from jounce_fmu import build
-from jounce_fmu.build import BuildError, Sources, compile_library, ensure_library, has_cc
-from jounce_fmu.host import Factory, FmuError
-from jounce_fmu.table_c import emit_table
+from jounce_fmu.build import library as build
+from jounce_fmu.build.library import BuildError, Sources, compile_library, ensure_library, has_cc
+from jounce_fmu.build.table_c import emit_table
+from jounce_fmu.importer.host import Factory, FmuError
 
 
 def own_sources(folder: Path) -> tuple[Sources, Path]:
@@ -86,7 +86,7 @@ def test_zig_makes_the_library_where_there_is_no_cc(tmp_path: Path, monkeypatch:
     pytest.importorskip("ziglang")
     sources, _ = own_sources(tmp_path / "c")
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr("jounce_fmu.build.shutil.which", lambda _: None)
+    monkeypatch.setattr("jounce_fmu.build.library.shutil.which", lambda _: None)
     compile_library(sources, tmp_path / "zig.so")
     assert ctypes.CDLL(str(tmp_path / "zig.so")).fmi2DoStep
 

@@ -17,10 +17,10 @@ import pytest
 from fmpy.fmi3 import FMU3Slave
 from fmpy.validation import validate_fmu
 
-from jounce_fmu.builtin import export_builtin
-from jounce_fmu.host import open_builtin, open_fmu
-from jounce_fmu.pack import write_archive
-from jounce_service.cli.main import main
+from jounce_fmu.build.builtin import export_builtin
+from jounce_fmu.build.pack import write_archive
+from jounce_fmu.importer.host import open_builtin, open_fmu
+from jounce_tools.cli.main import main
 
 KINDS = {
     "fmi2": [], "fmi2-flat": ["--names", "flat"], "fmi3": ["--fmi", "3"], "fmi3-scalars": ["--fmi", "3", "--scalars"],

@@ -11,9 +11,9 @@ from raw import ERROR, NAN, OK, Raw
 from raw3 import Raw3
 from sensitivity import Array, Vehicle, differences, random_point, steps
 
-from jounce_fmu.describe import model_description
-from jounce_fmu.describe3 import model_description3
-from jounce_fmu.host import Factory, open_builtin
+from jounce_fmu.description.fmi2 import model_description
+from jounce_fmu.description.fmi3 import model_description3
+from jounce_fmu.importer.host import Factory, open_builtin
 
 FACTORY = open_builtin()
 TABLE = FACTORY.table

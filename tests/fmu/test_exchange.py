@@ -16,11 +16,11 @@ from raw import ERROR, OK, Raw
 from raw3 import Raw3
 
 from jounce.signals import SignalTable
-from jounce_fmu.build import Sources, ensure_library
-from jounce_fmu.describe import interface_guid, model_description
-from jounce_fmu.host import Factory
-from jounce_fmu.pack import export_fmu
-from jounce_fmu.table_c import emit_table
+from jounce_fmu.build.library import Sources, ensure_library
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.build.table_c import emit_table
+from jounce_fmu.description.fmi2 import interface_guid, model_description
+from jounce_fmu.importer.host import Factory
 
 EXCHANGE, DISCARD = 0, 2
 

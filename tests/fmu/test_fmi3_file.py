@@ -23,14 +23,15 @@ from lxml import etree
 
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle
-from jounce.signals import Signal, SignalTable, table
-from jounce_fmu.build import BuildError, Sources
-from jounce_fmu.describe import DescribeError, model_description
-from jounce_fmu.describe3 import instantiation_token, model_description3
-from jounce_fmu.host import Factory
-from jounce_fmu.icon import SIZE, icon_png
-from jounce_fmu.pack import export_fmu
-from jounce_fmu.terminals import terminals_and_icons
+from jounce.models.double_wishbone.signals import table
+from jounce.signals import Signal, SignalTable
+from jounce_fmu.build.library import BuildError, Sources
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.description.fmi2 import DescribeError, model_description
+from jounce_fmu.description.fmi3 import instantiation_token, model_description3
+from jounce_fmu.description.icon import SIZE, icon_png
+from jounce_fmu.description.terminals import terminals_and_icons
+from jounce_fmu.importer.host import Factory
 
 SCHEMAS = Path(fmpy.__file__).parent / "schema" / "fmi3"
 FORMS = pytest.mark.parametrize("scalars", [False, True], ids=["arrays", "scalars"])

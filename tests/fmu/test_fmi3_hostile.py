@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jounce_fmu.host import Factory
+from jounce_fmu.importer.host import Factory
 
 BARE = ("l=ct.CDLL(LIBRARY); l.fmi3InstantiateModelExchange.restype=ct.c_void_p; "
         "l.fmi3InstantiateScheduledExecution.restype=ct.c_void_p; log=[]; "

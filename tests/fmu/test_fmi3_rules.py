@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from raw3 import ERROR, INF, NAN, OK, SCALARS, VR, Raw3
 
-from jounce_fmu.host import Factory
+from jounce_fmu.importer.host import Factory
 
 New = Callable[..., Raw3]
 

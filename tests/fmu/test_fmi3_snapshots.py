@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from raw3 import OK, Raw3
 
-from jounce_fmu.host import Factory
+from jounce_fmu.importer.host import Factory
 
 
 def started(factory: Factory, *, events: bool = False) -> Raw3:

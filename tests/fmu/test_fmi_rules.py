@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from raw import ERROR, INF, NAN, OK, Raw
 
-from jounce_fmu.host import Factory
+from jounce_fmu.importer.host import Factory
 
 
 @pytest.fixture

@@ -15,12 +15,13 @@ import pytest
 from fmpy.validation import validate_fmu
 
 from jounce.data import load_vehicle
-from jounce.signals import Signal, SignalTable, table
-from jounce_fmu.build import Sources, compiler
-from jounce_fmu.describe import DescribeError, fmi_name, model_description
-from jounce_fmu.host import Factory, FmuError, open_fmu
-from jounce_fmu.pack import export_fmu
-from jounce_fmu.units import UnitError, exponents
+from jounce.models.double_wishbone.signals import table
+from jounce.signals import Signal, SignalTable
+from jounce_fmu.build.library import Sources, compiler
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.description.fmi2 import DescribeError, fmi_name, model_description
+from jounce_fmu.description.units import UnitError, exponents
+from jounce_fmu.importer.host import Factory, FmuError, open_fmu
 
 
 def test_fmpy_finds_no_problem(fmu: Path) -> None:

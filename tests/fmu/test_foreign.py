@@ -11,9 +11,9 @@ import oscillator
 import pytest
 from test_host3 import DESCRIPTION as TYPES3
 
-from jounce_fmu.describe import model_description
-from jounce_fmu.describe3 import model_description3
-from jounce_fmu.foreign import Interface, read_description
+from jounce_fmu.description.fmi2 import model_description
+from jounce_fmu.description.fmi3 import model_description3
+from jounce_fmu.importer.foreign import Interface, read_description
 
 #: As pythonfmu 0.7.0 writes variables whose author names no variability.
 NATURAL = """<?xml version="1.0" encoding="UTF-8"?>

@@ -10,18 +10,19 @@ import pytest
 
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle
-from jounce.emit import double_wishbone
-from jounce.signals import LEDGER, Signal, SignalTable, table
-from jounce_fmu.build import Sources, builtin_sources, ensure_library
-from jounce_fmu.foreign import Interface
-from jounce_fmu.host import Factory
+from jounce.models.double_wishbone import emit as double_wishbone
+from jounce.models.double_wishbone.signals import LEDGER, table
+from jounce.signals import Signal, SignalTable
+from jounce_fmu.build.library import Sources, builtin_sources, ensure_library
+from jounce_fmu.importer.foreign import Interface
+from jounce_fmu.importer.host import Factory
 from jounce_fmu.models.double_wishbone import GENERATED, emit
 
 
 def test_the_committed_c_is_what_the_generator_emits() -> None:
     emitted = emit()
     for path, text in emitted.items():
-        assert path.read_text() == text, f"run python -m jounce_fmu.generate: {path.name}"
+        assert path.read_text() == text, f"run python -m jounce_fmu.build.generate: {path.name}"
     assert {*GENERATED.iterdir(), LEDGER} == emitted.keys()
 
 

@@ -14,8 +14,8 @@ import hil
 import numpy as np
 import pytest
 
-from jounce_fmu.builtin import export_builtin
-from jounce_fmu.host import Factory, open_builtin
+from jounce_fmu.build.builtin import export_builtin
+from jounce_fmu.importer.host import Factory, open_builtin
 
 DOCS = (Path(__file__).parents[2] / "docs" / "hil.md").read_text()
 C99, CXX17 = ["-std=c99"], ["-x", "c++", "-std=c++17"]

@@ -11,10 +11,10 @@ import numpy as np
 import oscillator
 import pytest
 
-from jounce_fmu.build import Sources, compiler, fmi_headers
-from jounce_fmu.foreign import library_path
-from jounce_fmu.host import Factory, FmuError, FmuInstance, open_fmu
-from jounce_fmu.pack import export_fmu
+from jounce_fmu.build.library import Sources, compiler, fmi_headers
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.importer.foreign import library_path
+from jounce_fmu.importer.host import Factory, FmuError, FmuInstance, open_fmu
 
 DESCRIPTION = """<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="3.0" modelName="types3" instantiationToken="{types3}">

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jounce_fmu.host import Factory
+from jounce_fmu.importer.host import Factory
 
 NULL_LISTS = "f=new(); f.ready(); n=ct.c_size_t; "
 RUN = ("f=new(); f.ready(); assert f.step(0.0, 0.01) == OK; b=f.get('position', 'velocity'); n=ct.c_size_t\n"

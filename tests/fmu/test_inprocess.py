@@ -14,9 +14,9 @@ import pytest
 
 import jounce
 from jounce.data import DataError
-from jounce_fmu.host import FmuError, open_builtin
-from jounce_fmu.trajectory import InputError
-from jounce_service.cli.main import main
+from jounce_fmu.importer.host import FmuError, open_builtin
+from jounce_fmu.importer.trajectory import InputError
+from jounce_tools.cli.main import main
 
 PARAMETERS: dict[str, Any] = {"init.speed": 10.0, "terrain.mu": 0.6, "integrator": "RK4"}
 STEERING = ([0.0, 1.0, 2.0], [0.0, 0.0, 1.0])

@@ -13,8 +13,8 @@ from raw import DISCARD, ERROR, OK, Raw
 
 from jounce.axles import WHEELS
 from jounce.signals import Scalar
-from jounce_fmu.host import FmuInstance, open_builtin
-from jounce_fmu.instance import FmuError
+from jounce_fmu.importer.host import FmuInstance, open_builtin
+from jounce_fmu.importer.instance import FmuError
 from jounce_fmu.models import data_sets
 
 FACTORY = open_builtin()

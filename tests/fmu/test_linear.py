@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sweep import PROBES, Array, Probe, even_shocks, frequencies, measured
 
-from jounce_fmu.host import Factory, Fmu2Instance, FmuError, open_builtin
-from jounce_fmu.linear import Exchange, Linear, Mode, linearize
-from jounce_service.cli.linearize import settle
+from jounce_fmu.importer.host import Factory, Fmu2Instance, FmuError, open_builtin
+from jounce_fmu.importer.linear import Exchange, Linear, Mode, linearize
+from jounce_tools.cli.linearize import settle
 
 FACTORY = open_builtin()
 SPEED = 20.0

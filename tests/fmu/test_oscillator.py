@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from oscillator import exact
 
-from jounce_fmu.host import Factory, FmuError
+from jounce_fmu.importer.host import Factory, FmuError
 
 
 def run(factory: Factory, seconds: float, **parameters: float | bool | str) -> np.ndarray:

@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jounce_fmu.output import LINES, LONGEST, Output
+from jounce_fmu.importer.output import LINES, LONGEST, Output
 
 
 def said(*pieces: bytes) -> list[str]:

@@ -19,10 +19,10 @@ from jounce.contact.soil import SOILS, SoilContact, WheelMotion
 from jounce.course import DoubleLaneChange
 from jounce.data import load_vehicle
 from jounce.driver import GIVES, Autopilot, Sight
-from jounce.signals import table
-from jounce_fmu.build import BuildError
+from jounce.models.double_wishbone.signals import table
+from jounce_fmu.build.library import BuildError
 from jounce_fmu.partners import PARTNERS, export_partner
-from jounce_service.cli.main import main
+from jounce_tools.cli.main import main
 
 sys.path.insert(0, str(Path(__file__).parent))
 from slave import Slave, opened  # noqa: E402

@@ -16,11 +16,11 @@ import oscillator
 import pytest
 from fmpy.validation import validate_fmu
 
-from jounce_fmu.build import PLATFORMS, BuildError, Sources, compile_library, compiler, fmi_headers
-from jounce_fmu.host import open_builtin
-from jounce_fmu.pack import export_fmu
-from jounce_fmu.tables import checked_sources
-from jounce_service.cli.main import main
+from jounce_fmu.build.library import PLATFORMS, BuildError, Sources, compile_library, compiler, fmi_headers
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.importer.tables import checked_sources
+from jounce_tools.cli.main import main
 
 LOADER = Path(__file__).parent / "models" / "loader.c"
 X86_64, ARM64 = 0x01000007, 0x0100000C  # cpu_type_t of <mach/machine.h>

@@ -16,9 +16,9 @@ import hostile
 import numpy as np
 import pytest
 
-from jounce_fmu.host import Factory, FmuError, open_fmu
-from jounce_fmu.process import FmuGone, FmuProcess, Limits
-from jounce_fmu.worker import DONE, FRAME
+from jounce_fmu.importer.host import Factory, FmuError, open_fmu
+from jounce_fmu.importer.process import FmuGone, FmuProcess, Limits
+from jounce_fmu.importer.worker import DONE, FRAME
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from jounce.data import load_vehicle
-from jounce_fmu.host import Factory, FmuError, open_builtin
-from jounce_fmu.instance import FmuInstance
+from jounce_fmu.importer.host import Factory, FmuError, open_builtin
+from jounce_fmu.importer.instance import FmuInstance
 
 Array = NDArray[np.float64]
 Inputs = Callable[[float], dict[str, float]]

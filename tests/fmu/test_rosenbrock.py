@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from jounce.axles import WHEELS
 from jounce.values import double
-from jounce_fmu.host import Factory, Fmu2Instance, FmuError, Value, open_builtin
+from jounce_fmu.importer.host import Factory, Fmu2Instance, FmuError, Value, open_builtin
 
 FACTORY = open_builtin()
 TABLE = FACTORY.table

@@ -13,8 +13,8 @@ import pytest
 import test_fmi3_hostile
 import test_hostile_calls
 
-from jounce_fmu.build import Sources
-from jounce_fmu.host import Factory
+from jounce_fmu.build.library import Sources
+from jounce_fmu.importer.host import Factory
 
 FLAGS = ("-std=c99", "-g", "-O1", "-fPIC", "-shared", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 #: Runs each snippet of a file of them in the names of raw.py or raw3.py.

@@ -22,7 +22,7 @@ from measure import (
     sine,
 )
 
-from jounce_fmu.host import FmuError, Value
+from jounce_fmu.importer.host import FmuError, Value
 
 
 @pytest.mark.parametrize("name", SHAKES)

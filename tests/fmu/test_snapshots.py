@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jounce_fmu.host import Factory, Fmu2Instance, FmuError
+from jounce_fmu.importer.host import Factory, Fmu2Instance, FmuError
 
 
 def run_on(fmu: Fmu2Instance) -> bytes:
@@ -51,7 +51,7 @@ def test_another_process_goes_on_bit_for_bit(factory: Factory, tmp_path: Path) -
         "import sys; from pathlib import Path; folder, library, tests = map(Path, sys.argv[1:4])\n"
         "sys.path[:0] = sys.argv[4:]\n"
         "sys.path.insert(0, str(tests))\n"
-        "import oscillator, test_snapshots; from jounce_fmu.host import Fmu2Instance\n"
+        "import oscillator, test_snapshots; from jounce_fmu.importer.host import Fmu2Instance\n"
         "fmu = Fmu2Instance(library, oscillator.TABLE, 'x'); fmu.set_state((folder / 'blob').read_bytes())\n"
         "(folder / 'rows').write_bytes(test_snapshots.run_on(fmu))\n"
     )

@@ -18,10 +18,10 @@ from jounce.axles import WHEELS
 from jounce.contact.soil import SOILS, SoilContact, motion_of
 from jounce.course import DoubleLaneChange
 from jounce.driver import GIVES, Autopilot, Sight
-from jounce_fmu.build import BuildError
-from jounce_fmu.host import open_builtin
-from jounce_fmu.ssp import export_ssp
-from jounce_service.cli.main import main
+from jounce_fmu.build.library import BuildError
+from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.partners.ssp import export_ssp
+from jounce_tools.cli.main import main
 
 pytest.importorskip("libcosimpy")
 _FILE = Path(__file__).parents[2] / "docs" / "ssp" / "coupling.py"

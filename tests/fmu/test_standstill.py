@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jounce.axles import WHEELS
-from jounce_fmu.host import open_builtin
+from jounce_fmu.importer.host import open_builtin
 
 STEP = measure.STEP
 

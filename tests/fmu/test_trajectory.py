@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from jounce.signals import Signal, SignalTable
-from jounce_fmu.host import open_builtin
-from jounce_fmu.trajectory import PIECE, Clock, InputError, Inputs, Track, interval, run, ticks
+from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.importer.trajectory import PIECE, Clock, InputError, Inputs, Track, interval, run, ticks
 
 Array = NDArray[np.float64]
 TICK = 0.001

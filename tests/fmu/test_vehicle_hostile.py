@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from jounce.axles import WHEELS
 from jounce.signals import Scalar
-from jounce_fmu.host import FmuError, open_builtin
-from jounce_fmu.pack import export_fmu
-from jounce_fmu.tables import checked_sources
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.importer.host import FmuError, open_builtin
+from jounce_fmu.importer.tables import checked_sources
 
 FACTORY = open_builtin()
 
@@ -125,7 +125,7 @@ def test_external_terrain_equal_to_the_plane_is_the_plane() -> None:
 
 GROWTH = """
 import resource
-from jounce_fmu.host import open_builtin
+from jounce_fmu.importer.host import open_builtin
 factory = open_builtin()
 def cycle(n):
     for _ in range(n):

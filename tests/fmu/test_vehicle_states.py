@@ -15,7 +15,7 @@ from raw import OK, Raw
 from raw3 import SCALARS, Raw3
 from sensitivity import Vehicle
 
-from jounce_fmu.host import open_builtin
+from jounce_fmu.importer.host import open_builtin
 
 FACTORY = open_builtin()
 TABLE = FACTORY.table

@@ -12,11 +12,11 @@ import pytest
 
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle
-from jounce_fmu.builtin import export_builtin
-from jounce_fmu.describe import interface_guid
-from jounce_fmu.host import Factory, FmuError, open_builtin, open_fmu
-from jounce_fmu.units import exponents
-from jounce_service.cli.main import main
+from jounce_fmu.build.builtin import export_builtin
+from jounce_fmu.description.fmi2 import interface_guid
+from jounce_fmu.description.units import exponents
+from jounce_fmu.importer.host import Factory, FmuError, open_builtin, open_fmu
+from jounce_tools.cli.main import main
 
 SIZE = 0.64  # of the utv beside the hmmwv
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from jounce.signals import QUATERNION, Signal, SignalTable, State
-from jounce_fmu.build import Sources
-from jounce_fmu.table_c import emit_header, emit_table
+from jounce_fmu.build.library import Sources
+from jounce_fmu.build.table_c import emit_header, emit_table
 
 TABLE = SignalTable("turntable", (
     Signal("speed", "input", "rad/s", "speed about z"),

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from jounce.signals import Signal, SignalTable, State
-from jounce_fmu.build import Sources
+from jounce_fmu.build.library import Sources
+from jounce_fmu.build.table_c import emit_header, emit_table
 from jounce_fmu.models import Model
-from jounce_fmu.table_c import emit_header, emit_table
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "fmu"))

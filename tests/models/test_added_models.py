@@ -31,10 +31,10 @@ pendulum = added_models:PENDULUM
 
 CASES = """
 from pathlib import Path
-from jounce_fmu.host import open_builtin
-from jounce_service.hosted import FmuModel
-from jounce_service.sweep import plan
-from jounce_service.sweep.run import run_case
+from jounce_fmu.importer.host import open_builtin
+from jounce_service.hosting.fmu_model import FmuModel
+from jounce_tools.sweep import plan
+from jounce_tools.sweep.run import run_case
 path, folder = Path("sweep.toml"), Path("swept") / "results"
 folder.mkdir(parents=True)
 planned, cases = plan.planned(path, plan.read(path), FmuModel(open_builtin("pendulum")))
@@ -64,7 +64,7 @@ class Jounce:
 
     def __call__(self, *arguments: str) -> str:
         """What it prints; it must succeed."""
-        ended = subprocess.run([sys.executable, "-m", "jounce_service.cli", *arguments], env=self.environment,
+        ended = subprocess.run([sys.executable, "-m", "jounce_tools.cli", *arguments], env=self.environment,
                                cwd=self.folder, capture_output=True, text=True)  # fmt: skip
         assert ended.returncode == 0, ended.stderr
         return ended.stdout + ended.stderr

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from jounce.signals import Signal, SignalTable
-from jounce_fmu.build import Sources, ensure_library
-from jounce_fmu.describe import model_description
-from jounce_fmu.foreign import Interface
-from jounce_fmu.host import Factory, FmuError
-from jounce_fmu.pack import export_fmu
-from jounce_fmu.table_c import emit_header, emit_table
+from jounce_fmu.build.library import Sources, ensure_library
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.build.table_c import emit_header, emit_table
+from jounce_fmu.description.fmi2 import model_description
+from jounce_fmu.importer.foreign import Interface
+from jounce_fmu.importer.host import Factory, FmuError
 
 
 def _parameter(name: str, unit: str, start: float, text: str, low: float, high: float) -> Signal:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jounce_fmu.build import Sources
+from jounce_fmu.build.library import Sources
 from jounce_fmu.models import Model, ModelError, data_sets, find, models, register, unregister
 
 VEHICLE = find("hmmwv")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jounce_service.errors import TABLE
+from jounce_service.transport.errors import TABLE
 
 PROTO = Path(__file__).resolve().parents[2] / "proto"
 SOURCE = PROTO / "jounce" / "v1" / "jounce.proto"

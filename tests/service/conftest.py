@@ -18,7 +18,7 @@ from rig import Running
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import ServerConfig
-from jounce_service.hosted import registry
+from jounce_service.hosting.fmu_model import registry
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.signals import Signal, SignalTable
-from jounce_service.errors import BadParameters, SnapshotCorrupt, SolverFailed
-from jounce_service.models import Registry
+from jounce_service.hosting.models import Registry
+from jounce_service.transport.errors import BadParameters, SnapshotCorrupt, SolverFailed
 
 TICK = 0.001
 

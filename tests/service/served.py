@@ -51,7 +51,7 @@ def serve(folder: Path, *flags: str, files: int | None = None, **environment: st
     limit = [] if files is None else ["sh", "-c", f'ulimit -Sn {files} && exec "$@"', "sh"]
     with errors.open("wb") as file:
         process = subprocess.Popen(
-            [*limit, sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={folder / 's'}",
+            [*limit, sys.executable, "-m", "jounce_tools.cli", "serve", "--address=", f"--socket-path={folder / 's'}",
              f"--fast-socket={folder / 'f'}", f"--ready-file={ready}", "--drain=0.2", *flags],
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | environment,
             stdout=subprocess.DEVNULL, stderr=file)

@@ -28,9 +28,9 @@ from jounce_client import Client, JounceError, Session
 from jounce_client.compliance.stream import Stream
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
-from jounce_service.cli import main
-from jounce_service.endpoint import MOST as MOST_SCRAPERS
-from jounce_service.snapshots import pack
+from jounce_service.session.snapshots import pack
+from jounce_service.transport.endpoint import MOST as MOST_SCRAPERS
+from jounce_tools.cli import main
 
 pytest.importorskip("prometheus_client", reason="the extra metrics is not installed")
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jounce_service import errors
-from jounce_service.barrier import Barrier, Delivery, Participant
+from jounce_service.lockstep.barrier import Barrier, Delivery, Participant
+from jounce_service.transport import errors
 
 
 def columns(*places: int) -> np.ndarray:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jounce_service import errors
-from jounce_service.barrier import Barrier, Delivery, Participant
-from jounce_service.participant import Late, Lateness
+from jounce_service.lockstep.barrier import Barrier, Delivery, Participant
+from jounce_service.lockstep.participant import Late, Lateness
+from jounce_service.transport import errors
 
 END = 60
 

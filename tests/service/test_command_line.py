@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from jounce_service.cli.main import COMMANDS, USAGE, main
-from jounce_service.cli.progress import Progress
-from jounce_service.config import GROUPS, ServerConfig
+from jounce_service.server.config import GROUPS, ServerConfig
+from jounce_tools.cli.main import COMMANDS, USAGE, main
+from jounce_tools.cli.progress import Progress
 
 WITH_A_VEHICLE = ("simulate", "export", "describe", "linearize", "demo")
 WITH_A_FILE = ("simulate", "export", "linearize", "sweep", "export-recording", "demo")
@@ -100,13 +100,13 @@ def test_ctrl_c_ends_any_command_with_130_and_without_a_traceback(
     def interrupted(_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("jounce_service.cli.describe.run", interrupted)
+    monkeypatch.setattr("jounce_tools.cli.describe.run", interrupted)
     assert main(["describe"]) == 130
     assert capsys.readouterr().err == "jounce: interrupted\n"
 
 
 def test_a_real_ctrl_c_ends_linearize_and_leaves_no_file(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "jounce_service.cli", "linearize", "-o", "z.npz", "--speed", "5", "--time", "1e5"]
+    command = [sys.executable, "-m", "jounce_tools.cli", "linearize", "-o", "z.npz", "--speed", "5", "--time", "1e5"]
     running = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
@@ -121,7 +121,7 @@ def test_a_real_ctrl_c_ends_linearize_and_leaves_no_file(tmp_path: Path) -> None
 
 def test_a_terminal_is_told_how_far_a_long_run_is_and_is_left_clean(tmp_path: Path) -> None:
     master, terminal = pty.openpty()
-    command = [sys.executable, "-m", "jounce_service.cli", "simulate", "--duration", "1e6", "--output-interval", "100"]
+    command = [sys.executable, "-m", "jounce_tools.cli", "simulate", "--duration", "1e6", "--output-interval", "100"]
     running = subprocess.Popen(
         [*command, "-o", "x.csv"], cwd=tmp_path, stderr=terminal, stdout=subprocess.DEVNULL,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from jounce.data import load_vehicle
-from jounce.signals import SignalTable, table
-from jounce_service.cli.main import main
+from jounce.models.double_wishbone.signals import table
+from jounce.signals import SignalTable
+from jounce_tools.cli.main import main
 
 TABLE = table(load_vehicle("hmmwv"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jounce_service.docs import PAGES, filled
+from jounce_tools.docs import PAGES, filled
 
 PAGE = Path(__file__).parents[2] / "docs" / "service.md"
 
@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "service.md"
 @pytest.mark.parametrize("name", PAGES)
 def test_the_tables_of_the_page_are_those_of_the_code(name: str) -> None:
     page = PAGE.with_name(name)
-    assert page.read_text() == filled(page), f"run python -m jounce_service.docs docs/{name}"
+    assert page.read_text() == filled(page), f"run python -m jounce_tools.docs docs/{name}"
 
 
 def test_every_fault_seen_elsewhere_has_tests_that_exist() -> None:

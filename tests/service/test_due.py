@@ -14,7 +14,7 @@ from test_session_snapshots import download, upload
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.recording.replay import replay
-from jounce_service.snapshots import pack, unpack
+from jounce_service.session.snapshots import pack, unpack
 
 
 def test_the_state_is_that_of_the_tick_asked_for_and_the_step_after_it_is_on_the_grid(server: Any) -> None:

@@ -16,8 +16,8 @@ import pytest
 from certificates import DAY, Authority
 from served import ended
 
-from jounce_service.endpoint import MOST
-from jounce_service.security import ConfigError
+from jounce_service.transport.endpoint import MOST
+from jounce_service.transport.security import ConfigError
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import grpc
 import pytest
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service import errors
-from jounce_service.errors import ServiceError, error_info, status
-from jounce_service.states import ALLOWED, SessionState, require
+from jounce_service.session.states import ALLOWED, SessionState, require
+from jounce_service.transport import errors
+from jounce_service.transport.errors import ServiceError, error_info, status
 
 WANTED = {
     "BAD_FIELD": 3, "UNKNOWN_SIGNAL": 3, "WRONG_LENGTH": 3, "NOT_FINITE": 3, "BAD_PARAMETERS": 3,

@@ -21,13 +21,15 @@ from virtual import Connection, Lobby, run
 from jounce_client import Client, JounceError
 from jounce_client.client import Session as ClientSession
 from jounce_proto import jounce_pb2 as pb
-from jounce_service import ServerConfig, control, errors
-from jounce_service.barrier import Barrier
-from jounce_service.hosted import WorkerHost
-from jounce_service.participant import Late
-from jounce_service.session import Session
-from jounce_service.setup import Setup
-from jounce_service.states import SessionState
+from jounce_service import ServerConfig
+from jounce_service.hosting.fmu_model import WorkerHost
+from jounce_service.lockstep.barrier import Barrier
+from jounce_service.lockstep.participant import Late
+from jounce_service.session import control
+from jounce_service.session.session import Session
+from jounce_service.session.session_spec import Setup
+from jounce_service.session.states import SessionState
+from jounce_service.transport import errors
 
 END = 12
 INPUTS = {"a": ("velocity.x", 0), "b": ("velocity.y", 1), "c": ("force", 2)}

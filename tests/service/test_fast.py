@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service.fast import Closed, FastLane
-from jounce_service.security import ConfigError
+from jounce_service.transport.fast_lane import Closed, FastLane
+from jounce_service.transport.security import ConfigError
 
 
 @pytest.fixture

@@ -17,16 +17,16 @@ import grpc
 import numpy as np
 import pytest
 
-from jounce_fmu.foreign import library_path
+from jounce_fmu.importer.foreign import library_path
 from jounce_fmu.models import data_sets
 from jounce_fmu.partners import export_partner
 from jounce_proto import jounce_pb2 as pb
-from jounce_service.cli.main import main
-from jounce_service.config import ServerConfig
-from jounce_service.hosted import registry
+from jounce_service.hosting.fmu_model import registry
 from jounce_service.recording.reader import Reader
-from jounce_service.security import ConfigError
-from jounce_service.settings import load
+from jounce_service.server.config import ServerConfig
+from jounce_service.server.settings import load
+from jounce_service.transport.security import ConfigError
+from jounce_tools.cli.main import main
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
 import hostile  # noqa: E402
@@ -240,7 +240,7 @@ def test_bad_fmus_in_a_folder_leave_the_others_in_service(
 def test_an_fmu_that_unpacks_to_too_much_is_listed_with_its_size_and_nothing_is_unpacked(
         host: Any, bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limit = 3_000_000
-    monkeypatch.setattr("jounce_fmu.foreign.LARGEST_UNPACKED", limit)
+    monkeypatch.setattr("jounce_fmu.importer.foreign.LARGEST_UNPACKED", limit)
     for name, files, size in (("bomb", 1, limit), ("crowd", 800, 0), ("fits", 1, limit // 2)):
         path = repacked(tmp_path / f"{name}.fmu", bad, lambda t: t)
         with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:

@@ -12,9 +12,9 @@ import pytest
 from integrator_model import TABLE
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service import errors
-from jounce_service.handlers import handlers
-from jounce_service.values import LONGEST_NAME, select
+from jounce_service.hosting.values import LONGEST_NAME, select
+from jounce_service.transport import errors
+from jounce_service.transport.handlers import handlers
 
 #: As many as fit into a request.
 MANY = 20_000
@@ -180,7 +180,7 @@ def test_reads_of_one_connection_take_turns_of_the_loop_with_everybody_else(serv
 
 
 def test_a_description_is_made_once(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jounce_service import calls
+    from jounce_service.transport import servicer as calls
 
     made: list[str] = []
     described = calls.described

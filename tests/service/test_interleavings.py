@@ -23,11 +23,11 @@ from virtual import Connection, Lobby, run
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import ServerConfig
-from jounce_service.barrier import Barrier
-from jounce_service.hosted import WorkerHost
-from jounce_service.participant import Late, Participant
-from jounce_service.session import Session
-from jounce_service.setup import Setup
+from jounce_service.hosting.fmu_model import WorkerHost
+from jounce_service.lockstep.barrier import Barrier
+from jounce_service.lockstep.participant import Late, Participant
+from jounce_service.session.session import Session
+from jounce_service.session.session_spec import Setup
 
 END = 16
 INPUTS = {"a": ("velocity.x", 0), "b": ("velocity.y", 1), "c": ("force", 2)}

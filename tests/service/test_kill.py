@@ -17,7 +17,7 @@ import pytest
 from served import Served, eventually, serve
 
 from jounce_client import Client, JounceError, Participant, Session
-from jounce_service.hosted import builtin_registry
+from jounce_service.hosting.fmu_model import builtin_registry
 from jounce_service.recording.replay import replay
 
 pytest.importorskip("mcap", reason="the extra recording is not installed")

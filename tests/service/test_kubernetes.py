@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from jounce_service.config import ServerConfig
-from jounce_service.settings import load, variable
+from jounce_service.server.config import ServerConfig
+from jounce_service.server.settings import load, variable
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[2]
@@ -88,7 +88,7 @@ def test_a_server_with_its_settings_starts_and_answers_its_probes(tmp_path: Path
     ready = tmp_path / "ready"
     environment = os.environ | {n: moved(v) for n, v in ENVIRONMENT.items()} | {
         "JOUNCE_ADDRESS": "0.0.0.0:0", "JOUNCE_METRICS_ADDRESS": "0.0.0.0:0", "PYTHONPATH": os.pathsep.join(sys.path)}
-    jounce = [sys.executable, "-m", "jounce_service.cli"]
+    jounce = [sys.executable, "-m", "jounce_tools.cli"]
     with subprocess.Popen([*jounce, *SERVER["args"], "--ready-file", str(ready)], env=environment) as server:
         try:
             end = time.monotonic() + 60.0

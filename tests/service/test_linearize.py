@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jounce_service.cli.main import main
+from jounce_tools.cli.main import main
 
 
 def test_the_file_holds_the_matrices_and_the_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

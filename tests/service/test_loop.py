@@ -15,9 +15,9 @@ from unittest import mock
 
 import pytest
 
-from jounce_service import loop
-from jounce_service.loop import BusySelector, make_loop
-from jounce_service.security import ConfigError
+from jounce_service.server import event_loop as loop
+from jounce_service.server.event_loop import BusySelector, make_loop
+from jounce_service.transport.security import ConfigError
 
 
 @pytest.fixture

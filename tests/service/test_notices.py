@@ -11,8 +11,8 @@ import pytest
 
 from jounce_client import Client, JounceError
 from jounce_proto import jounce_pb2 as pb
-from jounce_service.barrier import Barrier
-from jounce_service.notices import Notices
+from jounce_service.lockstep.barrier import Barrier
+from jounce_service.session.notices import Notices
 
 EVERY = [pb.EVENT_KIND_FAILED, pb.EVENT_KIND_EVICTED, pb.EVENT_KIND_MISSED, pb.EVENT_KIND_BARRIER_TIMEOUT]
 

@@ -23,12 +23,12 @@ from served import serve as start
 
 from jounce_client import Client, JounceError
 from jounce_proto import jounce_pb2 as pb
-from jounce_service import logs
-from jounce_service.cli import main
-from jounce_service.config import ServerConfig
-from jounce_service.security import ConfigError
-from jounce_service.settings import load
-from jounce_service.stream import Stream
+from jounce_service.server import logs
+from jounce_service.server.config import ServerConfig
+from jounce_service.server.settings import load
+from jounce_service.transport.security import ConfigError
+from jounce_service.transport.stream import Stream
+from jounce_tools.cli import main
 
 
 def test_a_flag_comes_before_a_variable_before_the_file_before_the_default(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from jounce_fmu.host import open_builtin
-from jounce_service.config import ServerConfig
-from jounce_service.errors import ModelUnavailable
-from jounce_service.hosted import FmuModel, registry
-from jounce_service.models import Registry
-from jounce_service.security import ConfigError
+from jounce_fmu.importer.host import open_builtin
+from jounce_service.hosting.fmu_model import FmuModel, registry
+from jounce_service.hosting.models import Registry
+from jounce_service.server.config import ServerConfig
+from jounce_service.transport.errors import ModelUnavailable
+from jounce_service.transport.security import ConfigError
 
 
 def vehicle(path: Path, name: str = "mine", overrides: str = '"chassis.mass" = 2500') -> str:

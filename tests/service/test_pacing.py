@@ -16,12 +16,13 @@ from integrator_model import TABLE, IntegratorModel
 from virtual import Connection, Lobby, run
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service import ServerConfig, errors
-from jounce_service.barrier import Barrier
-from jounce_service.pacing import OverrunPolicy, Pacer, Pacing
-from jounce_service.participant import NO_COLUMNS, Late, Lateness
-from jounce_service.session import Session
-from jounce_service.setup import Setup
+from jounce_service import ServerConfig
+from jounce_service.lockstep.barrier import Barrier
+from jounce_service.lockstep.participant import NO_COLUMNS, Late, Lateness
+from jounce_service.session.pacing import OverrunPolicy, Pacer, Pacing
+from jounce_service.session.session import Session
+from jounce_service.session.session_spec import Setup
+from jounce_service.transport import errors
 
 REALTIME = pb.PACING_MODE_REALTIME
 

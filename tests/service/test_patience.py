@@ -12,9 +12,9 @@ from virtual import Connection, Lobby, run
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import ServerConfig
-from jounce_service.patience import Patience
-from jounce_service.session import Session
-from jounce_service.setup import Setup
+from jounce_service.session.barrier_timeout import Patience
+from jounce_service.session.session import Session
+from jounce_service.session.session_spec import Setup
 
 TIMEOUT = 4.0
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jounce_service import reads
-from jounce_service.reads import BURST, SPACING, Reads
+from jounce_service.transport import reads
+from jounce_service.transport.reads import BURST, SPACING, Reads
 
 
 @pytest.fixture

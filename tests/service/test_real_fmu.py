@@ -11,13 +11,13 @@ import grpc
 import numpy as np
 import pytest
 
-from jounce_fmu.build import BuildError, ensure_library
-from jounce_fmu.foreign import Interface
-from jounce_fmu.host import Factory
+from jounce_fmu.build.library import BuildError, ensure_library
+from jounce_fmu.importer.foreign import Interface
+from jounce_fmu.importer.host import Factory
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import JounceServer, ServerConfig
-from jounce_service.hosted import FmuModel, builtin_registry
-from jounce_service.models import Registry
+from jounce_service.hosting.fmu_model import FmuModel, builtin_registry
+from jounce_service.hosting.models import Registry
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
 import oscillator  # noqa: E402
@@ -69,7 +69,7 @@ def test_a_model_that_cannot_be_built_is_listed_with_the_reason_and_refused_by_t
     def fail(name: str) -> Factory:
         raise BuildError("the compiler's own words")
 
-    monkeypatch.setattr("jounce_service.hosted.open_builtin", fail)
+    monkeypatch.setattr("jounce_service.hosting.fmu_model.open_builtin", fail)
     registry = builtin_registry()
     assert "the compiler's own words" in registry.open_all()["hmmwv"]
     server.server.manager.registry = registry

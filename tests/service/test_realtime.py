@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from jounce_client import Client, JounceError
-from jounce_service import realtime
-from jounce_service.cli import main
-from jounce_service.config import ServerConfig
+from jounce_service.server import realtime
+from jounce_service.server.config import ServerConfig
+from jounce_tools.cli import main
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="SCHED_FIFO, mlockall and /proc are Linux's")
 #: <linux/prctl.h> and <linux/capability.h>.
@@ -42,7 +42,7 @@ def without_rights() -> None:
 def served(folder: Path, *flags: str, before: Callable[[], None] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """A server's process id, and its log line on what was granted."""
     ready, log = folder / "ready", folder / "log"
-    command = [sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={folder}/s",
+    command = [sys.executable, "-m", "jounce_tools.cli", "serve", "--address=", f"--socket-path={folder}/s",
                f"--ready-file={ready}", "--log-format=json", "--drain=0", *flags]
     with log.open("w") as errors, subprocess.Popen(
             command, stderr=errors, stdout=subprocess.DEVNULL, preexec_fn=before,

@@ -27,12 +27,12 @@ from recordings import altered, lockstep, only, truth, wave
 
 from jounce_client import Client
 from jounce_proto import jounce_pb2 as pb
-from jounce_service.cli.main import main
-from jounce_service.hosted import builtin_registry
+from jounce_service.hosting.fmu_model import builtin_registry
 from jounce_service.recording.mcap_file import McapFile
 from jounce_service.recording.reader import Reader, RecordingError, Sample
 from jounce_service.recording.replay import replay
-from jounce_service.server import ConfigError
+from jounce_service.server.server import ConfigError
+from jounce_tools.cli.main import main
 
 Start = Callable[..., Any]
 
@@ -241,7 +241,7 @@ def test_a_flipped_bit_never_changes_what_is_read(recording: Any, tmp_path: Path
 def test_a_recording_is_readable_up_to_a_kill_of_the_server(tmp_path: Path) -> None:
     ready, folder = tmp_path / "ready", tmp_path / "rec"
     server = subprocess.Popen(
-        [sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={tmp_path / 's'}",
+        [sys.executable, "-m", "jounce_tools.cli", "serve", "--address=", f"--socket-path={tmp_path / 's'}",
          f"--ready-file={ready}", f"--record={folder}", "--record-every=1"],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}, stdout=subprocess.DEVNULL)
     try:

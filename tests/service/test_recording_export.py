@@ -19,7 +19,7 @@ from integrator_model import TABLE, IntegratorModel
 from recordings import lockstep, only, truth, wave
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service.cli.main import main
+from jounce_tools.cli.main import main
 
 NAMES = [s.name for s in (*TABLE.inputs, *TABLE.outputs)]
 UNITS = [s.signal.unit for s in (*TABLE.inputs, *TABLE.outputs)]

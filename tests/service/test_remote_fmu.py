@@ -16,11 +16,11 @@ import pytest
 from fmpy.fmi1 import FMICallException
 
 from jounce.data import load_vehicle
-from jounce.signals import table
+from jounce.models.double_wishbone.signals import table
 from jounce_client import Client, JounceError, Session
-from jounce_fmu.host import Factory, open_builtin
+from jounce_fmu.importer.host import Factory, open_builtin
 from jounce_fmu.partners import export_partner
-from jounce_service.demo import Child, serving
+from jounce_tools.demo.run import Child, serving
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
 from slave import Slave, opened  # noqa: E402

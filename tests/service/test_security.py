@@ -13,8 +13,8 @@ from rig import Stream
 
 from jounce_client import AsyncClient, Client, JounceError, Tls
 from jounce_proto import jounce_pb2 as pb
-from jounce_service.cli import main
-from jounce_service.security import ConfigError
+from jounce_service.transport.security import ConfigError
+from jounce_tools.cli import main
 
 TOKEN = "correct-horse-battery-staple"
 SERVICE = "/jounce.v1.SessionService/"

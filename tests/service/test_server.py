@@ -21,9 +21,9 @@ from jounce import __version__
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service import JounceServer, ServerConfig
-from jounce_service.cli import main
-from jounce_service.security import ConfigError
-from jounce_service.settings import load
+from jounce_service.server.settings import load
+from jounce_service.transport.security import ConfigError
+from jounce_tools.cli import main
 
 
 @pytest.mark.parametrize(("config", "words"), [
@@ -121,7 +121,7 @@ def test_a_stopping_server_makes_no_new_session_and_frees_all_models(serve: Any,
 def test_jounce_serve_says_where_it_listens_and_ends_on_sigterm(tmp_path: Path, more: list[str]) -> None:
     ready, socket = tmp_path / "ready", tmp_path / "s.sock"
     process = subprocess.Popen(
-        [sys.executable, "-m", "jounce_service.cli", "serve", "--address", "127.0.0.1:0", "--socket-path", str(socket),
+        [sys.executable, "-m", "jounce_tools.cli", "serve", "--address", "127.0.0.1:0", "--socket-path", str(socket),
          "--fast-socket", str(tmp_path / "f"), "--ready-file", str(ready), "--drain", "0.2", *more],
         stdout=subprocess.PIPE, text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
@@ -157,7 +157,7 @@ def test_jounce_serve_refuses_an_open_address_with_one_line(capsys: Any) -> None
 
 def test_jounce_describe_prints_every_signal_once(capsys: Any) -> None:
     from jounce.data import load_vehicle
-    from jounce.signals import table
+    from jounce.models.double_wishbone.signals import table
 
     assert main(["describe"]) == 0
     firsts = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]

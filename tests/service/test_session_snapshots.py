@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service import errors
-from jounce_service.snapshots import pack, unpack
+from jounce_service.session.snapshots import pack, unpack
+from jounce_service.transport import errors
 
 
 def run(server: Any, session: Any, ticks: int, seed: int) -> list[list[float]]:
@@ -291,12 +291,12 @@ def real_server(folder: Path) -> Any:
     import oscillator
     from rig import Running
 
-    from jounce_fmu.build import ensure_library
-    from jounce_fmu.foreign import Interface
-    from jounce_fmu.host import Factory
+    from jounce_fmu.build.library import ensure_library
+    from jounce_fmu.importer.foreign import Interface
+    from jounce_fmu.importer.host import Factory
     from jounce_service import ServerConfig
-    from jounce_service.hosted import FmuModel
-    from jounce_service.models import Registry
+    from jounce_service.hosting.fmu_model import FmuModel
+    from jounce_service.hosting.models import Registry
 
     library = ensure_library(oscillator.sources(folder), folder / "native")
     factory = Factory("oscillator", library, Interface.of_table(oscillator.TABLE))

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 from integrator_model import TABLE, TICK, IntegratorModel
 
-from jounce_fmu.trajectory import Track
-from jounce_fmu.trajectory import run as trajectory
-from jounce_service.cli.csv_inputs import read_inputs, sample
-from jounce_service.cli.main import UsageError, main
-from jounce_service.cli.simulate import started
+from jounce_fmu.importer.trajectory import Track
+from jounce_fmu.importer.trajectory import run as trajectory
+from jounce_tools.cli.csv_inputs import read_inputs, sample
+from jounce_tools.cli.main import UsageError, main
+from jounce_tools.cli.simulate import started
 
 
 def track_of(tmp_path: Path, text: str, *, hold: bool = False) -> Track:
@@ -157,8 +157,8 @@ def test_a_run_whose_solver_gives_up_keeps_its_rows_and_says_where(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("jounce_service.cli.simulate.open_builtin", lambda _: None)
-    monkeypatch.setattr("jounce_service.cli.simulate.FmuModel", lambda _: IntegratorModel())
+    monkeypatch.setattr("jounce_tools.cli.simulate.open_builtin", lambda _: None)
+    monkeypatch.setattr("jounce_tools.cli.simulate.FmuModel", lambda _: IntegratorModel())
     fails = ["simulate", "--duration", "1", "--input", "velocity.x=10", "--set", "limit=0.105"]
     assert main([*fails, "-o", "out.csv"]) == 1
     *rows, [note] = rows_of(tmp_path / "out.csv")
@@ -180,7 +180,7 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 @pytest.mark.parametrize("interval", ["0.001", "1e6"])
 def test_ctrl_c_keeps_what_is_done_with_a_line_that_says_where_it_ends(tmp_path: Path, interval: str) -> None:
     """With one native call of 1e9 ticks, and with a row per tick."""
-    command = [sys.executable, "-m", "jounce_service.cli", "simulate", "--duration", "1e6", "-o", "out.csv"]
+    command = [sys.executable, "-m", "jounce_tools.cli", "simulate", "--duration", "1e6", "-o", "out.csv"]
     command += ["--output-interval", interval, "--outputs", "speed,ref_frame.pos"]
     # Whatever started this test may ignore Ctrl-C.
     started_run = subprocess.Popen(

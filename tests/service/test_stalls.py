@@ -20,10 +20,10 @@ from virtual import Connection, Lobby, run
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service import ServerConfig
-from jounce_service.session import Session
-from jounce_service.setup import Setup
-from jounce_service.stalls import BEAT, GAP, SETTLE, Stalls
-from jounce_service.states import SessionState
+from jounce_service.session.session import Session
+from jounce_service.session.session_spec import Setup
+from jounce_service.session.stalls import BEAT, GAP, SETTLE, Stalls
+from jounce_service.session.states import SessionState
 
 
 def stop_loop(seconds: float) -> None:

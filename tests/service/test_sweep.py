@@ -19,13 +19,13 @@ import numpy as np
 import pytest
 from integrator_model import TABLE, IntegratorModel
 
-from jounce_fmu.trajectory import run as trajectory
-from jounce_service.cli.main import UsageError, main
-from jounce_service.cli.simulate import started
-from jounce_service.hosted import FmuModel
-from jounce_service.sweep import run as runs
-from jounce_service.sweep.plan import Case, Plan, planned, read
-from jounce_service.sweep.results import Results
+from jounce_fmu.importer.trajectory import run as trajectory
+from jounce_service.hosting.fmu_model import FmuModel
+from jounce_tools.cli.main import UsageError, main
+from jounce_tools.cli.simulate import started
+from jounce_tools.sweep import run as runs
+from jounce_tools.sweep.plan import Case, Plan, planned, read
+from jounce_tools.sweep.results import Results
 
 DOCS = Path(__file__).parents[2] / "docs" / "sweep.md"
 
@@ -261,7 +261,7 @@ def test_a_sweep_on_ray_that_is_killed_goes_on_and_has_the_bits_of_runs_in_proce
         "[set]\n'init.speed' = 8\n[grid]\n'terrain.mu' = [0.3, 0.8]\n"
         "[random]\n'chassis.mass' = { distribution = 'normal', mean = 2000, deviation = 150 }\n")
     out, table = tmp_path / "out", tmp_path / "out/cases.parquet"
-    command = [sys.executable, "-m", "jounce_service.cli", "sweep", "s.toml", "-o", str(out), "--workers", "2"]
+    command = [sys.executable, "-m", "jounce_tools.cli", "sweep", "s.toml", "-o", str(out), "--workers", "2"]
     options: dict[str, Any] = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}}
 
     def results() -> dict[Path, int]:

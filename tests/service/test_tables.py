@@ -16,10 +16,10 @@ import pytest
 from rig import Stream
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service import errors
-from jounce_service.hosted import registry
-from jounce_service.models import Registry
-from jounce_service.states import ALLOWED, SessionState
+from jounce_service.hosting.fmu_model import registry
+from jounce_service.hosting.models import Registry
+from jounce_service.session.states import ALLOWED, SessionState
+from jounce_service.transport import errors
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
 import hostile  # noqa: E402

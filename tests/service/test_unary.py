@@ -19,8 +19,8 @@ from integrator_model import TABLE, TICK, Integrator
 from served import eventually
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service import control
-from jounce_service.errors import BadParameters
+from jounce_service.session import control
+from jounce_service.transport.errors import BadParameters
 
 Info = Callable[[grpc.RpcError], pb.ErrorInfo]
 

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from integrator_model import TABLE
 
 from jounce.data import load_vehicle
-from jounce.signals import table
+from jounce.models.double_wishbone.signals import table
 from jounce.values import BadValue, double
-from jounce_fmu.build import BuildError
-from jounce_fmu.host import FmuError, open_builtin
-from jounce_fmu.starts import changed
-from jounce_service import errors
-from jounce_service.cli.given import scalar as from_command_line
-from jounce_service.cli.main import UsageError
-from jounce_service.values import check, parse, select
+from jounce_fmu.build.library import BuildError
+from jounce_fmu.description.starts import changed
+from jounce_fmu.importer.host import FmuError, open_builtin
+from jounce_service.hosting.values import check, parse, select
+from jounce_service.transport import errors
+from jounce_tools.cli.given import scalar as from_command_line
+from jounce_tools.cli.main import UsageError
 
 EVERY = select(TABLE.inputs, ["*"], "input")
 #: velocity.x and .y within +-10, force within 0 and 100, open without bounds.

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jounce.data import load_vehicle
-from jounce.signals import table
+from jounce.models.double_wishbone.signals import table
 from jounce_client import Client, JounceError, Session
 from jounce_proto import jounce_pb2 as pb
 
@@ -31,7 +31,7 @@ WANTS = ["ref_frame.pos", "wheel_RR.tire_force", "energy.kinetic"]
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("serve")
-    command = [sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--socket-path={folder / 's'}",
+    command = [sys.executable, "-m", "jounce_tools.cli", "serve", "--address=", f"--socket-path={folder / 's'}",
                f"--ready-file={folder / 'ready'}"]  # fmt: skip
     server = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     try:

@@ -20,15 +20,15 @@ import grpc
 import pytest
 from served import eventually
 
-from jounce_fmu.build import ensure_library
-from jounce_fmu.builtin import export_builtin
-from jounce_fmu.foreign import Interface
-from jounce_fmu.host import Factory
-from jounce_fmu.process import Limits
+from jounce_fmu.build.builtin import export_builtin
+from jounce_fmu.build.library import ensure_library
+from jounce_fmu.importer.foreign import Interface
+from jounce_fmu.importer.host import Factory
+from jounce_fmu.importer.process import Limits
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
-from jounce_service.hosted import FmuModel
-from jounce_service.models import Registry
+from jounce_service.hosting.fmu_model import FmuModel
+from jounce_service.hosting.models import Registry
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
 import hostile  # noqa: E402
@@ -201,7 +201,7 @@ def test_others_step_on_while_an_fmu_loops(host: Any, bad: Path) -> None:
 
 def test_an_error_of_the_fmu_and_its_noise_are_no_death(
         host: Any, bad: Path, info: Any, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "jounce_fmu.process")
+    caplog.set_level(logging.INFO, "jounce_fmu.importer.process")
     server = host(bad)
     session = create(server, "hostile")
     assert server.advance(session, 1, x=0.5, act=float(hostile.PRINT)) == [hostile.after(1, 0.5), 1.0, 0.0]
@@ -344,7 +344,7 @@ def test_a_worker_ends_with_its_session(host: Any, bad: Path) -> None:
 def test_a_looping_worker_ends_with_its_server_which_it_does_not_hold_up(
         bad: Path, tmp_path: Path, number: signal.Signals) -> None:
     path, ready = tmp_path / "s.sock", tmp_path / "ready"
-    server = subprocess.Popen([sys.executable, "-m", "jounce_service.cli", "serve", "--address=", f"--fmu={bad}",
+    server = subprocess.Popen([sys.executable, "-m", "jounce_tools.cli", "serve", "--address=", f"--fmu={bad}",
                                f"--socket-path={path}", f"--ready-file={ready}", "--worker-seconds=0",
                                "--drain=0.2"])
     try:

@@ -13,8 +13,8 @@ from typing import Any
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import packed
-from jounce_service.session import Session
-from jounce_service.stream import Stream
+from jounce_service.session.session import Session
+from jounce_service.transport.stream import Stream
 
 
 class Deadlock(RuntimeError):

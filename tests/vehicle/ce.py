@@ -1,4 +1,4 @@
-"""The symbolic functions of `jounce.symbolic`, put together in numpy as the emitted C puts them together."""
+"""The functions of the vehicle's schedule, put together in numpy as the emitted C puts them together."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.contact import body as outline
 from jounce.data import Vehicle
+from jounce.dynamics.schedule import compose
+from jounce.models.double_wishbone import parameters
 from jounce.models.double_wishbone.functions import functions, numbers
 from jounce.models.double_wishbone.schedule import EVALUATION
-from jounce.symbolic import corner, outline, parameters
-from jounce.symbolic.schedule import compose
+from jounce.suspension import double_wishbone as corner
 
 Array = NDArray[np.float64]
 

@@ -13,12 +13,15 @@ import numpy as np
 from ce import Ce
 from numpy.typing import NDArray
 
+from jounce.contact import wheel
 from jounce.data import Vehicle
+from jounce.dynamics import articulated
+from jounce.dynamics.schedule import compose
+from jounce.math.algebra import rotation
+from jounce.math.layout import Layout
+from jounce.models.double_wishbone import outputs as reports
 from jounce.models.double_wishbone.schedule import EVALUATION, MOTION, REPORTS
-from jounce.symbolic import articulated, corner, reports, wheel
-from jounce.symbolic.algebra import rotation
-from jounce.symbolic.layout import Layout
-from jounce.symbolic.schedule import compose
+from jounce.suspension import double_wishbone as corner
 
 Array = NDArray[np.float64]
 SX = ca.SX

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.data import Vehicle
+from jounce.models.double_wishbone import composition as vehicle
 from jounce.reference.kkt_steering import turn
-from jounce.symbolic import vehicle
 
 Array = NDArray[np.float64]
 STATES, REPORTS = vehicle.STATES.first, vehicle.REPORTS.first

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle
-from jounce.symbolic import vehicle
+from jounce.models.double_wishbone import composition as vehicle
 
 Array = NDArray[np.float64]
 DATA = Path(__file__).parents[1] / "data"

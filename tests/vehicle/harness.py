@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 FMU = Path(__file__).parents[2] / "fmu" / "jounce_fmu"
+PLACES = ("common", "double_wishbone", "double_wishbone/generated")
+INCLUDES = [f"-I{FMU / 'models' / place}" for place in PLACES]
 
 
 def compiled(source: str, folder: Path) -> ctypes.CDLL:
@@ -21,7 +23,7 @@ def compiled(source: str, folder: Path) -> ctypes.CDLL:
         pytest.skip("this processor has no AVX2")
     (folder / "harness.c").write_text(source)
     command = [compiler, "-std=c99", "-Wall", "-Werror", "-O2", "-ffp-contract=off", "-shared", "-fPIC",
-               f"-I{FMU / 'models'}", f"-I{FMU / 'generated'}", "harness.c", "-o", "harness.so", "-lm"]  # fmt: skip
+               *INCLUDES, "harness.c", "-o", "harness.so", "-lm"]  # fmt: skip
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return ctypes.CDLL(str(folder / "harness.so"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jounce.symbolic.brake import PARAMETERS, brake
+from jounce.brakes.disc import PARAMETERS, brake
 
 INERTIA, CAPACITY, STEP = 7.8, 4000.0, 1e-3
 PAR = dict(zip(PARAMETERS, (CAPACITY, 0.01, 0.44, 5.0, 1.0, 50.0), strict=True))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from jounce.symbolic.bristle import BREAKAWAY, bristle
+from jounce.contact.bristle import BREAKAWAY, bristle
 
 Array = NDArray[np.float64]
 LIMIT, RATE, STEP = 0.05, 500.0, 1e-3

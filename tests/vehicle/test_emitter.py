@@ -11,10 +11,14 @@ from ce import Ce, flat
 from harness import compiled
 from numpy.typing import NDArray
 
+from jounce.codegen.emitter import emit_function
+from jounce.contact import wheel
 from jounce.data import load_vehicle
-from jounce.emit.double_wishbone import CORNER_NUMBERS, WHEEL_NUMBERS
-from jounce.emit.emitter import emit_function
-from jounce.symbolic import articulated, corner, motion, reports, steering, wheel
+from jounce.dynamics import articulated, motion
+from jounce.models.double_wishbone import outputs as reports
+from jounce.models.double_wishbone.emit import CORNER_NUMBERS, WHEEL_NUMBERS
+from jounce.steering import pitman as steering
+from jounce.suspension import double_wishbone as corner
 
 CE = Ce(load_vehicle("hmmwv"))
 HARNESS = """

@@ -8,9 +8,15 @@ import pytest
 from ce import Ce, flat
 from numpy.typing import NDArray
 
+from jounce.codegen.forward import forward
 from jounce.data import load_vehicle
-from jounce.emit.double_wishbone import CONSTANT, CORNER_NUMBERS, forward_functions, lane_functions, scalar_functions
-from jounce.symbolic.forward import forward
+from jounce.models.double_wishbone.emit import (
+    CONSTANT,
+    CORNER_NUMBERS,
+    forward_functions,
+    lane_functions,
+    scalar_functions,
+)
 
 CE = Ce(load_vehicle("hmmwv"))
 FUNCTIONS = {f.name(): f for f in (*lane_functions(), *scalar_functions()) if f.name() in CONSTANT}

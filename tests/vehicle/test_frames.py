@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from jounce import frames
 from jounce.frames import AEROSPACE, CARLA, ISO_8855, ROS, ROS_OPTICAL, Convention
-from jounce_fmu.host import open_builtin
+from jounce_fmu.importer.host import open_builtin
 
 Array = frames.Array
 NORTH = Convention("FLU", "NWU")

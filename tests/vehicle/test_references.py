@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jounce.data import load_vehicle
+from jounce.models.double_wishbone.signals import LEDGER, table
 from jounce.references import FIRST, RATE_OFFSET, Ledger, LedgerError
-from jounce.signals import LEDGER, Signal, SignalTable, State, table
+from jounce.signals import Signal, SignalTable, State
 
 VEHICLE = table(load_vehicle("hmmwv"))
 

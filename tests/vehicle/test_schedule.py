@@ -7,11 +7,11 @@ from dataclasses import replace
 import casadi as ca
 import pytest
 
-from jounce.emit.double_wishbone import CONSTANT, SHARED, lane_functions, scalar_functions
-from jounce.emit.recursion import Recursion
+from jounce.codegen.recursion import Recursion
+from jounce.dynamics.schedule import Call, Rows, Schedule, Sum, Vector, compose, local, made, numbers, state
+from jounce.models.double_wishbone.emit import CONSTANT, SHARED, lane_functions, scalar_functions
 from jounce.models.double_wishbone.functions import functions
 from jounce.models.double_wishbone.schedule import EVALUATION, RATES, SCHEDULE
-from jounce.symbolic.schedule import Call, Rows, Schedule, Sum, Vector, compose, local, made, numbers, state
 
 F = functions()
 X = ca.SX.sym("x", 3)
@@ -85,7 +85,7 @@ def test_a_force_element_in_the_schedule_reaches_values_tangents_and_the_jacobia
 
 
 def test_every_rate_of_a_wheels_state_has_a_place() -> None:
-    from jounce.emit.double_wishbone import STATES
+    from jounce.models.double_wishbone.emit import STATES
 
     made_by_motion = {"position", "quaternion", "linear"}
     memory = {"arm_rate", "arm_acceleration"}

@@ -13,9 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from jounce.contact.standstill import RATE_LIMIT
+from jounce.contact.tires.tmeasy import PARAMETERS, STATES, Hub, Plane, tmeasy
 from jounce.data import load_vehicle
-from jounce.symbolic.standstill import RATE_LIMIT
-from jounce.symbolic.tire import PARAMETERS, STATES, Hub, Plane, tmeasy
 
 Array = NDArray[np.float64]
 COAST = Path(__file__).parents[1] / "data" / "tire_coast.csv"

@@ -14,10 +14,11 @@ from chrono_idler import ChronoIdler
 from coast import AT, CHRONO, WHEELS, Run, arm, chrono_loads, chrono_path, coast, contact, path_and_loads, recorded
 from numpy.typing import NDArray
 
+from jounce.dynamics import motion
+from jounce.math.algebra import rotation
+from jounce.models.double_wishbone import composition as vehicle
 from jounce.reference import kkt
 from jounce.reference.kkt_steering import turn
-from jounce.symbolic import motion, vehicle
-from jounce.symbolic.algebra import rotation
 
 Array = NDArray[np.float64]
 

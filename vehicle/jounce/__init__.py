@@ -9,7 +9,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 #: Names that the rooms above offer here, for people; see docs/decisions/0035-jounce-simulate.md.
-_ABOVE = {"simulate": "jounce_fmu.inprocess", "join": "jounce_fmu.inprocess"}
+_ABOVE = {"simulate": "jounce_fmu.importer.inprocess", "join": "jounce_fmu.importer.inprocess"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jounce.data import DataError
 from jounce.signals import SignalTable
-from jounce_fmu.build import NATIVE, BuildError, Sources, ensure_library
+from jounce_fmu.build.library import NATIVE, BuildError, Sources, ensure_library
 
 #: How the name of a model's emitted signal table ends.
 TABLE_SUFFIX = "_table.c"

@@ -18,11 +18,11 @@ from pythonfmu.builder import FmuBuilder
 
 from jounce import __version__
 from jounce.values import Value
-from jounce_fmu.build import BuildError
-from jounce_fmu.describe import NameStyle, interface_guid, model_description
-from jounce_fmu.pack import write_archive
+from jounce_fmu.build.library import BuildError
+from jounce_fmu.build.pack import write_archive
+from jounce_fmu.description.fmi2 import NameStyle, interface_guid, model_description
+from jounce_fmu.description.starts import changed
 from jounce_fmu.partners.slave import Partner
-from jounce_fmu.starts import changed
 
 #: Name -> class, in the module of that name.
 PARTNERS = {"driver": "Driver", "terrain": "Terrain", "remote": "Remote"}

@@ -11,7 +11,8 @@ import numpy as np
 from jounce.course import DoubleLaneChange
 from jounce.data import load_vehicle
 from jounce.driver import GIVES, PERIOD, SEES, Autopilot, sight
-from jounce.signals import Signal, SignalTable, table
+from jounce.models.double_wishbone.signals import table
+from jounce.signals import Signal, SignalTable
 from jounce_fmu.partners.slave import Array, Partner, PartnerError, turned
 
 _MEMORY = struct.Struct("<qdd")  # sample, speed integral [m/s2], steering-wheel angle [rad]

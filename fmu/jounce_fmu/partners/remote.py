@@ -18,7 +18,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from jounce.data import load_vehicle
-from jounce.signals import Signal, SignalTable, table
+from jounce.models.double_wishbone.signals import table
+from jounce.signals import Signal, SignalTable
 from jounce_client import Client, JounceError, Participant, Session
 from jounce_fmu.partners.slave import Array, Partner, PartnerError, PartnerLost
 

@@ -24,8 +24,8 @@ from pythonfmu.enums import Fmi2Status
 
 from jounce.signals import Causality, Scalar, Signal, SignalTable, Type
 from jounce.values import Value, double, in_use
-from jounce_fmu.describe import interface_guid
-from jounce_fmu.starts import changed
+from jounce_fmu.description.fmi2 import interface_guid
+from jounce_fmu.description.starts import changed
 
 Array = NDArray[np.float64]
 _Method = TypeVar("_Method", bound=Callable[..., Any])

@@ -10,7 +10,8 @@ import numpy as np
 from jounce.axles import WHEELS
 from jounce.contact.soil import GIVES, SOILS, TAKES, SoilContact, WheelGeometry, motion_of
 from jounce.data import load_vehicle
-from jounce.signals import Signal, SignalTable, table
+from jounce.models.double_wishbone.signals import table
+from jounce.signals import Signal, SignalTable
 from jounce_fmu.partners.slave import Array, Partner, PartnerError, turned
 
 #: Steps [s] beyond which the contact is no longer stable with any vehicle.

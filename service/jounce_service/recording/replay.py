@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service.errors import ServiceError, SolverFailed
-from jounce_service.models import HostedInstance, HostedModel, Registry, Vector
+from jounce_service.hosting.models import HostedInstance, HostedModel, Registry, Vector
 from jounce_service.recording.reader import Reader, RecordingError, Sample
+from jounce_service.transport.errors import ServiceError, SolverFailed
 
 
 @dataclass(frozen=True)

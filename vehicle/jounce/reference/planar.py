@@ -1,10 +1,10 @@
 """The planar closed form of the double wishbone's three loops (Jain 2016, sections 5.1-5.3), as printed.
 
-It judges the spatial closed form of `jounce.symbolic.corner` where a linkage is planar; `planar_corner` puts the
-loops on vehicle data. Letters are the paper's (Figs. 5 and 6): lower arm A-D, upright D-F, upper arm F-G, shock B-J,
-spindle arm E-K, tierod K-L. Angles of 5.1 are counted from the direction of G to A, those of 5.2 from a quarter
-turn beyond it. The paper prints velocities (X, Eqs. 23-32) and leaves X-dot theta-dot to Eq. 14, which is written out
-here for each loop.
+It judges the spatial closed form of `jounce.suspension.double_wishbone` where a linkage is planar; `planar_corner`
+puts the loops on vehicle data. Letters are the paper's (Figs. 5 and 6): lower arm A-D, upright D-F, upper arm F-G,
+shock B-J, spindle arm E-K, tierod K-L. Angles of 5.1 are counted from the direction of G to A, those of 5.2 from a
+quarter turn beyond it. The paper prints velocities (X, Eqs. 23-32) and leaves X-dot theta-dot to Eq. 14, which is
+written out here for each loop.
 
 Where the print (the same in the 2015 conference paper) cannot be used as it stands, each shown in
 tests/vehicle/test_planar.py:

@@ -6,9 +6,14 @@ from functools import cache
 
 import casadi as ca
 
+from jounce.contact import wheel
 from jounce.data import Vehicle
-from jounce.symbolic import articulated, corner, motion, parameters, reports, steering, wheel
-from jounce.symbolic.algebra import SX
+from jounce.dynamics import articulated, motion
+from jounce.math.algebra import SX
+from jounce.models.double_wishbone import outputs as reports
+from jounce.models.double_wishbone import parameters
+from jounce.steering import pitman as steering
+from jounce.suspension import double_wishbone as corner
 
 
 @cache

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import casadi as ca
 
-from jounce.emit.recursion import Recursion
+from jounce.codegen.recursion import Recursion
+from jounce.math.layout import Layout
 from jounce.models.double_wishbone.schedule import EVALUATION, MOTION, RATES, REPORTS, SCHEDULE
-from jounce.symbolic.layout import Layout
 
 _EVALUATE = """\
 /* All of e for a Pitman arm's angle, rate and acceleration; `full` adds what only the outputs and the start need. */

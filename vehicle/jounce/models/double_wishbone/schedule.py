@@ -5,7 +5,7 @@ Jain 2016: inward sweep (Eqs. 4 and 6), chassis, outward sweep (Eq. 7); then the
 
 from __future__ import annotations
 
-from jounce.symbolic.schedule import Call, Glue, Rows, Schedule, Sum, Vector, local, made, numbers, state
+from jounce.dynamics.schedule import Call, Glue, Rows, Schedule, Sum, Vector, local, made, numbers, state
 
 VECTORS: dict[str, Vector] = {
     # states and inputs

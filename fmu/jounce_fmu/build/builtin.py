@@ -1,0 +1,74 @@
+"""FMUs of models, by the names of their data sets."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from jounce.signals import SignalTable
+from jounce.values import Value
+from jounce_fmu.build.library import ensure_library
+from jounce_fmu.description.fmi2 import NameStyle, interface_guid
+from jounce_fmu.importer.foreign import Interface
+from jounce_fmu.importer.host import Factory
+from jounce_fmu.models import find
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.description.starts import changed
+from jounce_fmu.importer.tables import checked_table, retabled
+
+
+def identifier(name: str) -> str:
+    """FMI model identifier of a data set, from its name."""
+    return "jounce_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
+def export_builtin(
+    path: str | os.PathLike[str],
+    name: str | Path = "hmmwv",
+    *,
+    names: NameStyle = "structured",
+    platforms: Sequence[str] = ("linux64",),
+    fmi: int = 2,
+    scalars: bool = False,
+    starts: Mapping[str, Value] | None = None,
+) -> Path:
+    """Write the FMU of a data set, with the options of `export_fmu` and other start values where ``starts`` has them.
+
+    ``name`` is that of a data set, or the path of a user's own. That of the model's base packs the very library the
+    host loads; with other start values, as those of another data set, it is built with them, has a GUID of its own and
+    the model identifier of its data set, and must start on this machine. Raises BuildError, DataError, DescribeError,
+    FmuError, ModelError.
+    """
+    model = find(name)
+    common = checked_table(model)
+    if name == model.base and not starts:
+        return export_fmu(path, common, model.sources, names=names, platforms=platforms, library_folder=model.libraries,
+                          fmi=fmi, scalars=scalars)  # fmt: skip
+    own = changed(model.read(name), starts or {})
+    edition = replace(own, edition=repr((own.name, [s.start for s in own.scalars])))
+    with tempfile.TemporaryDirectory() as folder:
+        variant = retabled(model, edition, identifier(own.name), Path(folder))
+        if interface_guid(own) == interface_guid(common):  # then the library at hand can tell
+            _check_start(own, model.library())
+        else:
+            _check_start(edition, ensure_library(variant, Path(folder)))
+        return export_fmu(
+            path,
+            edition,
+            variant,
+            names=names,
+            platforms=platforms,
+            library_folder=Path(folder),
+            fmi=fmi,
+            scalars=scalars,
+        )
+
+
+def _check_start(own: SignalTable, library: Path) -> None:
+    """Raise FmuError, which names the parameter, where a vehicle has no start state."""
+    with Factory(own.name, library, Interface.of_table(own)).instance("check") as check:
+        check.setup({s.name: s.start for s in own.parameters}, {s.name: s.start for s in own.inputs})

@@ -1,0 +1,1 @@
+"""FMI model descriptions from a signal table."""

@@ -1,0 +1,337 @@
+"""A model in this process, by names: one run, or step by step. ``jounce.simulate`` and ``jounce.join`` are these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jounce.signals import Scalar, SignalTable
+from jounce.values import BadValue, Value, double
+from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.importer.trajectory import Clock, InputError, Inputs, Track, interval, run, ticks
+
+__all__ = ["Run", "State", "Stepper", "join", "simulate"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Outputs over time; ``run["speed"]`` is (n,), ``run["ref_frame.pos"]`` (n, 3)."""
+
+    time: Array
+    """(n,) [s]."""
+    values: Array
+    """(n, outputs) [unit of each]."""
+    names: tuple[str, ...]
+    """The outputs, one per column of ``values``."""
+    units: Mapping[str, str]
+    """Unit of each output, by name, vectors included."""
+    _places: Mapping[str, slice | int] = field(repr=False, default_factory=dict)
+
+    def __getitem__(self, name: str) -> Array:
+        """One output over time; KeyError names those that there are."""
+        found: Array = self.values[:, _place(self._places, name, self.names)]
+        return found
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with the time [s] as index and the units in ``attrs``; ImportError without pandas."""
+        try:
+            import pandas  # type: ignore[import-untyped, unused-ignore]
+        except ImportError:
+            raise ImportError("a frame needs pandas: pip install pandas") from None
+        frame = pandas.DataFrame(self.values, columns=list(self.names), index=pandas.Index(self.time, name="time"))
+        frame.attrs["units"] = {"time": "s", **{n: self.units[n] for n in self.names}}
+        return frame
+
+
+@dataclass(frozen=True)
+class State:
+    """Outputs at a tick, as those of a client's participant: ``state["speed"]``, ``state["ref_frame.pos"]``."""
+
+    tick: int
+    """The clock and the tick [1] for which the next inputs are."""
+    time: float
+    """Simulated time [s]."""
+    values: Array
+    """(outputs,) [unit of each]."""
+    names: tuple[str, ...]
+    """The outputs, in the order of ``values``."""
+    _places: Mapping[str, slice | int] = field(repr=False, default_factory=dict)
+
+    def __getitem__(self, name: str) -> Array | np.float64:
+        """One output; KeyError names those that there are."""
+        found: Array | np.float64 = self.values[_place(self._places, name, self.names)]
+        return found
+
+
+def simulate(
+    vehicle: str | Path = "hmmwv",
+    inputs: Any = None,
+    duration: float | None = None,
+    outputs: Sequence[str] = ("*",),
+    *,
+    output_interval: float | None = None,
+    hold: bool = False,
+    **parameters: Value,
+) -> Run:
+    """Run a vehicle for ``duration`` [s] (None: as long as its inputs) and give its outputs.
+
+    ``vehicle`` is a name, or the folder or vehicle.toml of one's own. ``inputs`` has values by the names of inputs,
+    scalars or vectors: a number that holds, or ``(times, values)`` with times in s; or it is a table with a column
+    ``time``, such as a pandas frame. Between its points an input is on the straight line, or holds with ``hold``.
+    ``outputs`` are scalars, vectors or ``*``, written at every tick or every ``output_interval`` [s]. ``parameters``
+    go by their names, which have dots: ``simulate(..., **{"init.speed": 10.0})``.
+
+    Raises InputError and DataError for what cannot be used, FmuError where the model refuses its parameters or fails.
+    """
+    factory = open_builtin(vehicle)
+    table = factory.table
+    tracks = _tracks(table, {} if inputs is None else inputs, hold)
+    if duration is None:
+        if all(len(t.times) < 2 for t in tracks):
+            raise InputError("duration is missing; expected a time in s, or inputs over time")
+        duration = max(float(t.times[-1]) for t in tracks)
+    chosen, places = _chosen(table.outputs, outputs, "output")
+    values = _parameters(table, parameters)
+    given = Inputs(tracks, table, float(values.get("tick", factory.tick)))
+    u = given.start(np.array([s.start for s in table.inputs]))
+    with factory.instance("simulate") as instance:
+        instance.setup(values, {table.inputs[i].name: float(u[i]) for i in given.columns})
+        n_ticks = ticks(duration, instance.tick, "duration")
+        every = interval(output_interval, instance.tick, "output_interval")
+        columns = [s.index for s in chosen]
+        rows = [(t, y[columns]) for t, y in run(instance, u, given, n_ticks=n_ticks, every=every)]
+    units = {name: s.signal.unit for s in chosen for name in (s.name, s.signal.name)}
+    return Run(
+        np.array([t for t, _ in rows]), np.array([y for _, y in rows]), tuple(s.name for s in chosen), units, places
+    )
+
+
+def join(
+    vehicle: str | Path = "hmmwv",
+    *,
+    owns: Sequence[str] = (),
+    wants: Sequence[str] = (),
+    period: int = 1,
+    start_inputs: Mapping[str, Value] | None = None,
+    **parameters: Value,
+) -> Stepper:
+    """A vehicle that is driven step by step, with the words of a client's participant.
+
+    ``owns`` are the inputs that each step gives and ``wants`` the outputs that it returns, scalars or vectors by name.
+    A step takes ``period`` ticks. Raises InputError, DataError, FmuError.
+    """
+    return Stepper(open_builtin(vehicle), owns, wants, period, dict(start_inputs or {}), parameters)
+
+
+class Stepper:
+    """A vehicle in this process; made by ``join``, ended by ``leave`` or at the end of its ``with``."""
+
+    def __init__(
+        self, factory: Any, owns: Sequence[str], wants: Sequence[str], period: int,
+        start_inputs: Mapping[str, Value], parameters: Mapping[str, Value],
+    ) -> None:  # fmt: skip
+        """Starts the model."""
+        table: SignalTable = factory.table
+        if isinstance(period, bool) or not isinstance(period, int) or period < 1:
+            raise InputError(f"period = {period!r}: expected a whole number of ticks from 1")
+        self._owned, self._owned_places = _chosen(table.inputs, owns, "input")
+        wanted, self._places = _chosen(table.outputs, wants, "output")
+        #: Names of the inputs that a step gives, and of the outputs that it returns, in the order of their values.
+        self.inputs = tuple(s.name for s in self._owned)
+        self.outputs = tuple(s.name for s in wanted)
+        self.period = period
+        self._own = [s.index for s in self._owned]
+        self._wanted = [s.index for s in wanted]
+        self._u = np.array([s.start for s in table.inputs])
+        starts = _checked(table.inputs, start_inputs, "input")
+        for name, value in starts.items():
+            self._u[table.by_name(name).index] = value
+        values = _parameters(table, parameters)
+        self._instance = factory.instance("join")
+        try:
+            self._instance.setup(values, starts)
+        except BaseException:
+            self._instance.free()
+            raise
+        self._clock = Clock(self._instance.tick)
+        self._tick = 0
+        #: State at tick 0.
+        self.start = self._look()
+        #: The last state.
+        self.state = self.start
+
+    @property
+    def due(self) -> int:
+        """Tick [1] that the next step's inputs are for."""
+        return self._tick
+
+    def step(self, inputs: Mapping[str, Any] | Sequence[float] | Array = ()) -> State:
+        """Set inputs for this tick, advance by ``period`` ticks, and give the state there.
+
+        ``inputs`` are packed in the order of ``Stepper.inputs``, or a mapping by name of those that change. After an
+        InputError nothing was applied; after an FmuError the model stands where its text says.
+        """
+        u = self._u.copy()
+        u[self._own] = self._packed(inputs)
+        self._instance.set_inputs(u)
+        self._u = u
+        before = self._instance.ticks
+        try:
+            self._instance.step(self.period)
+        finally:
+            self._tick += self._instance.ticks - before
+        self.state = self._look()
+        return self.state
+
+    def save(self) -> bytes:
+        """Everything that the future depends on; for `restore`, also of another stepper of the same vehicle."""
+        blob: bytes = self._instance.get_state()
+        return self._tick.to_bytes(8, "little") + self._u.tobytes() + blob
+
+    def restore(self, saved: bytes) -> State:
+        """Go back to what was saved. Raises InputError or FmuError for other bytes, which change nothing."""
+        size = 8 + self._u.nbytes
+        if len(saved) < size:
+            raise InputError(f"{len(saved)} bytes; expected those of save()")
+        self._instance.set_state(saved[size:])
+        self._tick = int.from_bytes(saved[:8], "little")
+        self._u = np.frombuffer(saved[8:size], dtype=np.float64).copy()
+        self.state = self._look()
+        return self.state
+
+    def leave(self) -> None:
+        """End the model."""
+        self._instance.free()
+
+    def __enter__(self) -> Self:
+        """The stepper itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        """Leaves."""
+        self.leave()
+
+    def _look(self) -> State:
+        values = self._instance.get_outputs()[self._wanted]
+        return State(self._tick, self._clock.time(self._tick), values, self.outputs, self._places)
+
+    def _packed(self, inputs: Mapping[str, Any] | Sequence[float] | Array) -> list[float]:
+        if isinstance(inputs, Mapping):
+            packed = self._u[self._own].tolist()
+            for name, value in inputs.items():
+                place = _place(self._owned_places, name, self.inputs, InputError)
+                if isinstance(place, slice):
+                    part = np.asarray(value, dtype=np.float64).tolist()
+                    if np.shape(value) != (place.stop - place.start,):
+                        raise InputError(f"{name} = {value!r}: expected {place.stop - place.start} numbers")
+                    packed[place] = part
+                else:
+                    packed[place] = value
+        else:
+            packed = list(inputs)
+            if not packed:  # nothing changes
+                return list(self._u[self._own])
+            if len(packed) != len(self._own):
+                raise InputError(f"{len(packed)} inputs; expected {len(self._own)}: {', '.join(self.inputs)}")
+        return [_double(s, v) for s, v in zip(self._owned, packed, strict=True)]
+
+
+def _place(
+    places: Mapping[str, slice | int], name: str, names: Sequence[str], error: type[Exception] = KeyError
+) -> slice | int:
+    if name not in places:
+        raise error(f"{name!r} is not among {', '.join(names) or 'none'}")
+    return places[name]
+
+
+def _chosen(
+    scalars: Sequence[Scalar], names: Sequence[str], what: str
+) -> tuple[list[Scalar], dict[str, slice | int]]:
+    """Scalars that the names stand for (a scalar, a vector, ``*``), and the place of each name. Raises InputError."""
+    if isinstance(names, str):
+        names = [names]
+    groups: dict[str, list[Scalar]] = {"*": list(scalars)}
+    for s in scalars:
+        groups[s.name] = [s]
+        if s.signal.shape:
+            groups.setdefault(s.signal.name, []).append(s)
+    chosen: list[Scalar] = []
+    for name in names:
+        if name not in groups:
+            from difflib import get_close_matches
+
+            near = " or ".join(get_close_matches(name, groups, n=3)) or "a name of `jounce describe`"
+            raise InputError(f"no {what} named {name!r}; expected {near}")
+        chosen += groups[name]
+    found = [s.name for s in chosen]
+    if twice := next((n for i, n in enumerate(found) if n in found[:i]), None):
+        raise InputError(f"{what} {twice!r} is named twice; expected once")
+    places: dict[str, slice | int] = {n: i for i, n in enumerate(found)}
+    for i, s in enumerate(chosen):  # the components of a vector lie together where it was named as such
+        group = [c.name for c in groups.get(s.signal.name, [])]
+        if s.signal.shape and found[i : i + len(group)] == group:
+            places[s.signal.name] = slice(i, i + len(group))
+    return chosen, places
+
+
+def _double(scalar: Scalar, value: Any) -> float:
+    try:
+        return double(scalar, value)
+    except BadValue as error:
+        raise InputError(str(error)) from error
+
+
+def _checked(scalars: Sequence[Scalar], values: Mapping[str, Value], what: str) -> dict[str, float]:
+    by_name = {s.name: s for s in scalars}
+    _chosen(scalars, [n for n in values if n not in by_name], what)  # says what was meant
+    if vector := next((n for n in values if n not in by_name), None):
+        raise InputError(f"{vector} is a vector; expected its components by name")
+    return {n: _double(by_name[n], v) for n, v in values.items()}
+
+
+def _parameters(table: SignalTable, values: Mapping[str, Value]) -> dict[str, float]:
+    return _checked(table.parameters, values, "parameter")
+
+
+def _tracks(table: SignalTable, inputs: Any, hold: bool) -> list[Track]:
+    """``inputs`` of `simulate` as tracks. Raises InputError."""
+    common = inputs.get("time")
+    found = []
+    for name in inputs.keys():  # noqa: SIM118 - that of a pandas frame, too
+        if name == "time":
+            continue
+        scalars = tuple(_chosen(table.inputs, [name], "input")[0])
+        value = inputs[name]
+        if common is not None:
+            times, values = common, value
+        elif isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1:
+            times, values = value
+        else:
+            times, values = [0.0], [value]
+        found.append(_track(name, scalars, times, values, hold))
+    return found
+
+
+def _track(name: str, scalars: tuple[Scalar, ...], times: Any, values: Any, hold: bool) -> Track:
+    at = np.asarray(times, dtype=np.float64)
+    table = np.asarray(values, dtype=object)
+    if table.ndim == 1:
+        table = table[:, None]
+    if at.ndim != 1 or not len(at) or table.shape != (len(at), len(scalars)):
+        raise InputError(
+            f"{name}: {np.shape(times)} times and {np.shape(values)} values; expected as many values as times"
+            + (f", of {len(scalars)} components each" if len(scalars) > 1 else "")
+        )
+    if not np.all(np.isfinite(at)) or np.any(np.diff(at) <= 0.0):
+        raise InputError(f"{name}: times {np.array2string(at, threshold=6)} s; expected finite times that rise")
+    checked = [[_double(s, v) for s, v in zip(scalars, row, strict=True)] for row in table]
+    return Track(scalars, at, np.array(checked), hold)

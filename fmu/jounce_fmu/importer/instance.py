@@ -1,0 +1,322 @@
+"""What co-simulation instances of FMI 2 and FMI 3 share: vectors, whole ticks, states as bytes.
+
+Setting all inputs and getting all outputs is one C call per FMI type with buffers made once; there is no
+name lookup and no loop over signals on that path. ctypes releases the interpreter lock during each call.
+"""
+
+from __future__ import annotations
+
+import ctypes as ct
+import logging
+import struct
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jounce.values import BadValue, Value, expected, read
+from jounce_fmu.importer.foreign import Interface, Variable
+
+Array = NDArray[np.float64]
+
+_STATUS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
+_DISCARD = _STATUS.index("Discard")
+_WARNINGS = logging.getLogger("jounce_fmu")
+#: Of one call: our own library takes no more.
+_MOST_TICKS = 1_000_000
+_CLOCK = struct.Struct("<qdd")  # ticks, tick, start time: precede the FMU's own state in get_state
+
+
+class FmuError(RuntimeError):
+    """A call the FMU refused, with the text from the FMU's own logger."""
+
+
+class _Block:
+    """The variables of one FMI type within a vector: one call moves them all."""
+
+    def __init__(
+        self, made: FmuInstance, call: str, variables: Sequence[Variable], places: list[int], vector: Array
+    ) -> None:  # fmt: skip
+        self.names = f"Get{call}", f"Set{call}"
+        self.getter, self.setter = (made.function(name) for name in self.names)
+        together = places[-1] - places[0] == len(places) - 1
+        self.places: Any = slice(places[0], places[-1] + 1) if together else np.array(places, dtype=np.intp)
+        # Doubles that lie together are moved where they are.
+        self.inside = together and made.dtypes[call] == np.float64
+        self.buffer = vector[self.places] if self.inside else np.zeros(len(places), dtype=made.dtypes[call])
+        # The elements of an array share one reference.
+        first = [variables[i].reference for i in places if not variables[i].place]
+        self.arguments = made.arguments(np.array(first, dtype=np.uint32), self.buffer)
+
+
+class FmuInstance:
+    """One instance of a co-simulation FMU, stepped by whole ticks.
+
+    An instance may move between threads but takes one call at a time.
+    """
+
+    #: ``fmi2`` or ``fmi3``, and how that spells a state.
+    prefix: ClassVar[str]
+    state: ClassVar[str]
+    deserialize: ClassVar[str]
+    #: What each getter and setter moves.
+    dtypes: ClassVar[Mapping[str, np.dtype[Any]]]
+
+    def __init__(
+        self, library: str | Path, interface: Interface, instance_name: str, resources: str = "", *,
+        tick: float | None = None,
+    ) -> None:  # fmt: skip
+        """Load and instantiate; FmuError carries the reason. ``tick`` (s) overrides the described step."""
+        self.interface = interface
+        self.table = interface.table
+        self.tick = tick or interface.tick  # s, length of one tick
+        self.ticks = 0
+        self.start_time = 0.0
+        self.by_tick = False
+        self.defaults: Mapping[str, Value] = {}
+        self._component = ct.c_void_p()
+        self._library = load(Path(library))
+        self._messages: deque[str] = deque(maxlen=20)
+        self._remark = ""
+        self._given, self._got = np.zeros(len(interface.inputs)), np.zeros(len(interface.outputs))
+        self._inputs = self._blocks(interface.inputs, self._given)
+        self._outputs = self._blocks(interface.outputs, self._got)
+        self._settable = {v.name: v for v in (*interface.parameters, *interface.inputs)}
+        self._step_function = self.function("DoStep")
+        component = self._instantiate(instance_name.encode(), interface.guid.encode(), resources.encode())
+        if not component:
+            raise FmuError(self._text("Instantiate", 3))
+        self._component = ct.c_void_p(component)
+
+    # ------------------------------------------------------------ what the standards do in different ways
+
+    def _instantiate(self, name: bytes, guid: bytes, resources: bytes) -> int | None:
+        raise NotImplementedError
+
+    def _begin(self, start_time: float) -> None:
+        """Before values are set."""
+
+    def _initialize(self, start_time: float) -> None:
+        """Enters initialization mode."""
+        raise NotImplementedError
+
+    def _do_step(self, time: float, length: float) -> int:
+        """Its status."""
+        raise NotImplementedError
+
+    @staticmethod
+    def arguments(references: NDArray[np.uint32], values: NDArray[Any]) -> tuple[Any, ...]:
+        """Of a getter or setter, after the instance; they keep the arrays alive."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ what they share
+
+    @property
+    def time(self) -> float:
+        """Simulated time in s: start plus whole ticks."""
+        return self.start_time + self.ticks * self.tick
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether it has `get_state` and `set_state`."""
+        return self.interface.keeps_state
+
+    def setup(
+        self,
+        parameters: Mapping[str, Value] | None = None,
+        start_inputs: Mapping[str, Value] | None = None,
+        start_time: float = 0.0,
+    ) -> None:
+        """Set parameters and start inputs, then pass through initialization; FmuError names what is refused.
+
+        After an error call `reset` before the next try.
+        """
+        values = {**self.defaults, **(parameters or {})}
+        self._begin(start_time)
+        self.set_values(values)
+        self.set_values(start_inputs or {})
+        self._initialize(start_time)
+        self._call("ExitInitializationMode")
+        self.start_time, self.ticks = start_time, 0
+        if self.interface.tick_parameter:
+            self.tick = float(values.get("tick", self.tick))
+
+    def set_values(self, values: Mapping[str, Value]) -> None:
+        """Set parameters or inputs by name, with values as `jounce.values` reads them.
+
+        Elements of an array that are not given take their start values.
+        """
+        by_call: dict[str, dict[int, list[float]]] = {}
+        for name, value in values.items():
+            v = self._settable.get(name)
+            if v is None:
+                raise FmuError(f"unknown input or parameter {name!r}; {self.table._hint(name)}")
+            rows = by_call.setdefault(v.call, {})
+            row = rows.setdefault(v.reference, [0.0] if v.place is None else list(v.signal.start))
+            row[v.place or 0] = _number(v, value, self.dtypes[v.call])
+        for call, rows in by_call.items():
+            references = np.array(list(rows), dtype=np.uint32)
+            numbers = np.array([n for row in rows.values() for n in row], dtype=self.dtypes[call])
+            self._call(f"Set{call}", *self.arguments(references, numbers))
+
+    def set_inputs(self, values: Array) -> None:
+        """Set the whole input vector, in the table's order."""
+        if len(values) != len(self.interface.inputs):
+            raise FmuError(f"{len(values)} input values given; expected {len(self.interface.inputs)}")
+        self._given[:] = values
+        for b in self._inputs:
+            if not b.inside:
+                b.buffer[:] = self._given[b.places]
+            status = b.setter(self._component, *b.arguments)
+            if status > 1:
+                raise FmuError(self._text(b.names[1], status))
+
+    def step(self, n_ticks: int = 1) -> None:
+        """Advance by whole ticks. After an FmuError ``ticks`` counts up to the state before the call that failed.
+
+        Calls of the FMU up to 1e6 ticks each, or with ``by_tick`` one per tick: a foreign FMU may give other bits for
+        longer steps.
+        """
+        most = 1 if self.by_tick else _MOST_TICKS
+        end = self.ticks + n_ticks
+        while self.ticks < end:
+            ticks = min(most, end - self.ticks)
+            status = self._do_step(self.time, ticks * self.tick)
+            if status > 1:
+                # Our own library names the tick; a foreign one cannot.
+                where = f" (tick {self.ticks})" if self.by_tick and n_ticks > 1 else ""
+                raise FmuError(self._text("DoStep", status) + where)
+            self.ticks += ticks
+
+    def get_outputs(self) -> Array:
+        """A new array of all outputs, in the table's order."""
+        for b in self._outputs:
+            status = b.getter(self._component, *b.arguments)
+            if status > 1:
+                raise FmuError(self._text(b.names[0], status))
+            if not b.inside:
+                self._got[b.places] = b.buffer
+        return self._got.copy()
+
+    def get_state(self) -> bytes:
+        """The complete state, pointer-free: valid for any instance of the same build, in any process."""
+        self._check_keeps_state()
+        state = ct.c_void_p()
+        size = ct.c_size_t()
+        self._call(f"Get{self.state}", ct.byref(state))
+        try:
+            self._call(f"Serialized{self.state}Size", state, ct.byref(size))
+            blob = ct.create_string_buffer(size.value)
+            self._call(f"Serialize{self.state}", state, blob, size)
+        finally:
+            self._call(f"Free{self.state}", ct.byref(state))
+        return _CLOCK.pack(self.ticks, self.tick, self.start_time) + blob.raw
+
+    def set_state(self, blob: bytes) -> None:
+        """Go back to a state of `get_state`; a blob the FMU refuses changes nothing."""
+        self._check_keeps_state()
+        if len(blob) < _CLOCK.size:
+            raise FmuError(f"state of {len(blob)} bytes: shorter than its header")
+        payload = blob[_CLOCK.size :]
+        state = ct.c_void_p()
+        self._call(self.deserialize, payload, ct.c_size_t(len(payload)), ct.byref(state))
+        try:
+            self._call(f"Set{self.state}", state)
+        finally:
+            self._call(f"Free{self.state}", ct.byref(state))
+        self.ticks, self.tick, self.start_time = _CLOCK.unpack_from(blob)
+
+    def _check_keeps_state(self) -> None:
+        if not self.keeps_state:
+            raise FmuError(f"{self.table.name} cannot save its state: canSerializeFMU{self.state[3:]} is false")
+
+    def reset(self) -> None:
+        """Back to the state after instantiation; call `setup` next."""
+        self._call("Reset")
+        self.ticks, self.start_time = 0, 0.0
+        self.tick = self.interface.tick
+
+    def terminate(self) -> None:
+        """End the run; outputs can still be read."""
+        self._call("Terminate")
+
+    def free(self) -> None:
+        """Give the instance back; harmless when repeated."""
+        if self._component:
+            self.function("FreeInstance")(self._component)
+            self._component = ct.c_void_p()
+
+    def __enter__(self) -> Self:
+        """The instance itself; it is freed at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Free the instance."""
+        self.free()
+
+    def function(self, name: str) -> Any:
+        """The library's function of that name, without prefix; raises FmuError."""
+        try:
+            return getattr(self._library, self.prefix + name)
+        except AttributeError as error:
+            raise FmuError(f"{self.table.name}: the library has no {self.prefix}{name}") from error
+
+    def _call(self, name: str, *args: Any) -> None:
+        if not self._component:
+            raise FmuError(f"{self.prefix}{name}: the instance was freed")
+        status = self.function(name)(self._component, *args)
+        if status > 1:
+            raise FmuError(self._text(name, status))
+
+    def _blocks(self, variables: Sequence[Variable], vector: Array) -> list[_Block]:
+        by_call: dict[str, list[int]] = {}
+        for place, v in enumerate(variables):
+            by_call.setdefault(v.call, []).append(place)
+        return [_Block(self, call, variables, places, vector) for call, places in by_call.items()]
+
+    def _note(self, status: int, message: bytes | None) -> None:
+        text = (message or b"").decode(errors="replace")
+        if status > 1:
+            self._messages.append(text)
+            return
+        self._remark = text
+        if status == 1:
+            _WARNINGS.warning("%s", text)
+
+    def _text(self, name: str, status: int) -> str:
+        meaning = " (refused, or not taken to its end)" if status == _DISCARD else ""
+        said = f"{self.prefix}{name}: {self.prefix}{_STATUS[min(status, 5)]}{meaning} without a message"
+        if self._remark:
+            said += f"; the last that it logged: {self._remark}"
+        text = "; ".join(self._messages) or said
+        self._messages.clear()
+        return text
+
+
+def load(path: Path) -> ct.CDLL:
+    """The library; raises FmuError."""
+    try:
+        library = ct.CDLL(str(path))
+    except OSError as error:
+        raise FmuError(f"library {path.name} cannot be loaded: {error}") from error
+    for name in ("fmi2Instantiate", "fmi3InstantiateCoSimulation"):
+        if hasattr(library, name):
+            getattr(library, name).restype = ct.c_void_p
+            getattr(library, f"{name[:4]}FreeInstance").restype = None
+    return library
+
+
+def _number(variable: Variable, value: Value, kind: np.dtype[Any]) -> float:
+    """The value as the FMU's type can hold it; what is in bounds is the FMU's to say."""
+    try:
+        number = read(variable.name, variable.signal, value)
+    except BadValue as error:
+        raise FmuError(str(error)) from None
+    if kind.kind != "f":
+        limits = np.iinfo(kind)
+        if not (number.is_integer() and limits.min <= number <= limits.max):
+            raise FmuError(f"{variable.name} = {value!r}: expected {expected(variable.signal)}")
+    return number

@@ -1,7 +1,0 @@
-"""``python -m jounce_service.cli``."""
-
-import sys
-
-from jounce_service.cli.main import main
-
-sys.exit(main())

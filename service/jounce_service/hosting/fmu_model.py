@@ -1,0 +1,252 @@
+"""The FMUs of jounce_fmu as hosted models; FMU errors become the service's own."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from jounce import __version__
+from jounce.data import DataError
+from jounce.signals import SignalTable
+from jounce_fmu.build.library import BuildError
+from jounce_fmu.importer.host import Factory, FmuError, FmuInstance, open_builtin, open_fmu
+from jounce_fmu.importer.process import FmuGone, FmuProcess, Limits
+from jounce_fmu.importer.tables import model_table
+from jounce_fmu.models import data_sets
+from jounce_service.hosting.models import HostedInstance, HostedModel, Registry, Vector
+from jounce_service.server.config import ServerConfig
+from jounce_service.transport.errors import (
+    BadParameters,
+    ModelUnavailable,
+    NoSnapshots,
+    ServiceError,
+    SnapshotCorrupt,
+    SolverFailed,
+    WorkerLost,
+)
+from jounce_service.transport.security import ConfigError
+
+
+class FmuHost:
+    """A running FMU, as a HostedInstance."""
+
+    def __init__(self, instance: FmuInstance | FmuProcess) -> None:
+        """``instance`` is set up."""
+        self._instance = instance
+
+    @property
+    def tick(self) -> float:
+        """Tick length [s]."""
+        return self._instance.tick
+
+    def set_inputs(self, values: Vector) -> None:
+        """Sets all inputs [unit of each]."""
+        try:
+            self._instance.set_inputs(values)
+        except FmuError as error:
+            raise _told(error, SolverFailed, field="inputs") from error
+
+    def step(self, n_ticks: int) -> None:
+        """Advances ``n_ticks`` [ticks]."""
+        try:
+            self._instance.step(n_ticks)
+        except FmuError as error:
+            raise _told(error, SolverFailed, field="step", given=n_ticks) from error
+
+    def get_outputs(self) -> Vector:
+        """All outputs [unit of each]."""
+        try:
+            return self._instance.get_outputs()
+        except FmuError as error:
+            raise _told(error, SolverFailed, field="outputs") from error
+
+    def get_state(self) -> bytes:
+        """The FMU's serialised state; raises NoSnapshots where it has none."""
+        self._check_keeps_state()
+        try:
+            return self._instance.get_state()
+        except FmuError as error:
+            raise _told(error, SolverFailed, field="state") from error
+
+    def set_state(self, state: bytes) -> None:
+        """Back to a state; one that the FMU refuses changes nothing."""
+        self._check_keeps_state()
+        try:
+            self._instance.set_state(state)
+        except FmuError as error:
+            raise _told(error, SnapshotCorrupt, field="state", given=f"{len(state)} bytes") from error
+
+    def free(self) -> None:
+        """Frees the FMU instance."""
+        self._instance.free()
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether it has a state to give."""
+        return self._instance.keeps_state
+
+    def _check_keeps_state(self) -> None:
+        if not self.keeps_state:
+            raise NoSnapshots(
+                f"the FMU of {self._instance.table.name} cannot save its state",
+                field="model",
+                given="canSerializeFMUState = false",
+                allowed="an FMU that says it can",
+            )
+
+
+class WorkerHost(FmuHost):
+    """The same in a process of its own. Its methods wait; ``move`` lets the event loop go on."""
+
+    def __init__(self, process: FmuProcess) -> None:
+        """``process`` is set up."""
+        super().__init__(process)
+        self.process = process
+
+    async def move(self, n_ticks: int) -> None:
+        """Advances by ``n_ticks`` [ticks] with the inputs that were set; 0 for the inputs alone."""
+        try:
+            await self.process.move(n_ticks)
+        except FmuError as error:
+            raise _told(error, SolverFailed, field="step", given=n_ticks) from error
+
+
+def _told(error: FmuError, kind: type[ServiceError], **facts: Any) -> ServiceError:
+    if isinstance(error, FmuGone):
+        return WorkerLost(str(error), field="model", allowed="ResetSession, RestoreSnapshot or another session")
+    return kind(str(error), **facts)
+
+
+class FmuModel:
+    """An FMU that can be instantiated, as a HostedModel."""
+
+    def __init__(self, factory: Factory, limits: Limits | None = None, file: Path | None = None) -> None:
+        """``factory`` comes from open_builtin or open_fmu. With ``limits`` each instance has its own process.
+
+        ``file`` is all that the results depend on: for a foreign FMU more than its library.
+        """
+        self._factory, self._limits = factory, limits
+        digest = hashlib.sha256((file or factory.library).read_bytes()).hexdigest()
+        self._build = f"jounce {__version__}, {factory.interface.guid}, sha256 {digest}"
+        if factory.defaults:  # numbers of a vehicle that shares another's library
+            numbers = hashlib.sha256(repr(sorted(factory.defaults.items())).encode()).hexdigest()
+            self._build += f", numbers {numbers[:16]}"
+
+    @property
+    def build(self) -> str:
+        """Version, interface and file: another of them may give other bits."""
+        return self._build
+
+    @property
+    def table(self) -> SignalTable:
+        """Its signals."""
+        return self._factory.table
+
+    @property
+    def tick(self) -> float:
+        """Default tick length [s]."""
+        return self._factory.tick
+
+    def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> HostedInstance:
+        """An instance through its initialization; raises BadParameters with the FMU's words."""
+        instance = self._instance(name)
+        try:
+            instance.setup(dict(parameters), dict(start_inputs))
+        except FmuError as error:
+            instance.free()
+            raise _told(
+                error,
+                BadParameters,
+                field="parameters",
+                given=", ".join(f"{n} = {v!r}" for n, v in parameters.items()),
+                allowed="values with which the model starts",
+            ) from error
+        return _host(instance)
+
+    def revive(self, name: str, state: bytes) -> HostedInstance:
+        """An instance that goes on from a state; raises SnapshotCorrupt with the FMU's words."""
+        host = _host(self._instance(name))
+        try:
+            host.set_state(state)
+        except ServiceError:
+            host.free()
+            raise
+        return host
+
+    def _instance(self, name: str) -> FmuInstance | FmuProcess:
+        try:
+            if self._limits is None:
+                return self._factory.instance(name)
+            return FmuProcess(self._factory, name, self._limits)
+        except FmuError as error:
+            raise _told(error, ModelUnavailable, field="model", given=self.table.name) from error
+
+
+def _host(instance: FmuInstance | FmuProcess) -> FmuHost:
+    return WorkerHost(instance) if isinstance(instance, FmuProcess) else FmuHost(instance)
+
+
+def _open(name: str | Path, limits: Limits | None) -> HostedModel:
+    try:
+        return FmuModel(open_builtin(name), limits)
+    except (BuildError, DataError, FmuError) as error:
+        raise ModelUnavailable(f"{name} cannot be opened: {error}", field="model", given=str(name)) from error
+
+
+def _open_foreign(path: Path, limits: Limits) -> HostedModel:
+    try:
+        # Each tick a step of its own: the bits must not depend on where the clock stops.
+        return FmuModel(replace(open_fmu(path), by_tick=True), limits, path)
+    except (FmuError, OSError) as error:
+        raise ModelUnavailable(f"{path.name} cannot be opened: {error}", field="model", given=path.stem) from error
+
+
+def builtin_registry() -> Registry:
+    """Every data set of every known model, in process."""
+    return registry(ServerConfig())
+
+
+def registry(config: ServerConfig) -> Registry:
+    """The data sets of the known models and the FMUs of the settings; raises ConfigError."""
+    limits = Limits(config.worker_seconds or math.inf, config.worker_memory)
+    models: dict[str, Callable[[], HostedModel]] = {
+        name: partial(_open, name, limits if config.workers else None) for name in data_sets()
+    }
+    for place in config.vehicle:
+        if place in models:  # one that comes with jounce
+            continue
+        name, path = _own_vehicle(place)
+        if name in models:
+            raise ConfigError(f"vehicle {place!r}: a model is named {name} already; expected a name of its own")
+        models[name] = partial(_open, path, limits if config.workers else None)
+    for path in _files(config.fmu):
+        if path.stem in models:
+            raise ConfigError(f"fmu {str(path)!r}: a model is named {path.stem} already")
+        models[path.stem] = partial(_open_foreign, path, limits)
+    return Registry(models)
+
+
+def _own_vehicle(place: str) -> tuple[str, Path]:
+    """Name and path of a vehicle of the user's. One that cannot be read is named after its file, and is unavailable."""
+    path = Path(place).resolve()
+    if not path.exists():
+        raise ConfigError(f"vehicle {place!r}: expected the folder or vehicle.toml of a vehicle")
+    try:
+        return model_table(path).name, path
+    except (BuildError, DataError):
+        return (path.parent if path.name == "vehicle.toml" else path).stem, path
+
+
+def _files(places: Iterable[str]) -> Iterator[Path]:
+    """The FMUs that the places name; clients only ever name models, so no other file is opened."""
+    for place in map(Path, places):
+        # What lies in a folder may be anything: it is told as that model's.
+        found = sorted(place.glob("*.fmu")) if place.is_dir() else [place] if place.is_file() else []
+        if not found:
+            raise ConfigError(f"fmu {str(place)!r}: expected an FMU or a folder with some")
+        yield from found

@@ -1,0 +1,202 @@
+"""Names and values from the wire, checked against the signal table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jounce import values
+from jounce.signals import XYZ, Scalar, SignalTable
+from jounce_service.transport import errors
+
+Vector = NDArray[np.float64]
+Columns = NDArray[np.intp]
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+_MOST = sys.float_info.max
+_REASONS = {values.NotFinite: errors.NotFinite, values.OutOfRange: errors.InputOutOfRange}
+#: Longest name of a participant [characters].
+LONGEST_NAME: Final = 200
+#: Names [1] that an unknown one is compared with, and letters of it that count: a look-up must not take long.
+_COMPARED: Final = 200
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Scalars of one vector, in the order asked for; ``columns`` are their places in the vector."""
+
+    scalars: tuple[Scalar, ...]
+    columns: Columns
+    #: Bounds, all finite: what is within them is finite, too.
+    minimum: Vector
+    maximum: Vector
+    #: Whether some of them must be whole numbers.
+    whole: bool = False
+    #: Places here of x, y and z of the directions that are used, and those of which only a part is selected.
+    directions: tuple[tuple[int, ...], ...] = ()
+    parts: tuple[Scalar, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Scalar names."""
+        return [s.name for s in self.scalars]
+
+    @cached_property
+    def places(self) -> slice | Columns:
+        """``columns``, as a slice where they follow each other."""
+        columns = self.columns
+        first = int(columns[0]) if len(columns) else 0
+        whole = slice(first, first + len(columns))
+        return whole if np.array_equal(columns, np.arange(whole.start, whole.stop)) else columns
+
+
+class Selector:
+    """Selections among the same scalars; the last few are kept, for a simple client asks for the same ones again."""
+
+    def __init__(self, scalars: Sequence[Scalar], what: str) -> None:
+        """``what`` they are, in the singular, for the messages."""
+        self._scalars, self._what = scalars, what
+        self._by_name: dict[str, Sequence[Scalar]] = {s.name: [s] for s in scalars}
+        vectors: dict[str, list[Scalar]] = {}
+        for s in scalars:
+            if s.signal.shape:
+                vectors.setdefault(s.signal.name, []).append(s)
+        self._by_name = vectors | self._by_name | {"*": scalars}
+        self._cached = lru_cache(8)(self._select)
+
+    def __call__(self, names: Sequence[str]) -> Selection:
+        """The scalars that the names stand for: a scalar, a vector with all components, or ``*`` for all.
+
+        Raises UnknownSignal, or BadField where one is named twice. What is wrong costs no more than what is right.
+        """
+        if len(names) > len(self._by_name):
+            raise errors.BadField(
+                f"{len(names)} names of {self._what}s",
+                field=self._what,
+                given=len(names),
+                allowed=f"up to {len(self._by_name)} names, each scalar once",
+            )
+        return self._cached(tuple(names))
+
+    def _select(self, names: tuple[str, ...]) -> Selection:
+        chosen: dict[str, Scalar] = {}
+        for name in names:
+            if name not in self._by_name:
+                raise _unknown(name, self._by_name, self._what)
+            for s in self._by_name[name]:
+                if s.name in chosen:
+                    raise errors.BadField(
+                        f"{self._what} {s.name!r} is named twice", field=s.name, given=s.name, allowed="once"
+                    )
+                chosen[s.name] = s
+        scalars = tuple(chosen.values())
+        return Selection(
+            scalars,
+            np.array([s.index for s in scalars], dtype=np.intp),
+            np.maximum([s.minimum for s in scalars], -_MOST),
+            np.minimum([s.maximum for s in scalars], _MOST),
+            any(s.signal.type != "Real" for s in scalars),
+            *_directions(scalars),
+        )
+
+
+def _directions(scalars: tuple[Scalar, ...]) -> tuple[tuple[tuple[int, ...], ...], tuple[Scalar, ...]]:
+    places: dict[str, dict[str, int]] = {}
+    for i, s in enumerate(scalars):
+        if s.signal.least_up:
+            places.setdefault(s.signal.name, {})[s.name.removeprefix(s.signal.name)] = i
+    whole = [p for p in places.values() if len(p) == 3]
+    parts = tuple(scalars[next(iter(p.values()))] for p in places.values() if len(p) < 3)
+    return tuple(tuple(p[axis] for axis in XYZ) for p in whole), parts
+
+
+def select(scalars: Sequence[Scalar], names: Sequence[str], what: str) -> Selection:
+    """One selection; see Selector."""
+    return Selector(scalars, what)(names)
+
+
+def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
+    """The values as a vector in the selection's order.
+
+    Raises WrongLength, NotFinite, InputOutOfRange or BadField, naming the signal, the value and what is allowed.
+    """
+    vector = np.asarray(values, dtype=np.float64)
+    if vector.shape != selection.columns.shape:
+        raise errors.WrongLength(
+            f"{len(selection.scalars)} inputs are due, {vector.size} were given",
+            field="inputs",
+            given=vector.size,
+            allowed=str(len(selection.scalars)),
+        )
+    # NaN, and what is out of bounds, come back as other bytes; so may -0.0, which is good.
+    within = np.fmax(np.fmin(vector, selection.maximum), selection.minimum)
+    if selection.whole or within.tobytes() != vector.tobytes():
+        pairs = zip(selection.scalars, vector.tolist(), strict=True)
+        vector = np.array([check_scalar(scalar, value) for scalar, value in pairs], dtype=np.float64)
+    check_directions(selection, vector)
+    return vector
+
+
+def check_directions(selection: Selection, vector: Vector) -> None:
+    """Raises InputOutOfRange for a direction without one."""
+    for places in selection.directions:
+        signal = selection.scalars[places[0]].signal
+        _told(partial(values.check_direction, signal.name), signal, vector[list(places)].tolist())
+
+
+def check_scalar(scalar: Scalar, value: float) -> float:
+    """The value; raises NotFinite, InputOutOfRange or BadField, naming the signal, the value and what is expected."""
+    return _told(values.check, scalar, value)
+
+
+def parse(scalar: Scalar, requested: object) -> float:
+    """The double of a number, a truth value or a text; raises as `check_scalar` does."""
+    return _told(values.double, scalar, requested)
+
+
+def _told(rule: Callable[[_T, Any], _R], what: _T, requested: object) -> _R:
+    try:
+        return rule(what, requested)
+    except values.BadValue as error:
+        kind = _REASONS.get(type(error), errors.BadField)
+        raise kind(str(error), field=error.name, given=error.requested, allowed=error.expected) from None
+
+
+def named(name: str, field: str = "name") -> str:
+    """A participant's name; raises BadField where it is none, too long, or holds control characters."""
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise errors.BadField(
+            "that is no name of a participant",
+            field=field,
+            given=name[:LONGEST_NAME],
+            allowed=f"1 to {LONGEST_NAME} printable characters",
+        )
+    return name
+
+
+def scalar_of(table: SignalTable, scalars: Sequence[Scalar], name: str, what: str) -> Scalar:
+    """The scalar of that name among ``scalars``; raises UnknownSignal."""
+    for s in scalars:
+        if s.name == name:
+            return s
+    raise _unknown(name, [s.name for s in scalars], what, f" in {table.name}")
+
+
+def _unknown(name: str, names: Iterable[str], what: str, where: str = "") -> errors.UnknownSignal:
+    from difflib import get_close_matches
+
+    short = name[:_COMPARED]
+    alike = [n for n in names if n[:2] == short[:2] or n[-3:] == short[-3:]]
+    near = " or ".join(get_close_matches(short, alike[:_COMPARED], n=3))
+    return errors.UnknownSignal(
+        f"no {what} named {short!r}{where}",
+        field=name,
+        given=name,
+        allowed=near or f"the {what}s of DescribeModel (`jounce describe` prints them)",
+    )

@@ -1,0 +1,1 @@
+"""The lockstep clock: pure, without input or output."""

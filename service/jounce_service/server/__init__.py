@@ -1,0 +1,1 @@
+"""The server process: settings, start, end, metrics and logs."""

@@ -1,0 +1,122 @@
+"""Real-time priority, locked memory, cores that do not sleep, for this process and as far as the system grants them."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import gc
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from jounce_service.server.config import ServerConfig
+from jounce_service.transport.security import ConfigError
+
+#: Priorities [1]: workers run one below the server, and the kernel's own threads have 99.
+_LOWEST, _HIGHEST = 2, 98
+#: Linux, <sys/mman.h>.
+_MCL_CURRENT, _MCL_FUTURE = 1, 2
+#: Linux, <linux/capability.h>: the bit of CAP_IPC_LOCK.
+_IPC_LOCK: Final = 14
+#: Linux, Documentation/power/pm_qos_interface: who holds it open says how long [us] a core may take to wake up.
+_LATENCY: Final = Path("/dev/cpu_dma_latency")
+_log = logging.getLogger(__name__)
+
+
+def check(config: ServerConfig) -> frozenset[int]:
+    """The cores to pin to, empty for none; raises ConfigError for settings that make no sense."""
+    if not _LOWEST <= config.realtime_priority <= _HIGHEST:
+        raise ConfigError(f"realtime_priority = {config.realtime_priority}: expected {_LOWEST} to {_HIGHEST}")
+    if not config.realtime_cores:
+        return frozenset()
+    if not config.realtime:
+        raise ConfigError("realtime_cores without realtime: pinning without priority makes a server slower, not faster")
+    if not hasattr(os, "sched_getaffinity"):
+        raise ConfigError(f"realtime_cores: {sys.platform} pins no process")
+    return _cores(config.realtime_cores, os.sched_getaffinity(0))
+
+
+def enter(config: ServerConfig) -> None:
+    """Takes what is granted and logs it; a server that gets less than it asked for runs on, and says so.
+
+    Call it before the event loop: threads that begin later inherit priority and cores.
+    """
+    cores = check(config)
+    priority = _prioritize(config.realtime_priority)
+    facts = {"priority": priority, "memory": _lock_memory(), "idle": _stay_awake()}
+    if cores:
+        facts["cores"] = _pin(cores) if priority.isdigit() else "not pinned without priority"
+    whole = not any(fact.startswith(("refused", "not pinned")) for fact in facts.values())
+    _log.log(logging.INFO if whole else logging.WARNING, "real time", extra=facts)
+
+
+def settle() -> None:
+    """What has been made so far stays: a full garbage collection, 35 ms at a start, need not walk through it."""
+    gc.collect()
+    gc.freeze()
+
+
+def _cores(text: str, allowed: set[int]) -> frozenset[int]:
+    """Of ``0,2-3``; raises ConfigError."""
+    found: set[int] = set()
+    for part in text.split(","):
+        ends = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", part.strip(), re.ASCII)
+        span = range(int(ends[1]), int(ends[2] or ends[1]) + 1) if ends else range(0)
+        if not span or not allowed.issuperset(span):
+            names = ",".join(map(str, sorted(allowed)))
+            raise ConfigError(f"realtime_cores = {text!r}: expected cores of {names}, as in 0,2-3")
+        found.update(span)
+    return frozenset(found)
+
+
+def _prioritize(priority: int) -> str:
+    if not hasattr(os, "sched_setscheduler"):
+        return f"refused: {sys.platform} has no SCHED_FIFO"
+    try:
+        for thread in _threads():
+            os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
+    except OSError as error:
+        return f"refused: {error.strerror}; it takes CAP_SYS_NICE or RLIMIT_RTPRIO"
+    return str(priority)
+
+
+def _lock_memory() -> str:
+    if sys.platform != "linux":
+        return f"refused: not tried on {sys.platform}"
+    import resource
+
+    # Under a limit the lock would be granted now, and a later allocation fail.
+    if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] != resource.RLIM_INFINITY and not _may_lock():
+        return "refused: it takes CAP_IPC_LOCK or RLIMIT_MEMLOCK without limit"
+    if ct.CDLL(None, use_errno=True).mlockall(_MCL_CURRENT | _MCL_FUTURE):
+        return f"refused: {os.strerror(ct.get_errno())}"
+    return "locked"
+
+
+def _stay_awake() -> str:
+    """Idle cores poll until this process ends, so that none takes a wake-up, or the host's time, to come back."""
+    try:
+        os.write(os.open(_LATENCY, os.O_WRONLY), bytes(4))
+    except OSError as error:
+        return f"refused: {error.strerror}; it takes write access to {_LATENCY}"
+    return "polling"
+
+
+def _may_lock() -> bool:
+    held = re.search(r"^CapEff:\s*([0-9a-f]+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return held is not None and bool(int(held[1], 16) >> _IPC_LOCK & 1)
+
+
+def _pin(cores: frozenset[int]) -> str:
+    for thread in _threads():
+        os.sched_setaffinity(thread, cores)
+    return ",".join(map(str, sorted(cores)))
+
+
+def _threads() -> Iterable[int]:
+    """Threads that libraries started at import; 0, the calling one, where the system does not tell."""
+    folder = Path("/proc/self/task")
+    return [int(p.name) for p in folder.iterdir()] if folder.is_dir() else [0]

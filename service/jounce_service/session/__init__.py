@@ -1,0 +1,1 @@
+"""Sessions: their life, their participants, their clock."""

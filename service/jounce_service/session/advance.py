@@ -1,0 +1,125 @@
+"""Advance: one simple client sets inputs, advances exactly n ticks, gets outputs, in one call."""
+
+from __future__ import annotations
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.hosting.values import check, check_directions
+from jounce_service.session.session import Session
+from jounce_service.session.states import SessionState
+from jounce_service.transport import errors
+
+
+async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse:
+    """All or nothing; a repeat of the last request number gives the stored reply."""
+    async with session.standing():
+        session.require("Advance")
+        if session.members or session.barrier.expected:
+            names = sorted(set(session.members) | session.barrier.expected)
+            raise errors.ParticipantsPresent(
+                f"the session has participants: {', '.join(names)}",
+                field="session_id",
+                given=session.id,
+                allowed="Lockstep",
+            )
+        stored = _stored(session, request)
+        if stored is not None:
+            return stored
+        _check_place(session, request)
+        inputs = session.select_inputs(request.input_names)
+        outputs = session.select_outputs(request.output_names)
+        values = check(inputs, request.inputs)
+        if inputs.parts:
+            whole = session.barrier.inputs.copy()
+            whole[inputs.columns] = values
+            check_directions(session.select_inputs(["*"]), whole)
+        session.barrier.settle()
+        before = session.state, session.barrier.inputs.copy()
+        session.barrier.inputs[inputs.columns] = values
+        try:
+            if request.n_ticks:
+                session.state = SessionState.RUNNING
+                await session.move(request.n_ticks)
+                y = session.instance.get_outputs()
+            else:
+                y = await session.engine.show(session.barrier)
+        except errors.CallTooLong:
+            session.state, session.barrier.inputs[:] = before
+            raise
+        except errors.FATAL as error:
+            session.fail(error)
+            raise
+        reply = pb.AdvanceResponse(
+            epoch=session.barrier.epoch,
+            tick=session.tick,
+            sim_ns=session.sim_ns,
+            outputs=y[outputs.columns].tolist(),
+        )
+        if request.request:
+            session.last_advance = request, reply
+        return reply
+
+
+def _stored(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse | None:
+    if not request.request or session.last_advance is None:
+        return None
+    last, reply = session.last_advance
+    if request.request < last.request:
+        raise errors.StaleRequest(
+            f"request {request.request} does not rise",
+            field="request",
+            given=request.request,
+            allowed=f"more than {last.request}",
+        )
+    if request.request > last.request:
+        return None
+    if request != last:
+        raise errors.StaleRequest(
+            f"request {request.request} was sent before with another content",
+            field="request",
+            given=request.request,
+            allowed="a new number",
+        )
+    if reply.epoch != session.barrier.epoch:
+        raise _wrong_epoch(session, reply.epoch)
+    return reply
+
+
+def _check_place(session: Session, request: pb.AdvanceRequest) -> None:
+    if request.epoch and request.epoch != session.barrier.epoch:
+        raise _wrong_epoch(session, request.epoch)
+    if request.HasField("tick") and request.tick != session.tick:
+        raise errors.WrongTick(
+            f"the session is at tick {session.tick}, not {request.tick}",
+            field="tick",
+            given=request.tick,
+            allowed=str(session.tick),
+            tick=session.tick,
+            epoch=session.barrier.epoch,
+        )
+    if request.n_ticks > session.config.max_ticks_per_call:
+        raise errors.TooManyTicks(
+            f"{request.n_ticks} ticks in one call",
+            field="n_ticks",
+            given=request.n_ticks,
+            allowed=f"0 to {session.config.max_ticks_per_call}",
+        )
+    pacer, most = session.engine.pacer, session.config.max_call_seconds
+    seconds = 0.0 if pacer is None else pacer.duration(request.n_ticks)
+    if most and seconds > most:
+        raise errors.CallTooLong(
+            f"{request.n_ticks} ticks at this pace take {seconds:g} s",
+            field="n_ticks",
+            given=request.n_ticks,
+            allowed=f"{most:g} s in one call",
+        )
+
+
+def _wrong_epoch(session: Session, given: int) -> errors.WrongEpoch:
+    return errors.WrongEpoch(
+        f"epoch {given} is not the session's epoch {session.barrier.epoch}",
+        field="epoch",
+        given=given,
+        allowed=str(session.barrier.epoch),
+        tick=session.tick,
+        epoch=session.barrier.epoch,
+    )

@@ -1,0 +1,80 @@
+"""How long a participant waits for the others."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, Protocol
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.lockstep.barrier import Barrier
+from jounce_service.session.engine import Engine
+from jounce_service.session.members import Member
+from jounce_service.session.notices import Notices
+from jounce_service.transport import errors
+
+#: Least interval [s] at which a wait looks at a session clock that may stand still.
+_LOOK: Final = 0.05
+
+
+class Waited(Protocol):
+    """What a wait needs to know of its session."""
+
+    engine: Engine
+    barrier: Barrier
+    notices: Notices
+    #: Tick at which a participant's connection went, by name.
+    gone: dict[str, int]
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a move is under way."""
+
+
+class Patience:
+    """Ends waits of a session's members with BarrierTimeout, each after the member's own timeout."""
+
+    def __init__(self, session: Waited) -> None:
+        """Nobody waits yet."""
+        self._session = session
+
+    def begin(self, member: Member) -> None:
+        """A wait begins. The timer stays when the wait has ended: a step needs none of its own."""
+        if member.timeout:
+            member.deadline = self._session.engine.patience.now() + member.timeout
+            if member.timer is None:
+                self._look_in(member, member.timeout)
+
+    def _look_in(self, member: Member, seconds: float) -> None:
+        member.timer = asyncio.get_running_loop().call_later(seconds, self._look, member)
+
+    def _look(self, member: Member) -> None:
+        member.timer = None
+        if member.pending is None:
+            return
+        now = self._session.engine.patience.now()
+        missing = [name for name in self._session.barrier.missing(now) if name != member.name]
+        left = member.deadline - now
+        if left > 0.0:
+            # The timer was an earlier wait's, or time stood still.
+            self._look_in(member, max(left, _LOOK))
+        elif not missing or self._session.at_work:
+            # It is not the others' fault: the model itself is at work.
+            self._look_in(member, member.timeout)
+        else:
+            self._session.engine.count("barrier_timeouts")
+            error = self._timeout(member, missing)
+            self._session.notices.tell(pb.EVENT_KIND_BARRIER_TIMEOUT, f"{member.name}: {error.message}", missing)
+            member.refuse(error)
+
+    def _timeout(self, member: Member, missing: list[str]) -> errors.BarrierTimeout:
+        barrier, gone = self._session.barrier, self._session.gone
+        said = [f"{n} (gone since tick {gone[n]})" if n in gone else n for n in missing]
+        return errors.BarrierTimeout(
+            f"tick {barrier.tick}: waited {member.timeout:g} s for {', '.join(said)}",
+            field="participants",
+            given=", ".join(missing),
+            allowed="a delivery by every participant that is due",
+            missing=missing,
+            tick=member.participant.request_tick,
+            epoch=barrier.epoch,
+        )

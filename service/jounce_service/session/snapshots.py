@@ -1,0 +1,149 @@
+"""Snapshots as bytes, checked before they are parsed, and the few that a session keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import Final
+
+from google.protobuf.message import DecodeError
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.transport import errors
+
+_MAGIC: Final = b"JNCS"
+_FORMAT: Final = 1
+#: Magic, format, length of the message, SHA-256 of all that and the message.
+_HEADER: Final = struct.Struct("<4sIQ")
+_HASH: Final = 32
+#: Most fields of the message [1]. Parameters, ramps and holds are one each, and far fewer; parsed, each takes up to 30
+#: times its bytes, and whoever sends a bomb can compute its hash.
+MOST_FIELDS: Final = 1 << 16
+#: Bytes [1] of the wire types that have a fixed length.
+_FIXED: Final = {1: 8, 5: 4}
+
+
+def pack(snapshot: pb.Snapshot) -> bytes:
+    """A snapshot as bytes."""
+    message = snapshot.SerializeToString(deterministic=True)
+    head = _HEADER.pack(_MAGIC, _FORMAT, len(message))
+    return head + hashlib.sha256(head + message).digest() + message
+
+
+def unpack(data: bytes, model: str, build: str) -> pb.Snapshot:
+    """The snapshot in the bytes; nothing is parsed before length and hash are right.
+
+    Raises SnapshotCorrupt, or SnapshotForeign where it is not of this ``model`` and ``build``.
+    """
+    start = _HEADER.size + _HASH
+    if len(data) < start:
+        raise _corrupt(f"{len(data)} bytes are too few", len(data), f"{start} bytes or more")
+    magic, number, length = _HEADER.unpack_from(data)
+    if magic != _MAGIC or number != _FORMAT:
+        raise _corrupt("the bytes are not a snapshot of this format", data[: _HEADER.size].hex(), f"format {_FORMAT}")
+    if length != len(data) - start:
+        raise _corrupt("the length is wrong", len(data) - start, f"{length} bytes after the header")
+    digest = hashlib.sha256(data[: _HEADER.size] + data[start:]).digest()
+    if digest != data[_HEADER.size : start]:
+        raise _corrupt("the hash is wrong", digest.hex(), data[_HEADER.size : start].hex())
+    _check_fields(data, start)
+    try:
+        snapshot = pb.Snapshot.FromString(data[start:])
+    except DecodeError as error:
+        raise _corrupt("the content cannot be read", error, "a Snapshot message") from error
+    if snapshot.model != model:
+        raise errors.SnapshotForeign(
+            "the snapshot is of another model", field="model", given=snapshot.model, allowed=model
+        )
+    if snapshot.build != build:
+        raise errors.SnapshotForeign(
+            "the snapshot is of another build", field="build", given=snapshot.build, allowed=build
+        )
+    return snapshot
+
+
+def _check_fields(data: bytes, at: int) -> None:
+    """Raises SnapshotCorrupt where the message from ``at`` on has too many fields.
+
+    Source: Protocol Buffers, Encoding: a tag (field number, and wire type in the last three bits), then its payload.
+    """
+    for _ in range(MOST_FIELDS):
+        if at >= len(data):
+            return
+        tag, at = _varint(data, at)
+        kind = tag & 7
+        if kind in _FIXED:
+            at += _FIXED[kind]
+        elif kind in (0, 2):
+            number, at = _varint(data, at)
+            at += number if kind == 2 else 0
+        else:
+            raise _corrupt("the content cannot be read", f"wire type {kind}", "a Snapshot message")
+    raise _corrupt("the content has too many parts", f"more than {MOST_FIELDS}", f"up to {MOST_FIELDS}")
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number that begins at ``at``, and where it ends."""
+    value = 0
+    for i, byte in enumerate(data[at : at + 10]):
+        value |= (byte & 0x7F) << 7 * i
+        if byte < 0x80:
+            return value, at + i + 1
+    raise _corrupt("the content cannot be read", data[at : at + 10].hex(), "a Snapshot message")
+
+
+def check_upload(data: bytes, size: int, sha256: bytes) -> None:
+    """Raises SnapshotCorrupt where the bytes are not those that the sender announced."""
+    if len(data) != size:
+        raise _corrupt("the length is not the one announced", len(data), f"{size} bytes")
+    if hashlib.sha256(data).digest() != sha256:
+        raise _corrupt("the hash is not the one announced", hashlib.sha256(data).hexdigest(), sha256.hex())
+
+
+class Store:
+    """The snapshots of one session, by id."""
+
+    def __init__(self, most: int, most_bytes: int) -> None:
+        """At most ``most`` of ``most_bytes`` in all."""
+        self._most, self._most_bytes = most, most_bytes
+        self._kept: dict[str, bytes] = {}
+        self._made = 0
+
+    def check_room(self, size: int) -> None:
+        """Raises TooManySnapshots where ``size`` more bytes would be too many."""
+        total = sum(map(len, self._kept.values())) + size
+        if len(self._kept) >= self._most or total > self._most_bytes:
+            raise errors.TooManySnapshots(
+                "no room for another snapshot; DeleteSnapshot makes some",
+                field="snapshots",
+                given=f"{len(self._kept) + 1} of {total} bytes",
+                allowed=f"{self._most} of {self._most_bytes} bytes",
+            )
+
+    def keep(self, data: bytes) -> str:
+        """Keeps the bytes; their id. Raises TooManySnapshots."""
+        self.check_room(len(data))
+        self._made += 1
+        self._kept[str(self._made)] = data
+        return str(self._made)
+
+    def find(self, snapshot_id: str) -> bytes:
+        """The bytes; raises UnknownSnapshot."""
+        try:
+            return self._kept[snapshot_id]
+        except KeyError:
+            raise errors.UnknownSnapshot(
+                f"no snapshot {snapshot_id!r}",
+                field="snapshot_id",
+                given=snapshot_id,
+                allowed=", ".join(self._kept) or "an id from SaveSnapshot",
+            ) from None
+
+    def delete(self, snapshot_id: str) -> None:
+        """Forgets a snapshot; raises UnknownSnapshot."""
+        self.find(snapshot_id)
+        del self._kept[snapshot_id]
+
+
+def _corrupt(message: str, given: object, allowed: str) -> errors.SnapshotCorrupt:
+    return errors.SnapshotCorrupt(message, field="snapshot", given=given, allowed=allowed)

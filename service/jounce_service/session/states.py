@@ -1,0 +1,58 @@
+"""The states of a session and the calls that each allows; the one table of them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+from jounce_service.transport.errors import SessionClosed, SessionFailed, WrongState
+
+
+class SessionState(IntEnum):
+    """As on the wire."""
+
+    CREATED = 1
+    RUNNING = 2
+    PAUSED = 3
+    FAILED = 4
+    CLOSED = 5
+
+
+_OPEN = frozenset({SessionState.CREATED, SessionState.RUNNING})
+_ALIVE = _OPEN | {SessionState.PAUSED}
+_THERE = _ALIVE | {SessionState.FAILED}
+
+#: Call -> states that allow it.
+ALLOWED: Final[dict[str, frozenset[SessionState]]] = {
+    "GetSession": _THERE,
+    "DeleteSession": _THERE,
+    "EvictParticipant": _THERE,
+    "Advance": _OPEN,
+    "Join": _ALIVE,
+    "Step": _ALIVE,
+    "Sync": _ALIVE,
+    "Leave": frozenset(SessionState),
+    "PauseSession": _OPEN,
+    "ResumeSession": frozenset({SessionState.PAUSED}),
+    "ResetSession": _THERE,
+    "SaveSnapshot": _ALIVE,
+    "RestoreSnapshot": _THERE,
+    "DeleteSnapshot": _THERE,
+    "DownloadSnapshot": _THERE,
+    "UploadSnapshot": _THERE,
+    "ForkSession": _THERE,
+    "Watch": _THERE,
+}
+
+
+def require(call: str, state: SessionState, why: str = "", reason: str = "") -> None:
+    """Raises where the state does not allow the call; ``why`` and ``reason`` are those of a failure."""
+    allowed = ALLOWED[call]
+    if state in allowed:
+        return
+    names = ", ".join(s.name for s in sorted(allowed))
+    if state is SessionState.FAILED:
+        raise SessionFailed(f"{call}: the session has failed: {why}", field=call, given=reason, allowed=names)
+    if state is SessionState.CLOSED:
+        raise SessionClosed(f"{call}: the session was deleted", field=call, given=state.name, allowed=names)
+    raise WrongState(f"{call} is not allowed while {state.name}", field=call, given=state.name, allowed=names)

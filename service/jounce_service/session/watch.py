@@ -1,0 +1,109 @@
+"""Viewers of a session: decimated outputs that can never slow it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Final
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.hosting.values import Selection, Vector
+from jounce_service.transport import errors
+
+#: Frames that wait for a slow viewer [1]; the oldest is dropped for a new one.
+_QUEUE: Final = 16
+
+
+class Viewer:
+    """One viewer: the frames that wait for it, and how many it was too slow for."""
+
+    def __init__(self, outputs: Selection, every: int) -> None:
+        """``every`` [ticks] is the decimation."""
+        self.outputs = outputs
+        self.every = every
+        self.dropped = 0
+        self.next_tick = 0
+        self._frames: deque[pb.WatchResponse] = deque()
+        self._wake = asyncio.Event()
+        self._ended = False
+
+    def put(self, frame: pb.WatchResponse) -> None:
+        """A frame for the viewer; the oldest goes where it has been too slow."""
+        if len(self._frames) >= _QUEUE:
+            self._frames.popleft()
+            self.dropped += 1
+        self._frames.append(frame)
+        self._wake.set()
+
+    def end(self) -> None:
+        """There will be no more frames."""
+        self._ended = True
+        self._wake.set()
+
+    async def frame(self) -> pb.WatchResponse | None:
+        """The next frame, None at the end of the session."""
+        while not self._frames:
+            if self._ended:
+                return None
+            self._wake.clear()
+            await self._wake.wait()
+        found = self._frames.popleft()
+        found.dropped = self.dropped
+        return found
+
+
+class Viewers:
+    """All viewers of a session."""
+
+    def __init__(self) -> None:
+        """Nobody watches."""
+        self._viewers: list[Viewer] = []
+        self._dropped = 0
+        #: Tick [1] at which a viewer wants its next frame; none before. The session compares, and goes on.
+        self.next_tick: float = float("inf")
+
+    def __len__(self) -> int:
+        return len(self._viewers)
+
+    @property
+    def dropped(self) -> int:
+        """Frames dropped so far [1]."""
+        return self._dropped + sum(v.dropped for v in self._viewers)
+
+    def add(self, viewer: Viewer, most: int) -> None:
+        """A viewer comes; its first frame is at the next stop of the clock. Raises TooManyViewers."""
+        if len(self._viewers) >= most:
+            raise errors.TooManyViewers(
+                "too many viewers", field="session_id", given=len(self._viewers) + 1, allowed=f"{most} viewers"
+            )
+        self._viewers.append(viewer)
+        self.next_tick = 0
+
+    def remove(self, viewer: Viewer) -> None:
+        """A viewer has gone."""
+        self._viewers.remove(viewer)
+        self._dropped += viewer.dropped
+        self._plan()
+
+    def restart(self) -> None:
+        """The clock may have gone back: everyone wants a frame at its next stop."""
+        for viewer in self._viewers:
+            viewer.next_tick = 0
+        self._plan()
+
+    def show(self, epoch: int, tick: int, sim_ns: int, outputs: Vector) -> None:
+        """The clock stands at ``tick``: a frame for everyone who wants one by now."""
+        for viewer in self._viewers:
+            if tick >= viewer.next_tick:
+                viewer.next_tick = (tick // viewer.every + 1) * viewer.every
+                values = outputs[viewer.outputs.columns].tolist()
+                viewer.put(pb.WatchResponse(epoch=epoch, tick=tick, sim_ns=sim_ns, outputs=values))
+        self._plan()
+
+    def end(self) -> None:
+        """The session is closed."""
+        for viewer in self._viewers:
+            viewer.end()
+
+    def _plan(self) -> None:
+        self.next_tick = min((v.next_tick for v in self._viewers), default=float("inf"))

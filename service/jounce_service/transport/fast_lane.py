@@ -1,0 +1,357 @@
+"""The fast lane: the Lockstep stream over a plain socket, for 1 kHz and more.
+
+Each message is its length in four bytes, little-endian, and then the same LockstepRequest or LockstepReply as on
+gRPC; one connection is one stream. What a stream means is in ``stream.py``, for both. Bytes that cannot be requests
+end their own connection: with a last error reply, a count by reason, and a line in the log now and then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import ssl
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_proto import keepalive, packed
+from jounce_service.server.config import ServerConfig
+from jounce_service.session.manager import SessionManager
+from jounce_service.transport import errors
+from jounce_service.transport.security import tls_context
+from jounce_service.transport.stream import Stream
+from jounce_service.transport.tls_gate import Gate, Handshakes
+
+_LENGTH: Final = struct.Struct("<I")
+#: Connections that may wait to be accepted [1]: a burst must not make others wait for its repeats.
+_BACKLOG: Final = 1024
+_log = logging.getLogger(__name__)
+
+
+class Closed(StrEnum):
+    """Why the server ended a connection."""
+
+    TOO_LONG = "a message is longer than max_request_bytes"
+    NOT_A_REQUEST = "the bytes are not a LockstepRequest"
+    CUT_SHORT = "the connection ended within a message"
+    TOO_MUCH_AHEAD = "more than max_request_bytes of requests wait"
+    NOT_JOINED = "no participant joined within fast_join_timeout"
+    TOO_MANY = "max_fast_connections are open"
+
+
+class FastLane:
+    """The listeners and their connections."""
+
+    def __init__(self, manager: SessionManager, config: ServerConfig) -> None:
+        """Nothing is bound before ``start``."""
+        self.manager = manager
+        self.config = config
+        #: Addresses bound by ``start``, for clients: ``host:port`` and ``unix:path``.
+        self.addresses: tuple[str, ...] = ()
+        #: Connections ended by the server, by reason.
+        self.closed: Counter[Closed] = Counter()
+        self.connections: set[Connection] = set()
+        #: Time from which a reason is logged again.
+        self._silent: dict[Closed, float] = {}
+        self._listeners: list[asyncio.Server] = []
+        self._socket: tuple[Path, int] | None = None
+
+    async def start(self) -> None:
+        """Listens as the config says; raises OSError with nothing bound."""
+        loop, config, bound = asyncio.get_running_loop(), self.config, []
+        try:
+            if config.fast_address:
+                host, _, port = config.fast_address.rpartition(":")
+                tls = tls_context(config)
+                # An empty host is every interface, as on gRPC.
+                listener = await loop.create_server(
+                    self._plain if tls is None else self._encrypted(tls), host.strip("[]") or None, int(port),
+                    backlog=_BACKLOG,
+                )  # fmt: skip
+                self._listeners.append(listener)
+                bound.append(f"{host}:{listener.sockets[0].getsockname()[1]}")
+            if config.fast_socket:
+                path = Path(config.fast_socket)
+                check_socket(path)
+                self._listeners.append(await loop.create_unix_server(self._plain, path, backlog=_BACKLOG))
+                self._socket = path, path.stat().st_ino
+                bound.append(f"unix:{path}")
+        except OSError:
+            self._close_listeners()
+            raise
+        self.addresses = tuple(bound)
+
+    def _plain(self) -> asyncio.Protocol:
+        return Connection(self)
+
+    def _encrypted(self, context: ssl.SSLContext) -> Callable[[], asyncio.Protocol]:
+        def room() -> bool:
+            return len(self.connections) + len(handshakes.under_way) < self.config.max_fast_connections
+
+        handshakes = Handshakes(context, self.config.message_timeout, room, self._plain)
+        return lambda: Gate(handshakes)
+
+    async def stop(self, grace: float) -> None:
+        """No new connection; those that are open get ``grace`` [s]."""
+        self._close_listeners()
+        tasks = {c.task for c in self.connections}
+        if tasks:
+            _, left = await asyncio.wait(tasks, timeout=grace)
+            for task in left:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    def count(self, reason: Closed, given: str) -> None:
+        """One more connection has been ended; a reason is logged once a second, however many want in."""
+        self.closed[reason] += 1
+        now = time.monotonic()
+        if now >= self._silent.get(reason, now):
+            self._silent[reason] = now + 1.0
+            facts = {"so_far": self.closed[reason]}
+            _log.warning("fast lane: connection ended, %s: %s (%s)", reason.name, reason, given, extra=facts)
+
+    def _close_listeners(self) -> None:
+        for listener in self._listeners:
+            listener.close()
+        self._listeners.clear()
+        if self._socket is not None:
+            path, node = self._socket
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_ino == node:
+                    path.unlink()
+            self._socket = None
+
+
+class Connection(asyncio.Protocol):
+    """One connection; to its Stream it is what a ServicerContext is on gRPC: ``read`` and ``write``."""
+
+    task: asyncio.Task[None]
+    _transport: asyncio.Transport
+
+    def __init__(self, lane: FastLane) -> None:
+        """Not yet connected."""
+        self._lane = lane
+        self._limit = lane.config.max_request_bytes
+        self._loop = asyncio.get_running_loop()
+        self._buffer = bytearray()
+        self._ended = False
+        # Whether the stream is in ``read``, not in a request.
+        self._idle = False
+        # What the stream waits for: bytes to come, or bytes to go.
+        self._reading: asyncio.Future[None] | None = None
+        self._writing: asyncio.Future[None] | None = None
+        # A Step that began when its bytes came, and waits: its reply goes out when it comes, or is the stream's.
+        self._step: asyncio.Future[packed.Reply] | None = None
+        self._begun: asyncio.Future[packed.Reply] | None = None
+
+    # ------------------------------------------------------------ what the stream calls
+
+    async def read(self) -> packed.Request:
+        """The next request, or EOF."""
+        self._idle = True
+        if self._buffer:
+            # Requests sent ahead must not keep the loop from others.
+            await asyncio.sleep(0)
+        while (message := self._take()) is None:
+            if self._ended:
+                if self._buffer:
+                    self._lane.count(Closed.CUT_SHORT, f"after {len(self._buffer)} bytes")
+                return grpc.aio.EOF
+            self._reading = self._loop.create_future()
+            await self._reading
+            if self._begun is not None:
+                begun, self._begun, self._idle = self._begun, None, False
+                await self._stream.finish(begun)
+                self._idle = True
+        self._idle = False
+        if self._ended:
+            self._loop.call_soon(self._give_up)
+        try:
+            return packed.request(message)
+        except DecodeError:
+            return self._refuse(Closed.NOT_A_REQUEST, message[:16].hex(" "))
+
+    async def write(self, reply: packed.Reply) -> None:
+        """Sends a reply; waits while the peer does not take what was sent before."""
+        self._send(reply)
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    # ------------------------------------------------------------ what the transport calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Serves the stream, if there is room."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if len(self._lane.connections) >= self._lane.config.max_fast_connections:
+            self._refuse(Closed.TOO_MANY, str(self._lane.config.max_fast_connections))
+            transport.close()
+            return
+        keepalive.apply(transport.get_extra_info("socket"), self._lane.config.keepalive)
+        self._stream = Stream(self._lane.manager, self)
+        self._lane.connections.add(self)
+        self._timer = self._lane.manager.stalls.call_later(self._lane.config.fast_join_timeout, self._expire)
+        self.task = self._loop.create_task(self._stream.run())
+        self.task.add_done_callback(self._done)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came."""
+        if self._begun_at_once(data):
+            return
+        self._buffer += data
+        if self._step is None and self._reading is not None and not self._reading.done():
+            self._reading.set_result(None)
+            return
+        self._hand_over()
+        if len(self._buffer) > self._limit + _LENGTH.size:
+            self._refuse(Closed.TOO_MUCH_AHEAD, f"{len(self._buffer)} bytes")
+            self.task.cancel()
+
+    def eof_received(self) -> bool:
+        """The peer sends no more: what it had sent is answered, but a Step does not wait for the others any more."""
+        self._end()
+        # TLS knows no half-close.
+        return self._transport.get_extra_info("sslcontext") is None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The peer has gone."""
+        self.resume_writing()
+        if self in self._lane.connections:
+            self._buffer.clear()
+            self._end()
+
+    def pause_writing(self) -> None:
+        """The peer does not take what was sent."""
+        self._writing = self._loop.create_future()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        if self._writing is not None:
+            self._writing.set_result(None)
+            self._writing = None
+
+    # ------------------------------------------------------------ inside
+
+    def _begun_at_once(self, data: bytes) -> bool:
+        """Whether that is one Step and no more, to a stream that waits: it begins without a turn of the event loop.
+
+        If it waits for nobody, it has been answered, too; if it does, it is answered when the clock has moved.
+        """
+        size = len(data) - _LENGTH.size
+        if size < 0 or _LENGTH.unpack_from(data)[0] != size or size > self._limit:
+            return False
+        if self._buffer or self._step is not None or self._reading is None or self._reading.done():
+            return False
+        if self._writing is not None or not self._stream.clear:
+            return False
+        try:
+            request = packed.request(data[_LENGTH.size :])
+        except DecodeError:
+            return False
+        if not isinstance(request, packed.LockstepRequest):
+            return False
+        begun = self._stream.begin(request, self._take_reply)
+        if isinstance(begun, asyncio.Future):
+            self._step = begun
+        else:
+            self._send(begun)
+        return True
+
+    def _take_reply(self, reply: packed.Reply | None) -> bool:
+        """The Step's State goes out at once, if nothing is before it; all else is the stream's."""
+        if self._step is None:
+            return False
+        if reply is None or self._writing is not None or not self._stream.clear:
+            self._hand_over()
+            return False
+        self._step = None
+        self._send(reply)
+        return True
+
+    def _hand_over(self) -> None:
+        """The stream waits for the Step's reply, in its own task."""
+        if self._reading is not None and not self._reading.done():
+            self._begun, self._step = self._step, None
+            self._reading.set_result(None)
+
+    def _take(self) -> bytes | None:
+        """The next whole message, taken from the buffer."""
+        if len(self._buffer) < _LENGTH.size:
+            return None
+        (length,) = _LENGTH.unpack_from(self._buffer)
+        if length > self._limit:
+            self._refuse(Closed.TOO_LONG, f"{length} bytes")
+            return None
+        end = _LENGTH.size + length
+        if len(self._buffer) < end:
+            return None
+        message = bytes(self._buffer[_LENGTH.size : end])
+        del self._buffer[:end]
+        return message
+
+    def _end(self) -> None:
+        self._ended = True
+        self._hand_over()
+        self._loop.call_soon(self._give_up)
+
+    def _give_up(self) -> None:
+        """A request that has not ended at once waits for others: in vain, its sender has gone."""
+        if not self._idle:
+            self.task.cancel()
+
+    def _refuse(self, reason: Closed, given: str) -> object:
+        """Says why, once, and ends the stream."""
+        self._lane.count(reason, given)
+        self._buffer.clear()
+        self._ended = True
+        error = errors.BadField(
+            f"{reason}; the connection ends",
+            field="connection",
+            given=given,
+            allowed=f"whole messages of up to {self._limit} bytes, Join first",
+        )
+        self._send(pb.LockstepReply(error=errors.error_info(error)))
+        return grpc.aio.EOF
+
+    def _send(self, reply: packed.Reply) -> None:
+        message = packed.encode(reply)
+        self._transport.write(_LENGTH.pack(len(message)) + message)
+
+    def _expire(self) -> None:
+        if not self._stream.joined:
+            self._refuse(Closed.NOT_JOINED, f"{self._lane.config.fast_join_timeout:g} s")
+            self.task.cancel()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        """The stream has ended and detached; what it has written still goes out, if the peer takes it."""
+        self._lane.connections.discard(self)
+        self._timer.cancel()
+        for left in (self._step, self._begun):
+            if left is not None:
+                left.cancel()
+        self._transport.close()
+        if self._transport.get_write_buffer_size():
+            self._loop.call_later(self._lane.config.tell_timeout, self._transport.abort)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._loop.call_exception_handler({"message": "fast lane: a stream failed", "exception": error})
+
+
+def check_socket(path: Path) -> None:
+    """Raises OSError where a server listens at ``path``: asyncio and gRPC take the place of any socket there."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(os.fspath(path))
+        except OSError:
+            return
+    raise FileExistsError(f"another server listens at {path}")

@@ -1,0 +1,61 @@
+"""How requests come to the calls: what is longer than a request may be is not read, for reading it is work, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+import grpc
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
+from jounce_service.transport import errors
+
+_SERVICE: Final = pb.DESCRIPTOR.services_by_name["SessionService"]
+#: Name of the service on the wire.
+SERVICE_NAME: Final = _SERVICE.full_name
+#: Its pieces are bytes, and quickly read.
+_LONG: Final = "UploadSnapshot"
+
+
+class TooLong:
+    """A message that was not read: the call that asks for a field of it is refused."""
+
+    def __init__(self, size: int, most: int) -> None:
+        """``size`` and ``most`` [bytes]."""
+        self._size, self._most = size, most
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise errors.BadField(
+            f"a request of {self._size} bytes", field="request", given=self._size, allowed=f"up to {self._most} bytes"
+        )
+
+
+def handlers(calls: Any, most: int) -> dict[str, Any]:
+    """One handler per call, by its name; ``most`` [bytes] is the longest request."""
+    return {method.name: _handler(calls, method, most) for method in _SERVICE.methods}
+
+
+def _handler(calls: Any, method: Any, most: int) -> Any:
+    read: Callable[[bytes], Any] = getattr(pb, method.input_type.name).FromString
+    if method.name == "Lockstep":
+        read = packed.request
+    if method.name != _LONG:
+        read = _measured(read, most)
+    streams = method.client_streaming, method.server_streaming
+    make = {
+        (False, False): grpc.unary_unary_rpc_method_handler,
+        (False, True): grpc.unary_stream_rpc_method_handler,
+        (True, False): grpc.stream_unary_rpc_method_handler,
+        (True, True): grpc.stream_stream_rpc_method_handler,
+    }[streams]
+    return make(getattr(calls, method.name), read, _encoded)
+
+
+def _measured(read: Callable[[bytes], Any], most: int) -> Callable[[bytes], Any]:
+    return lambda data: read(data) if len(data) <= most else TooLong(len(data), most)
+
+
+def _encoded(reply: Any) -> bytes:
+    """The bytes of a reply; one that is the same for everybody comes as bytes."""
+    return reply if isinstance(reply, bytes) else packed.encode(reply)

@@ -1,0 +1,311 @@
+"""The calls of the wire: to the manager and its sessions, and errors to status and ErrorInfo."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, Self, TypeAlias, TypeVar
+
+import grpc
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_proto import jounce_pb2_grpc as rpc
+from jounce_proto import packed
+from jounce_service.hosting.models import Registry
+from jounce_service.session import control
+from jounce_service.session.advance import advance
+from jounce_service.session.manager import SessionManager
+from jounce_service.session.session import Session
+from jounce_service.session.snapshots import check_upload
+from jounce_service.transport import errors
+from jounce_service.transport.about import server
+from jounce_service.transport.callers import ANYBODY, Caller, Callers
+from jounce_service.transport.describe import described, status
+from jounce_service.transport.reads import Reads
+from jounce_service.transport.stream import Stream, in_time
+
+_Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
+_Reply = TypeVar("_Reply")
+_Undo: TypeAlias = Callable[[_Reply], Coroutine[Any, Any, None]]
+#: Key in the initial metadata of Watch: the viewer is in place (jounce.proto).
+_WATCHING = "jounce-watching"
+#: Pieces in which snapshots go out [bytes]: well under every default limit of a message.
+_PIECE = 1 << 20
+
+
+class SessionCalls(rpc.SessionServiceServicer):
+    """The SessionService. Calls that change a session run to their end even when the caller goes away."""
+
+    def __init__(self, manager: SessionManager, callers: Callers | None = None) -> None:
+        """The sessions are the manager's; ``callers`` are the bearer tokens, None for none."""
+        self._manager = manager
+        self._callers = callers or Callers()
+        # The event loop keeps only weak references to its tasks.
+        self._unwanted: set[asyncio.Task[None]] = set()
+        self._described: dict[str, bytes] = {}
+        self._reads = Reads()
+
+    async def ListModels(self, request: pb.ListModelsRequest, context: _Context) -> pb.ListModelsResponse:
+        """The hosted models, those that could not be opened with the reason."""
+        registry = self._manager.registry
+        async with self._reads.turn(context.peer()):
+            return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
+
+    async def GetServer(self, request: pb.GetServerRequest, context: _Context) -> pb.GetServerResponse:
+        """What the server is."""
+        async with self._reads.turn(context.peer()):
+            return server(self._manager, self._caller(context))
+
+    async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> bytes:
+        """A model's signal table, as the bytes of a DescribeModelResponse: it does not change."""
+        async with self._reads.turn(context.peer()), _errors_to(context):
+            model = self._manager.registry.get(request.model)
+            if request.model not in self._described:
+                self._described[request.model] = described(model, request.model).SerializeToString()
+            return self._described[request.model]
+
+    async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.CreateSessionResponse:
+        """A new session."""
+        async with _errors_to(context):
+            return await self._made(self._manager.create(request, self._caller(context)), self._close)
+
+    async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
+        """Where a session stands."""
+        async with self._reads.turn(context.peer()), _errors_to(context):
+            return status(self._readable(request, context))
+
+    async def ListSessions(self, request: pb.ListSessionsRequest, context: _Context) -> pb.ListSessionsResponse:
+        """The caller's sessions, or all."""
+        async with self._reads.turn(context.peer()):
+            return self._manager.listed(self._caller(context))
+
+    async def EvictParticipant(
+        self, request: pb.EvictParticipantRequest, context: _Context
+    ) -> pb.EvictParticipantResponse:
+        """Takes a participant out."""
+        async with _errors_to(context):
+            return await _whole(self._manager.evict(request, self._caller(context)))
+
+    async def DeleteSession(self, request: pb.DeleteSessionRequest, context: _Context) -> pb.DeleteSessionResponse:
+        """Closes a session."""
+        async with _errors_to(context):
+            await _whole(self._manager.delete(request.session_id, request.token, self._caller(context)))
+            return pb.DeleteSessionResponse()
+
+    async def Advance(self, request: pb.AdvanceRequest, context: _Context) -> pb.AdvanceResponse:
+        """Set, advance, get."""
+        async with _errors_to(context):
+            return await _whole(advance(self._manager.owned(request.session_id, request.token), request))
+
+    async def PauseSession(self, request: pb.PauseSessionRequest, context: _Context) -> pb.PauseSessionResponse:
+        """Holds the clock."""
+        async with _errors_to(context):
+            return await _whole(control.pause(self._controlled(request)))
+
+    async def ResumeSession(self, request: pb.ResumeSessionRequest, context: _Context) -> pb.ResumeSessionResponse:
+        """Lets the clock go on."""
+        async with _errors_to(context):
+            return await _whole(control.resume(self._controlled(request)))
+
+    async def ResetSession(self, request: pb.ResetSessionRequest, context: _Context) -> pb.ResetSessionResponse:
+        """Back to tick 0."""
+        async with _errors_to(context):
+            return await _whole(control.reset(self._controlled(request), request))
+
+    async def SaveSnapshot(self, request: pb.SaveSnapshotRequest, context: _Context) -> pb.SaveSnapshotResponse:
+        """Keeps the present."""
+        async with _errors_to(context):
+            session = self._controlled(request)
+
+            async def forget(kept: pb.SaveSnapshotResponse) -> None:
+                session.snapshots.delete(kept.snapshot_id)
+
+            return await self._made(control.save_and_keep(session), forget)
+
+    async def RestoreSnapshot(
+        self, request: pb.RestoreSnapshotRequest, context: _Context
+    ) -> pb.RestoreSnapshotResponse:
+        """Back to a snapshot."""
+        async with _errors_to(context):
+            return await _whole(control.restore(self._controlled(request), request.snapshot_id))
+
+    async def DeleteSnapshot(self, request: pb.DeleteSnapshotRequest, context: _Context) -> pb.DeleteSnapshotResponse:
+        """Forgets a snapshot."""
+        async with _errors_to(context):
+            session = self._controlled(request)
+            session.require("DeleteSnapshot")
+            session.snapshots.delete(request.snapshot_id)
+            return pb.DeleteSnapshotResponse()
+
+    async def DownloadSnapshot(self, request: pb.DownloadSnapshotRequest, context: _Context) -> None:
+        """A snapshot's bytes, in pieces."""
+        async with _errors_to(context):
+            session = self._controlled(request)
+            session.require("DownloadSnapshot")
+            data = session.snapshots.find(request.snapshot_id)
+            for start in range(0, len(data), _PIECE):
+                await context.write(pb.DownloadSnapshotResponse(data=data[start : start + _PIECE]))
+
+    async def UploadSnapshot(self, _: Any, context: _Context) -> pb.UploadSnapshotResponse:
+        """Takes a snapshot's bytes, no more than announced, and keeps them if they are sound."""
+        async with _errors_to(context):
+            stalls, config = self._manager.stalls, self._manager.config
+            end = stalls.time() + (config.max_call_seconds or math.inf)
+            async with in_time(stalls, config.message_timeout, "the upload"):
+                first = await context.read()
+            if first is grpc.aio.EOF:
+                raise errors.BadField("no message came", field="data", allowed="a first message")
+            session = self._controlled(first)
+            session.require("UploadSnapshot")
+            session.snapshots.check_room(first.size)
+            data = bytearray(first.data)
+            while len(data) <= first.size:
+                async with in_time(stalls, min(end - stalls.time(), config.message_timeout), "the upload's next piece"):
+                    piece = await context.read()
+                if piece is grpc.aio.EOF:
+                    break
+                data += piece.data
+            whole = bytes(data)
+            # Hashing tens of megabytes takes as long as a hundred steps of the other sessions.
+            snapshot = await asyncio.to_thread(_uploaded, session, whole, first)
+            return pb.UploadSnapshotResponse(snapshot_id=session.snapshots.keep(whole), tick=snapshot.tick)
+
+    async def ForkSession(self, request: pb.ForkSessionRequest, context: _Context) -> pb.CreateSessionResponse:
+        """A new session from a snapshot."""
+        async with _errors_to(context):
+            forked = self._manager.fork(self._controlled(request), request, self._caller(context))
+            return await self._made(forked, self._close)
+
+    async def Watch(self, request: pb.WatchRequest, context: _Context) -> None:
+        """Frames until the viewer goes or the session is closed."""
+        async with _errors_to(context):
+            session = self._readable(request, context)
+            viewer = session.watch(request)
+            try:
+                # The viewer knows that it will miss nothing from here on.
+                await context.send_initial_metadata(((_WATCHING, "1"),))
+                while (frame := await viewer.frame()) is not None:
+                    await context.write(frame)
+            finally:
+                session.viewers.remove(viewer)
+
+    async def Lockstep(self, _: Any, context: _Context) -> None:
+        """One participant's stream."""
+        join_by = self._manager.stalls.time() + self._manager.config.message_timeout
+        async with _errors_to(context), _Ahead(context) as ahead:
+            await Stream(self._manager, ahead).run(join_by)
+
+    async def _made(self, making: Coroutine[Any, Any, _Reply], undo: _Undo[_Reply]) -> _Reply:
+        """Something new. Where the caller has gone nobody knows its name, so it does not stay."""
+        task = asyncio.create_task(_outcome(making))
+        try:
+            return _told(await asyncio.shield(task))
+        except asyncio.CancelledError:
+            unwanted = asyncio.create_task(_unmake(task, undo))
+            self._unwanted.add(unwanted)
+            unwanted.add_done_callback(self._unwanted.discard)
+            raise
+
+    async def _close(self, made: pb.CreateSessionResponse) -> None:
+        await self._manager.delete(made.session_id, made.token)
+
+    def _caller(self, context: _Context) -> Caller:
+        # Somebody unknown has been refused before.
+        return (self._callers.any and self._callers.who(context.invocation_metadata())) or ANYBODY
+
+    def _readable(self, request: Any, context: _Context) -> Session:
+        return self._manager.readable(request.session_id, request.token, self._caller(context))
+
+    def _controlled(self, request: Any) -> Session:
+        return self._manager.controlled(request.session_id, request.token)
+
+
+def _uploaded(session: Session, data: bytes, first: pb.UploadSnapshotRequest) -> pb.Snapshot:
+    check_upload(data, first.size, first.sha256)
+    return control.read(session.setup, data)
+
+
+class _Ahead:
+    """A stream's context whose ``write`` does not wait until the message has gone, only for the one before.
+
+    gRPC says so a turn of its threads after the peer may have answered: the next ``read`` has begun by then.
+    """
+
+    def __init__(self, context: _Context) -> None:
+        self._context = context
+        self._writing: asyncio.Task[None] | None = None
+        self._ended = False
+        self.read = context.read
+
+    async def write(self, reply: packed.Reply) -> None:
+        if self._writing is not None:
+            await self._writing
+        if self._ended:  # an event that crossed the end of the stream
+            return
+        self._writing = asyncio.get_running_loop().create_task(self._context.write(reply))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """What was written still goes out, unless nobody is there to take it."""
+        self._ended = True
+        if self._writing is None:
+            return
+        if kind is asyncio.CancelledError:
+            self._writing.cancel()
+            await asyncio.gather(self._writing, return_exceptions=True)
+        else:
+            await self._writing
+
+
+def _summary(registry: Registry, name: str) -> pb.ModelSummary:
+    try:
+        table = registry.get(name).table
+    except errors.ModelUnavailable as error:
+        return pb.ModelSummary(name=name, unavailable=error.message)
+    return pb.ModelSummary(
+        name=name,
+        input_count=len(table.inputs),
+        output_count=len(table.outputs),
+        parameter_count=len(table.parameters),
+    )
+
+
+async def _whole(change: Coroutine[Any, Any, _Reply]) -> _Reply:
+    # A caller that goes away must not stop a change half-way.
+    return _told(await asyncio.shield(asyncio.create_task(_outcome(change))))
+
+
+async def _outcome(change: Coroutine[Any, Any, _Reply]) -> _Reply | errors.ServiceError:
+    # A refusal that its caller does not wait for any more is no failure of the server's.
+    try:
+        return await change
+    except errors.ServiceError as error:
+        return error
+
+
+async def _unmake(task: asyncio.Task[_Reply | errors.ServiceError], undo: _Undo[_Reply]) -> None:
+    made = await task
+    if not isinstance(made, errors.ServiceError):
+        await _outcome(undo(made))
+
+
+def _told(outcome: _Reply | errors.ServiceError) -> _Reply:
+    if isinstance(outcome, errors.ServiceError):
+        raise outcome
+    return outcome
+
+
+@asynccontextmanager
+async def _errors_to(context: _Context) -> AsyncIterator[None]:
+    try:
+        yield
+    except errors.ServiceError as error:
+        info = errors.error_info(error)
+        # Not ``context.abort``: the call would keep its exception, and that the call with all it was sent.
+        context.set_trailing_metadata(((errors.METADATA_KEY, info.SerializeToString()),))
+        context.set_details(info.message)
+        context.set_code(errors.status(error))

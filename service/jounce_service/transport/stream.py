@@ -1,0 +1,181 @@
+"""One participant's Lockstep stream: requests in, one reply each out, events between them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+
+import grpc
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_proto import packed
+from jounce_service.session.join import join
+from jounce_service.session.manager import SessionManager
+from jounce_service.session.members import Member, Taker
+from jounce_service.session.session import Session
+from jounce_service.session.stalls import Stalls
+from jounce_service.transport import errors
+
+#: A reply, or what will give it.
+Begun: TypeAlias = "packed.Reply | asyncio.Future[packed.Reply]"
+
+
+@asynccontextmanager
+async def in_time(stalls: Stalls, seconds: float, what: str) -> AsyncIterator[None]:
+    """Raises TooSlow where the block takes more than so many ``seconds``, the server's own stalls aside."""
+    try:
+        async with asyncio.timeout(None) as limit:
+            alarm = stalls.call_later(seconds, lambda: limit.reschedule(asyncio.get_running_loop().time()))
+            try:
+                yield
+            finally:
+                alarm.cancel()
+    except TimeoutError as error:
+        raise errors.TooSlow(f"{what} did not come in time", field="stream", allowed="message_timeout") from error
+
+
+class Stream:
+    """The stream's side of a Member."""
+
+    def __init__(self, manager: SessionManager, context: Any) -> None:
+        """``context`` is the call's grpc.aio.ServicerContext, or what has its ``read`` and ``write``."""
+        self._manager = manager
+        self._context = context
+        self._session: Session | None = None
+        self._member: Member | None = None
+        self._events: list[pb.Event] = []
+        self._lock = asyncio.Lock()
+        self.ended = False
+
+    @property
+    def joined(self) -> bool:
+        """Whether a participant has joined over it."""
+        return self._member is not None
+
+    async def run(self, join_by: float | None = None) -> None:
+        """Answers requests, one by one, until the stream ends; TooSlow at ``join_by`` [s of the stalls' time]."""
+        try:
+            while not self.ended:
+                if self.joined or join_by is None:
+                    request = await self._context.read()
+                else:
+                    stalls = self._manager.stalls
+                    async with in_time(stalls, join_by - stalls.time(), "a good Join"):
+                        request = await self._context.read()
+                if request is grpc.aio.EOF:
+                    return
+                await self.serve(request)
+        finally:
+            # Orderly end, reset and cancellation all come here, once.
+            self._detach()
+
+    async def serve(self, request: packed.Request) -> None:
+        """Answers one request."""
+        if isinstance(request, packed.LockstepRequest):
+            await self.finish(self.begin(request))
+        else:
+            await self._send(await self._told(self._answered(request)))
+
+    def begin(self, request: packed.LockstepRequest, taker: Taker | None = None) -> Begun:
+        """The reply to a Step that waits for nothing; for any other what waits, and ``taker`` for its State."""
+        try:
+            session, member = self._joined()
+            return session.step(member, request.step, taker)
+        except errors.ServiceError as error:
+            return _refusal(error)
+
+    @property
+    def clear(self) -> bool:
+        """Whether a reply may go out at once: no event is before it."""
+        return not self._events and not self._lock.locked()
+
+    async def finish(self, begun: Begun) -> None:
+        """Sends the reply, once it is there."""
+        if isinstance(begun, asyncio.Future):
+            assert self._session is not None and self._member is not None
+            begun = await self._told(self._session.answered(self._member, begun))
+        await self._send(begun)
+
+    async def _send(self, reply: packed.Reply) -> None:
+        async with self._lock:
+            if self._events:
+                await self._write_events()
+                reply = self._still_true(reply)
+            await self._context.write(reply)
+
+    def push(self, event: pb.Event) -> None:
+        """Queues an event: it goes out before any later reply."""
+        self._events.append(event)
+
+    async def flush(self) -> None:
+        """Sends what is queued."""
+        async with self._lock:
+            await self._write_events()
+
+    async def _told(self, reply: Coroutine[Any, Any, packed.Reply]) -> packed.Reply:
+        try:
+            return await reply
+        except errors.ServiceError as error:
+            return _refusal(error)
+
+    async def _answered(self, request: pb.LockstepRequest) -> packed.Reply:
+        kind = request.WhichOneof("kind")
+        if kind == "join":
+            if self._member is not None:
+                raise errors.AlreadyJoined(
+                    "the stream has joined already",
+                    field="join",
+                    given=request.join.name,
+                    allowed="one Join per stream",
+                )
+            session = self._manager.joinable(request.join.session_id, request.join.token)
+            self._member, joined = await join(session, request.join, self)
+            self._session = session
+            return pb.LockstepReply(joined=joined)
+        if kind == "leave":
+            session, member = self._joined()
+            left = session.leave(member)
+            self.ended = True
+            return pb.LockstepReply(left=left)
+        if kind == "sync":
+            session, member = self._joined()
+            return await session.sync(member)
+        raise errors.BadField("an empty request", field="kind", allowed="join, step, sync or leave")
+
+    def _detach(self) -> None:
+        if self._session is not None and self._member is not None:
+            self._session.detach(self._member, self)
+            self._manager.touch(self._session)
+
+    def _joined(self) -> tuple[Session, Member]:
+        if self._session is None or self._member is None:
+            raise errors.NotJoined("the stream has not joined a session", field="kind", allowed="join")
+        if not self._session.is_at(self._member, self):
+            if self._member.ended is not None:
+                raise self._member.ended.retold(self._member.ended.message)
+            raise errors.StreamReplaced(
+                f"{self._member.name!r} takes part over another stream, or its lease has ended",
+                field="kind",
+                given=self._member.name,
+                allowed="a new stream with Join and the participant token",
+            )
+        return self._session, self._member
+
+    async def _write_events(self) -> None:
+        while self._events:
+            await self._context.write(pb.LockstepReply(event=self._events.pop(0)))
+
+    def _still_true(self, reply: packed.Reply) -> packed.Reply:
+        """A state of an epoch that ended while the reply waited to be written is refused, not given."""
+        session, member = self._session, self._member
+        if session is None or member is None or not reply.HasField("state"):
+            return reply
+        if reply.state.epoch == session.barrier.epoch:
+            return reply
+        return _refusal(session.barrier.wrong_epoch(member.participant, reply.state.epoch))
+
+
+def _refusal(error: errors.ServiceError) -> packed.Reply:
+    return pb.LockstepReply(error=errors.error_info(error))

@@ -1,0 +1,1 @@
+"""Programs above the service: the command line, simulation, sweeps, the demonstration."""

@@ -1,0 +1,96 @@
+"""Finds the subcommand and turns its errors into one line and an exit code.
+
+A subcommand is a module with ``add_arguments(parser)`` and ``run(arguments) -> int``. It is imported when
+it is used, so that a missing optional dependency of one does not stop the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from jounce import __version__
+
+#: Subcommand -> (module, what it does).
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "serve": ("jounce_tools.cli.serve", "host lockstep sessions over gRPC"),
+    "health": ("jounce_tools.cli.health", "ask a server whether it serves"),
+    "simulate": ("jounce_tools.cli.simulate", "run a model in process, inputs and outputs as CSV"),
+    "export": ("jounce_tools.cli.export", "write a model as an FMU"),
+    "describe": ("jounce_tools.cli.describe", "print a model's signal table"),
+    "replay": ("jounce_tools.cli.replay", "run a recorded session again and compare it bit by bit"),
+    "export-recording": ("jounce_tools.cli.export_recording", "write a recording as CSV, Parquet or MDF4"),
+    "sweep": ("jounce_tools.cli.sweep", "run a grid of parameters or random draws on many cores or machines"),
+    "linearize": ("jounce_tools.cli.linearize", "write A, B, C and D of a model at an operating point"),
+    "demo": ("jounce_tools.cli.demo", "drive the vehicle through an example and plot it"),
+}
+
+#: Exit codes: 1 a run, a build or a check failed; 2 what was given cannot be used; 130 Ctrl-C (128 + SIGINT).
+FAILED: Final = 1
+USAGE: Final = 2
+INTERRUPTED: Final = 130
+#: The same for people; docs/command-line.md has it from here.
+EXIT_CODES: Final = {
+    0: "done, and what was asked for is so",
+    FAILED: "a run, a build or a check failed: the solver gave up, a compiler, a full disk, a difference was found",
+    USAGE: "what was given cannot be used: an option, a name, a value, a file; nothing was begun",
+    INTERRUPTED: "Ctrl-C; what was done is kept where the command says so",
+}
+#: Errors of the system that mean a file which was named cannot be used.
+_NAMED: Final = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+#: Commands that tell how far they are themselves, or have no end.
+_OWN_PROGRESS: Final = ("serve", "sweep", "demo", "health", "describe")
+
+
+class UsageError(ValueError):
+    """What the user gave cannot be used; the text says what, where and what is allowed."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one subcommand; the exit code, one of `EXIT_CODES`."""
+    try:
+        return _main(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        sys.stderr.write("jounce: interrupted\n")
+        return INTERRUPTED
+
+
+def _main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="jounce", description="High-fidelity vehicle dynamics.")
+    parser.add_argument("--version", action="version", version=f"jounce {__version__}")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    chosen = next((a for a in arguments if not a.startswith("-")), "")
+    for name, (module, text) in COMMANDS.items():
+        sub = subparsers.add_parser(name, help=text, description=text[:1].upper() + text[1:] + ".")
+        if name == chosen:
+            chosen_module = import_module(module)
+            chosen_module.add_arguments(sub)
+            sub.epilog = getattr(chosen_module, "EPILOG", None)
+            sub.formatter_class = argparse.RawDescriptionHelpFormatter
+    parsed = parser.parse_args(arguments)
+    # Errors that name their cause are for the user; anything else is a defect and keeps its traceback.
+    from jounce.data import DataError
+    from jounce_fmu.build.library import BadRequest, BuildError
+    from jounce_fmu.importer.host import FmuError
+    from jounce_fmu.importer.trajectory import InputError
+    from jounce_service.transport.errors import BadParameters, ServiceError
+    from jounce_tools.cli.progress import Progress
+
+    try:
+        with Progress(f"jounce {parsed.command}", sys.stderr) as parsed.progress:
+            if parsed.command in _OWN_PROGRESS:
+                parsed.progress.be_quiet()
+            code = int(import_module(COMMANDS[parsed.command][0]).run(parsed))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (UsageError, DataError, BuildError, FmuError, ServiceError, InputError, OSError) as error:
+        sys.stderr.write(f"jounce {parsed.command}: {error}\n")
+        unusable = (UsageError, DataError, BadRequest, BadParameters, InputError, *_NAMED)
+        return USAGE if isinstance(error, unusable) else FAILED

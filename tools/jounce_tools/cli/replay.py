@@ -1,0 +1,50 @@
+"""``jounce replay``: a recording run again in process and compared bit by bit."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from jounce_service.hosting.fmu_model import registry
+from jounce_service.recording import require
+from jounce_service.recording.reader import RecordingError
+from jounce_service.recording.replay import Report, replay
+from jounce_service.server.config import ServerConfig
+from jounce_service.transport.security import ConfigError
+from jounce_tools.cli.main import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options."""
+    parser.add_argument("recording", type=Path, help="MCAP file that `jounce serve --record` wrote")
+    parser.add_argument("--fmu", action="append", default=[], help="FMU that the server hosted, or folder; may repeat")
+    parser.add_argument(
+        "--vehicle", action="append", default=[], metavar="VEHICLE",
+        help="vehicle of your own that it hosted; may repeat",
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0 where every recorded output is the same to the last bit, 1 where one is not."""
+    try:
+        require("mcap")
+        config = ServerConfig(fmu=tuple(arguments.fmu), vehicle=tuple(arguments.vehicle))
+        report = replay(arguments.recording, registry(config))
+    except (RecordingError, ConfigError) as error:
+        raise UsageError(str(error)) from error
+    sys.stdout.write(text(report) + "\n")
+    return 0 if report.first is None else 1
+
+
+def text(report: Report) -> str:
+    """The report in words."""
+    cut = "" if report.complete else "\nThe recording has no end: its writer was killed, or the file was cut."
+    size = f"{report.compared} output vectors over {report.ticks} ticks in {report.epochs} epochs"
+    if report.first is None:
+        return f"zero differences in {size}{cut}"
+    d = report.first
+    return (
+        f"first difference at tick {d.tick} of epoch {d.epoch}: {d.signal} was {d.recorded!r}, is {d.replayed!r}; "
+        f"{report.differing} of {size} differ{cut}"
+    )

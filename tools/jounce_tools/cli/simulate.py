@@ -1,0 +1,169 @@
+"""``jounce simulate``: one model in process, inputs as CSV, outputs as CSV or Parquet."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import fill
+
+import numpy as np
+
+from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.importer.trajectory import Inputs, Track, interval, ticks
+from jounce_fmu.importer.trajectory import run as trajectory
+from jounce_service.hosting.fmu_model import FmuModel
+from jounce_service.hosting.models import HostedInstance, HostedModel, Vector
+from jounce_service.hosting.values import Selection, select
+from jounce_service.transport.errors import ServiceError
+from jounce_tools.cli import csv_inputs
+from jounce_tools.cli.given import add_vehicle, scalar, with_expected
+from jounce_tools.cli.interrupt import asked_to_stop
+from jounce_tools.cli.main import FAILED, INTERRUPTED, UsageError
+from jounce_tools.cli.progress import Progress
+from jounce_tools.cli.rows import UNITS, Rows, check_name, writing
+
+EPILOG = "inputs as CSV (--sample writes an example):\n" + "\n".join(
+    fill(line.replace("`", ""), 100, initial_indent="  - ", subsequent_indent="    ") for line in csv_inputs.FORMAT
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options."""
+    add_vehicle(parser)
+    parser.add_argument("--inputs", type=Path, metavar="CSV", help="inputs over time; without it the start values hold")
+    parser.add_argument("--hold", action="store_true", help="hold each line of the inputs until the next")
+    parser.add_argument("--input", action="append", default=[], metavar="NAME=VALUE", help="input held, may repeat")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter, may repeat")
+    parser.add_argument("--duration", type=float, metavar="T", help="simulated time in s (default: that of the inputs)")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="name.csv or name.parquet (default: CSV on standard output)"
+    )
+    parser.add_argument(
+        "--outputs", action="append", default=[], metavar="NAME[,NAME]",
+        help="columns: scalars, vectors or *, may repeat (default: all)",
+    )  # fmt: skip
+    parser.add_argument("--output-interval", type=float, metavar="S", help="in s (default: one row per tick)")
+    parser.add_argument(
+        "--units", choices=UNITS, default="header",
+        help="in a CSV: behind each name, in a second line, or none (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--sample", type=Path, metavar="CSV", help="write an example of --inputs there, and end")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Reads, simulates, writes; nothing is written before the inputs are read and the model has started."""
+    check_name(arguments.output)
+    model = FmuModel(open_builtin(arguments.vehicle))
+    if arguments.sample is not None:
+        return _write_sample(arguments.sample, model)
+    table = model.table
+    parameters = dict(scalar(table, text, "parameter") for text in arguments.set)
+    tracks = [_held(model, text) for text in arguments.input]
+    if arguments.inputs:
+        tracks.append(csv_inputs.read_inputs(arguments.inputs, table, hold=arguments.hold))
+    if arguments.duration is None and not arguments.inputs:
+        raise UsageError("--duration: expected, or --inputs, whose last time it then is")
+    duration = float(tracks[-1].times[-1]) if arguments.duration is None else arguments.duration
+    outputs = selected(model, arguments.outputs or ["*"])
+    progress: Progress = arguments.progress
+    if arguments.output is None and sys.stdout.isatty():
+        progress.be_quiet()
+    with started(model, parameters, tracks) as begun, asked_to_stop() as stop:
+        tick = begun.instance.tick
+        n_ticks = ticks(duration, tick, "--duration")
+        every = interval(arguments.output_interval, tick, "--output-interval")
+
+        def stopped(at: int) -> bool:
+            progress.at(at / n_ticks)
+            return stop()
+
+        columns = [("time", "s"), *((s.name, s.signal.unit) for s in outputs.scalars)]
+        facts = {"model": str(arguments.vehicle), "build": model.build, "parameters": repr(parameters)}
+        with writing(arguments.output, columns, arguments.units, facts) as rows:
+            begin = time.perf_counter()
+            ran = trajectory(begun.instance, begun.u, begun.inputs, n_ticks=n_ticks, every=every, stopped=stopped)
+            done = _write(rows, outputs, ran)
+            passed = time.perf_counter() - begin
+            complete = not done.failure and done.time >= duration - 0.5 * tick
+            reason = "" if complete else done.failure or "interrupted"
+            note = "" if complete else f"stopped at {done.time!r} s of {duration!r} s: {reason}"
+            rows.end(note)
+    where = "" if arguments.output is None else f"wrote {arguments.output}: "
+    factor = f", real-time factor {done.time / passed:.3g}" if passed > 0.0 else ""
+    told = sys.stderr if arguments.output is None else sys.stdout
+    told.write(f"{where}{done.count} rows of {len(columns)} columns; {done.time:g} s in {passed:.2f} s{factor}\n")
+    if note:
+        sys.stderr.write(f"jounce simulate: {note}\n")
+    return 0 if complete else FAILED if done.failure else INTERRUPTED
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run at tick 0."""
+
+    instance: HostedInstance
+    """The model, started."""
+    u: Vector
+    """All inputs at tick 0 [unit of each]."""
+    inputs: Inputs
+    """Those that change."""
+
+
+@contextmanager
+def started(model: HostedModel, parameters: Mapping[str, float], tracks: Sequence[Track]) -> Iterator[Begun]:
+    """A run at tick 0, with the start inputs that the tracks give. Raises InputError, BadParameters."""
+    inputs = Inputs(tracks, model.table, parameters.get("tick", model.tick))
+    u = inputs.start(np.array([s.start for s in model.table.inputs]))
+    names = [s.name for s in model.table.inputs]
+    instance = model.create("simulate", parameters, {names[i]: float(u[i]) for i in inputs.columns})
+    try:
+        yield Begun(instance, u, inputs)
+    finally:
+        instance.free()
+
+
+def selected(model: HostedModel, names: Sequence[str]) -> Selection:
+    """The outputs of names that may be joined by commas. Raises UsageError."""
+    parts = [part.strip() for name in names for part in name.split(",") if part.strip()]
+    try:
+        return select(model.table.outputs, parts, "output")
+    except ServiceError as error:
+        raise UsageError(f"--outputs: {with_expected(error)}") from error
+
+
+@dataclass
+class _Done:
+    """What was written: rows, time of the last one [s], and why there are no more."""
+
+    count: int = 0
+    time: float = 0.0
+    failure: str = ""
+
+
+def _write(rows: Rows, outputs: Selection, ran: Iterator[tuple[float, Vector]]) -> _Done:
+    done = _Done()
+    try:
+        for done.time, y in ran:
+            rows.add([done.time, *y[outputs.columns].tolist()])
+            done.count += 1
+    except ServiceError as error:
+        done.failure = " ".join(str(error).split())
+    return done
+
+
+def _held(model: HostedModel, text: str) -> Track:
+    name, value = scalar(model.table, text, "input")
+    return Track((model.table.by_name(name),), np.zeros(1), np.array([[value]]))
+
+
+def _write_sample(path: Path, model: HostedModel) -> int:
+    if path.exists():
+        raise UsageError(f"--sample {path}: it is there already; expected a new file")
+    path.write_text(csv_inputs.sample(model.table), encoding="utf-8")
+    sys.stdout.write(f"wrote {path}; try: jounce simulate --inputs {path} -o out.csv\n")
+    return 0

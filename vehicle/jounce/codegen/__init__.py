@@ -1,0 +1,1 @@
+"""From CasADi functions and a schedule to C."""

@@ -1,0 +1,88 @@
+"""Takes out of a function what depends on the numbers of the vehicle alone, to be computed once.
+
+The emitted right-hand side then holds only what moves: a tenth of its operations, and most divisions, go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from jounce.codegen.forward import TRUTHS
+from jounce.math.algebra import SX
+
+
+@dataclass
+class _Value:
+    expression: SX
+    fixed: bool
+    """Of numbers alone."""
+    known: SX | None = None
+    """What stands for it in the lean function; None where nothing has asked yet."""
+    inverse: SX | None = None
+
+
+def prepare(function: ca.Function, place: int) -> tuple[ca.Function, ca.Function]:
+    """(lean function, numbers -> prepared numbers) of an SX function whose input ``place`` holds fixed numbers.
+
+    The lean function has the name and the inputs of the given one, with prepared numbers there: the plain ones, then
+    every combination of them that a moving quantity meets. Division by a number becomes a product with its inverse.
+    """
+    inputs = [SX.sym(f"v{k}", function.size1_in(k)) for k in range(function.n_in())]
+    outputs = [SX.zeros(function.size1_out(k)) for k in range(function.n_out())]
+    symbols: list[SX] = []
+    prepared: list[SX] = []
+
+    def keep(expression: SX) -> SX:
+        symbols.append(SX.sym(f"k{len(symbols)}"))
+        prepared.append(expression)
+        return symbols[-1]
+
+    def seen(v: _Value) -> SX:
+        if not v.fixed:
+            return v.expression
+        if v.known is None:
+            v.known = keep(v.expression)
+        return v.known
+
+    def divided(a: _Value, b: _Value) -> SX:
+        if not b.fixed:
+            return seen(a) / seen(b)
+        if b.expression.is_constant():
+            return seen(a) * (1 / b.expression)
+        if b.inverse is None:
+            b.inverse = keep(1 / b.expression)
+        return seen(a) * b.inverse
+
+    values: dict[int, _Value] = {}
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        source, target = function.instruction_input(k), function.instruction_output(k)
+        if op == ca.OP_OUTPUT:
+            outputs[target[0]][target[1]] = seen(values[source[0]])
+        elif op == ca.OP_CONST:
+            number = SX(function.instruction_constant(k))
+            values[target[0]] = _Value(number, True, number)
+        elif op == ca.OP_INPUT:
+            entry = inputs[source[0]][source[1]]
+            values[target[0]] = _Value(entry, source[0] == place, entry)
+        else:
+            of = [values[s] for s in source]
+            fixed = all(v.fixed for v in of) and op not in TRUTHS
+            if op == ca.OP_DIV and not fixed:
+                values[target[0]] = _Value(divided(*of), False)
+                continue
+            operands = [v.expression if fixed else seen(v) for v in of]
+            value = SX.binary(op, *operands) if len(of) == 2 else SX.unary(op, *operands)
+            values[target[0]] = _Value(value, fixed)
+    numbers = inputs[place]
+    inputs[place] = ca.vertcat(numbers, *symbols)
+    lean = ca.Function(function.name(), inputs, [ca.cse(v) for v in outputs])
+    return lean, ca.Function(f"{function.name()}_numbers", [numbers], [ca.cse(ca.vertcat(numbers, *prepared))])
+
+
+def first_rows(function: ca.Function, name: str, rows: int) -> ca.Function:
+    """A function of one output that gives only its first rows."""
+    inputs = [SX.sym(f"v{k}", function.size1_in(k)) for k in range(function.n_in())]
+    return ca.Function(name, inputs, [ca.cse(function(*inputs)[:rows])])

@@ -1,0 +1,57 @@
+"""The body on the ground: points of its outline, each a stiff damped contact with friction.
+
+A vehicle that rolls over lies on these. The terrain is that of the wheels: every point belongs to the corner of the
+vehicle that it is nearest to and sees that wheel's plane, so that nothing else must be asked of a terrain.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from jounce.contact import wheel
+from jounce.contact.tires.tmeasy import TINY
+from jounce.math.algebra import SX, cross, dot, rotation
+from jounce.math.layout import Layout
+from jounce.suspension.springs import hard_contact
+
+#: Points of one corner, as the vehicle data name them.
+POINTS = ("low", "upper", "roof")
+#: One point and the design position of the wheel centre of its corner, chassis frame [m].
+POINT = Layout(point=3, anchor=3)
+#: Properties of the contact, as the vehicle data name them under `chassis.contact`.
+CONTACT = Layout(stiffness=1, damping=1, friction=1, friction_damping=1)
+#: [moment; force] on the chassis about its origin in chassis axes, the same force in the world, stored energy [J].
+RESULTS = Layout(wrench=6, force=3, energy=1)
+
+
+def function() -> ca.Function:
+    """outline(CHASSIS, wheel.GIVEN, POINT, CONTACT) -> RESULTS of one point; zero where it is above the ground.
+
+    Along the normal `springs.hard_contact`. Friction opposes the sliding velocity v with min(mu N, d |v|): Coulomb's
+    law with a viscous part near rest (the regularised law 2.2 of Olsson et al. 1998, Eur. J. Control 4, 176), which
+    needs no state; a body that should hold on a slope creeps at (tangential force) / (d times the points that carry).
+    Both only take energy.
+
+    Where the terrain is known under the wheels alone (`height_only`), the plane's height is taken right below the
+    anchor, some centimetres from where the terrain was asked.
+    """
+    parts = (wheel.CHASSIS, wheel.GIVEN, POINT, CONTACT)
+    flat = [SX.sym(f"b{k}", part.size) for k, part in enumerate(parts)]
+    chassis, given, place, contact = (part.split(v) for part, v in zip(parts, flat, strict=True))
+    r, n, point = rotation(chassis["quaternion"]), given["normal"], place["point"]
+    anchor = chassis["position"] + r @ place["anchor"]
+    below = ca.vertcat(anchor[:2], given["ground"][2])
+    ground = ca.if_else(given["height_only"] > 0.5, below, given["ground"])
+    depth = dot(n, ground - chassis["position"] - r @ point)
+    velocity = r @ (chassis["linear"] + cross(chassis["angular"], point))
+    normal_speed = dot(n, velocity)
+    load = hard_contact(depth, -normal_speed, contact["stiffness"], contact["damping"])
+    sliding = velocity - normal_speed * n
+    limit = contact["friction"] * given["friction"] * load / ca.sqrt(dot(sliding, sliding) + TINY)
+    drag = ca.if_else(load > 0.0, ca.fmin(limit, contact["friction_damping"]), 0.0)
+    force = load * n - drag * sliding
+    own = r.T @ force
+    pressed = ca.fmax(depth, 0.0)
+    out = RESULTS.join(wrench=ca.vertcat(cross(point, own), own), force=force,
+                       energy=0.5 * contact["stiffness"] * pressed * pressed)  # fmt: skip
+    return ca.Function("outline", flat, [ca.cse(out)])

@@ -1,0 +1,115 @@
+"""Friction that holds at rest: an elastic bristle which yields at the friction limit, and only there.
+
+One kinematic law serves the tire's contact patch (two components), its turning and rolling at rest, and the brake
+disc. Forces are its stretch times a constant stiffness k. With the deflection z, the sliding velocity v, the limit
+z_s = (largest friction force) / k, and Z = |z|:
+
+    z_dot = s (v - (P / z_s + shrink) z) - r z
+    P = A (z . v)+ / Z,   A = 0 below BREAKAWAY z_s, rising to 1 at z_s
+    stretch = z min(1, z_s / Z) + d (z_dot but for shrink),   within the circle of radius z_s
+
+- Below break-away z_dot = v: the bristle is a spring, its motion bounded whatever shakes it. A law that yields at every
+  deflection (Dahl, LuGre) walks under a load that swings.
+- In steady sliding Z = z_s and z points along v. The part of v along z yields, the rest turns z: plastic flow with a
+  circular yield surface.
+- shrink = rate_limit (1 - z_s / Z)+ gives way where the limit falls below the deflection.
+- r is the relaxation of a contact that rolls on.
+- s = 1 / (max(1, V / (rate_limit z_s)) + STEEP P / (2 z_s rate_limit) + shrink / rate_limit), V = |v|, keeps the
+  eigenvalues of steady sliding below 2 rate_limit, so that an explicit step stays stable at any speed, and leaves the
+  steady states alone. It is 1 below break-away unless the bristle would cross its whole range within 1 / rate_limit.
+
+It never makes energy. With the stored energy k Z^2 / 2, whose k does not depend on the load, the power lost over k is
+stretch . v - z . z_dot. The limit may vary in time in any way.
+
+- Z < z_s, loading (z . v >= 0), b = 1 - s + s A Z / z_s <= 1: the power is at least
+  r Z^2 + d (1 - b) V^2 - (d r - b) (z . v), which is positive for every d with d r <= 1.
+- Z < z_s, unloading: s = 1 and P = 0, the power is d V^2 + r Z^2 - d r (z . v) >= 0.
+- Z >= z_s, loading: P Z / z_s >= (z . v), z does not grow, and what is left of the damping's power is covered since
+  d (P / z_s + r) <= 1.
+- Z >= z_s, unloading: s >= z_s / Z, so that z loses more than the stretch gives back.
+
+d = damping / (1 + damping (P / z_s + r)) meets both conditions; where the circle asks for less, d is reduced.
+Where s < 1 without yielding (V > rate_limit z_s), d >= 1 / rate_limit covers the rest of s. `tests` measure all of it.
+
+Source: P. Dupont, V. Hayward, B. Armstrong, F. Altpeter 2002, "Single state elasto-plastic friction models", IEEE
+Trans. Automatic Control 47, 787, Eqs. 7-12 (z_dot = v (1 - alpha z / z_ss), alpha = 0 below break-away and where z
+unloads; stiction without drift); J. C. Simo, T. J. R. Hughes 1998, "Computational Inelasticity", section 1.2 and 2.7
+(the yield surface in more than one dimension). The rate limit, the damping's law and the moving limit are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import casadi as ca
+
+from jounce.math.algebra import SX, dot
+
+__all__ = ["BREAKAWAY", "Bristle", "bristle"]
+
+BREAKAWAY: Final = 0.9
+"""Share of the limit below which nothing yields."""
+STEEP: Final = 1.0 + 1.0 / (1.0 - BREAKAWAY)
+"""Eigenvalue of the state over V / z_s where A rises."""
+LEAST: Final = 1e-9
+"""Least limit [m, rad]: a bristle without grip has a direction, too."""
+TINY: Final = 1e-30
+"""Added to squares, so that the direction of nothing is defined."""
+
+
+@dataclass(frozen=True)
+class Bristle:
+    """What the bristle does."""
+
+    rate: SX
+    """z_dot (n) [m/s] or [rad/s]."""
+    stretch: SX
+    """Force over stiffness (n) [m] or [rad], against the sliding velocity."""
+    slip: SX
+    """P: speed at which the contact yields [m/s] or [rad/s], >= 0."""
+
+
+def bristle(
+    deflection: SX, sliding: SX, *, limit: SX, damping: SX, rate_limit: float | SX, relaxation: float | SX = 0.0
+) -> Bristle:
+    """One bristle of n = 1 or 2 components.
+
+    Args:
+        deflection: z (n) [m], or [rad] for what turns.
+        sliding: v (n) [m/s] or [rad/s].
+        limit: z_s, the deflection at the friction limit [m] or [rad], >= 0.
+        damping: damping over stiffness at rest [s], at least 1 / rate_limit.
+        rate_limit: half the largest eigenvalue of steady sliding [1/s].
+        relaxation: r (n or 1) [1/s], >= 0; counts up to rate_limit / 2, and only beyond what sliding relaxes.
+    """
+    plane = deflection.shape[0] > 1
+    reach = ca.fmax(limit, LEAST)
+    length = ca.sqrt(dot(deflection, deflection) + TINY) if plane else ca.fabs(deflection) + LEAST * LEAST
+    speed = ca.sqrt(dot(sliding, sliding)) if plane else ca.fabs(sliding)
+    inverse = 1.0 / (reach * length)  # one division for two
+    yielding = ca.fmax(ca.fmin((length * length * inverse - BREAKAWAY) / (1.0 - BREAKAWAY), 1.0), 0.0)
+    slip = yielding * ca.fmax(dot(deflection, sliding), 0.0) * (reach * inverse)
+    within = ca.fmin(reach * reach * inverse, 1.0)  # z_s / Z
+    shrink = rate_limit * (1.0 - within)
+    flow = slip + shrink * reach
+    slow = rate_limit / (ca.fmax(rate_limit * reach, speed) + 0.5 * STEEP * slip + shrink * reach)
+    moving, given_way = slow * reach, slow * flow  # s, and the rate at which z relaxes by it
+    more = ca.fmax(ca.fmin(relaxation, 0.5 * rate_limit) - given_way, 0.0)
+    bent = moving * sliding - (slow * slip + more) * deflection
+    rate = bent - slow * shrink * reach * deflection
+    most = more if more.is_scalar() else ca.fmax(more[0], more[1])
+    damping = damping * reach / (reach + damping * (slip + most * reach))
+    base = ca.fmin(limit * reach * inverse, 1.0) * deflection
+    if plane:
+        # the longest step along the damping part that stays within the circle
+        added = damping * bent
+        square, along = dot(added, added), dot(base, added)
+        room = ca.fmax(limit * limit - dot(base, base), 0.0)
+        root = ca.sqrt(along * along + square * room)
+        out = along > 0.0
+        share = ca.if_else(out, room, root - along) / ca.fmax(ca.if_else(out, root + along, square), TINY)
+        stretch = base + ca.fmin(share, 1.0) * added
+    else:
+        stretch = ca.fmax(ca.fmin(base + damping * bent, limit), -limit)
+    return Bristle(rate, stretch, slip)

@@ -1,0 +1,402 @@
+"""TMeasy tire on a plane, with bristles in its place near standstill.
+
+Contact frame: x along the wheel's heading in the terrain plane, y to the left, z along the terrain normal.
+The patch is a single point: where the disc's own radius towards the plane meets it. Above `frblend_end_mps`
+the forces are the steady-state TMeasy curves (no relaxation). Below `frblend_begin_mps` they are those of bristles
+(`jounce.contact.bristle`) that hold at rest:
+
+- tread (x, y): as far as the wheel rolls it relaxes to the same curves; at rest it breaks away at the ground's friction
+  coefficient times the load; a contact that keeps sliding falls to the curves' sliding force, so that a locked wheel
+  feels the same friction at every speed;
+- rolled: the rolling resistance, which holds at rest. Where it has yielded the wheel rolls, else it rocks;
+- turned: the bore torque about the normal, which fades where the contact rolls or slides.
+
+Sources: G. Rill, "Road Vehicle Dynamics: Fundamentals and Modeling", ch. 3 (contact, slips, steady-state curve
+with its hyperbola, parabolas and cubic, combined slip with normalized slips, dynamic offset, bore torque, load
+interpolation, friction: forces and slips of the curve times mu / mu_0); G. Rill, "An Engineer's Guess on Tyre
+Parameters made possible with TMeasy", 2015. Choices where the book leaves room (rolling radius, overturning stiffness)
+are those of Project Chrono's ChTMeasyTire, to which the high-speed forces are compared in the tests. Chrono does not
+normalize the slips: `combined_slip` PLAIN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import casadi as ca
+
+from jounce.contact.standstill import SOFT, STATES, Hold, Motion, rolled_on, standstill
+from jounce.math.algebra import SX, cross, dot
+from jounce.suspension.springs import hard_contact
+
+__all__ = ["PARAMETERS", "STATES", "Hub", "Plane", "Wrench", "query_point", "tmeasy"]
+
+_CURVES = ("dfx0", "fxm", "fxs", "sxm", "sxs", "dfy0", "fym", "fys", "sym", "sys", "nL0", "sq0", "sqe")
+
+#: Names under `tire.` of the vehicle data that `tmeasy` reads.
+PARAMETERS = (
+    "unloaded_radius",
+    "width",
+    "rim_radius",
+    "rim_stiffness",
+    "rim_damping",
+    "pn",
+    "pn_max",
+    "mu_0",
+    "vertical_stiffness_linear_N_m",
+    "vertical_stiffness_quadratic",
+    "vertical_damping_Ns_m",
+    "rolling_resistance",
+    "vnum",
+    "frblend_begin_mps",
+    "frblend_end_mps",
+    "dahl_sigma0",
+    "dahl_sigma1",
+    "combined_slip",
+    "rolling_deflection",
+    "bore_deflection",
+    *(f"{curve}_{load}" for curve in _CURVES for load in ("pn", "p2n")),
+)
+
+#: Numerical guards, not properties of the tire.
+ROLLING_SPIN: Final = 1.0
+"""Spin rate [rad/s] from which the rolling resistance of a fast wheel is fully there."""
+FLIGHT_RATE: Final = 50.0
+"""Rate at which the bristle springs back off the ground [1/s]."""
+MU_MIN: Final = 0.01
+"""Least friction coefficient of the curve; keeps the slip scale off zero. Below it the forces fade to zero."""
+SPEED_MIN: Final = 1e-4
+"""Speed [m/s] below which the reported slips fade to zero."""
+TILT_MIN: Final = 1e-6
+"""Least squared sine between spin axis and normal: a wheel flat on its side has no heading."""
+LEAN: Final = 0.15
+"""Sine of the lean up to which the deflection is Chrono's."""
+LEVEL: Final = math.sqrt(1.0 - LEAN * LEAN)
+"""Its cosine."""
+TINY: Final = 1e-24
+"""Added to squared slips, so that the direction of zero slip is defined."""
+GAP: Final = 1e-6
+"""Least width of a slip interval of the curve, over its own slip."""
+FLOOR: Final = 0.05
+"""Least curve value over its value at nominal load, where the load parabola would turn negative."""
+
+
+@dataclass(frozen=True)
+class Hub:
+    """Motion of the wheel centre, in world axes."""
+
+    position: SX
+    """Wheel centre (3) [m]."""
+    velocity: SX
+    """Velocity of the wheel centre (3) [m/s]."""
+    axis: SX
+    """Unit spin axis (3), to the left."""
+    turning: SX
+    """Angular velocity of the wheel (3) [rad/s], spin included."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Terrain under one wheel, taken as a plane, in world axes."""
+
+    point: SX
+    """Any point of the plane (3) [m]; for uneven terrain the ground below `query_point`."""
+    normal: SX
+    """Unit normal (3), upwards."""
+    friction: SX
+    """Coefficient of friction."""
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """What the tire does."""
+
+    force: SX
+    """Force on the wheel (3) [N], world axes."""
+    moment: SX
+    """Moment on the wheel about its centre (3) [N.m], world axes."""
+    rate: SX
+    """Rates of the STATES (5)."""
+    contact_force: SX
+    """Force (3) [N], contact frame."""
+    contact_moment: SX
+    """Moment about the contact point (3) [N.m], contact frame."""
+    slip: SX
+    """Longitudinal slip -(v_x - R_eff omega) / |v_x|, as reported by Chrono."""
+    slip_angle: SX
+    """Slip angle atan(v_y / |v_x|) [rad]."""
+    deflection: SX
+    """Radial deflection [m], >= 0."""
+    contact_point: SX
+    """Contact point (3) [m], world axes."""
+    heading: SX
+    """x axis of the contact frame (3), world axes."""
+    left: SX
+    """y axis of the contact frame (3), world axes."""
+    stored_energy: SX
+    """Elastic energy of the bristles [J]."""
+
+
+def query_point(hub: Hub, par: Mapping[str, SX]) -> SX:
+    """Lowest point of the wheel disc (3) [m], world axes: where the terrain is to be looked up."""
+    up = ca.vertcat(0, 0, 1) - hub.axis[2] * hub.axis
+    return hub.position - par["unloaded_radius"] * up / ca.sqrt(ca.fmax(dot(up, up), TILT_MIN))
+
+
+@dataclass(frozen=True)
+class _Curves:
+    """Curve parameters at the load. Forces and slopes are over pn q; slips carry the friction scale."""
+
+    dfx0: SX
+    fxm: SX
+    fxs: SX
+    sxm: SX
+    sxs: SX
+    dfy0: SX
+    fym: SX
+    fys: SX
+    sym: SX
+    sys: SX
+    nL0: SX
+    sq0: SX
+    sqe: SX
+
+
+def _curves(q: SX, scale: SX, par: Mapping[str, SX]) -> _Curves:
+    """Parameters at the load ratio q = F_z / pn; quadratic (through zero) for forces, linear for slips."""
+
+    def quadratic(name: str) -> SX:
+        first, second = par[f"{name}_pn"], par[f"{name}_p2n"]
+        value = 2.0 * first - 0.5 * second - (first - 0.5 * second) * q
+        return ca.fmax(value, FLOOR * first)
+
+    def linear(name: str) -> SX:
+        first, second = par[f"{name}_pn"], par[f"{name}_p2n"]
+        return ca.fmax(first + (second - first) * (q - 1.0), FLOOR * first)
+
+    return _Curves(
+        dfx0=quadratic("dfx0"),
+        fxm=scale * quadratic("fxm"),
+        fxs=scale * quadratic("fxs"),
+        sxm=scale * linear("sxm"),
+        sxs=scale * linear("sxs"),
+        dfy0=quadratic("dfy0"),
+        fym=scale * quadratic("fym"),
+        fys=scale * quadratic("fys"),
+        sym=scale * linear("sym"),
+        sys=scale * linear("sys"),
+        nL0=linear("nL0"),
+        sq0=linear("sq0"),
+        sqe=linear("sqe"),
+    )
+
+
+def _secant(s: SX, df0: SX, fm: SX, sm: SX, fs: SX, ss: SX) -> SX:
+    """Force over slip F(s) / s of the steady-state curve (Rill, ch. 3: hyperbola, two parabolas or a cubic).
+
+    Written with few divisions, which cost most: df0 appears as df0 sm, the parabola's curvature c = fm^2 / (sm^2 df0
+    sm) and its length (fm - fs) / (c width) by one inverse, and the branch's numerator and denominator are chosen
+    before they are divided.
+    """
+    start = ca.fmax(df0 * sm, 2.0 * fm)
+    fall = fm - fs
+    width = ca.fmax(ss - sm, GAP * sm)
+    q, square = sm * sm * start, fm * fm
+    inverse = 1.0 / (q * square * width)
+    per_width = q * square * inverse
+    curvature = square * square * width * inverse
+    knee = fall * q * q * inverse
+    rest = ca.fmax(width - knee, GAP * sm)
+    over = ca.fmax(s - sm, 0.0)
+    left = ca.fmax(width - over, 0.0)
+    x = ca.fmin(over * per_width, 1.0)
+    cubic = fm - fall * x * x * (3.0 - 2.0 * x)
+    first, second = (fm - curvature * over * over) * rest, fs * rest + fall * per_width * left * left
+    slide = ca.if_else(knee <= width, ca.if_else(over <= knee, first, second), cubic * rest)
+    rise = (start * fm * sm, fm * sm * sm + ((s - 2.0 * sm) * fm + start * sm) * s)
+    return ca.if_else(s < sm, rise[0], slide) / ca.if_else(s < sm, rise[1], rest * ca.fmax(s, sm))
+
+
+@dataclass(frozen=True)
+class _Steady:
+    """The curve at a slip; forces over pn q."""
+
+    secant_x: SX
+    """Force over slip along x."""
+    secant_y: SX
+    sliding: SX
+    """Force of full sliding in the direction of the slip."""
+
+
+def _steady(sx: SX, sy: SX, c: _Curves, par: Mapping[str, SX]) -> _Steady:
+    """TMeasy forces for combined slip.
+
+    NORMALIZED: the slips are divided by factors that make the two curves alike before they are combined (Rill, ch. 3,
+    "generalized slip"): sx_hat = sxm / (sxm + sym) + (fxm / dfx0) / (fxm / dfx0 + fym / dfy0), sy_hat = 2 - sx_hat.
+    PLAIN: both are 1.
+    """
+    plain, unit = par["combined_slip"] - 1.0, par["pn"] * par["pn"]
+    here, there, slips = c.fxm * c.dfy0 / unit, c.fym * c.dfx0 / unit, c.sxm + c.sym
+    # the factors times a common denominator, which cancels: slips of any scale combine to the same forces
+    half = slips * (here + there)
+    hat_x = c.sxm * (here + there) + here * slips
+    hat_x += plain * (half - hat_x)
+    hat_y = 2.0 * half - hat_x
+    inverse = 1.0 / (hat_x * hat_y)
+    by_x, by_y = hat_y * inverse, hat_x * inverse
+    x, y = sx * by_x, sy * by_y
+    x2, y2 = x * x + TINY, y * y + TINY
+    total = x2 + y2
+    x2, y2 = x2 / total, y2 / total
+
+    def combined(x: SX, y: SX) -> SX:
+        return ca.sqrt(x * x * x2 + y * y * y2)
+
+    sliding = combined(c.fxs, c.fys)
+    secant = _secant(
+        ca.sqrt(total),
+        combined(c.dfx0 * hat_x, c.dfy0 * hat_y),
+        combined(c.fxm, c.fym),
+        combined(c.sxm * by_x, c.sym * by_y),
+        sliding,
+        combined(c.sxs * by_x, c.sys * by_y),
+    )
+    return _Steady(secant * by_x, secant * by_y, sliding)
+
+
+def _vertical(height: SX, lean: SX, upright: SX, par: Mapping[str, SX]) -> tuple[SX, SX, SX, SX]:
+    """(deflection [m], one over the lean's cosine: up to `LEAN`, but where it lies flat; whether it lies flat).
+
+    Up to `LEAN` the measure is Chrono's, upright (R - h) - R lean^2, with the spring's force as load. It falls off
+    with the lean by half R lean^2 more than the radial gap R - h / upright, and the plane gives no work in return: a
+    wheel that comes back from 50 degrees would gain 20 kJ. Beyond, that difference stays what it is at `LEAN`, and
+    the load is that of a radial spring, force / upright, so that load and moment come from one potential. A wheel
+    within half its width of lying flat touches with its side, right below its centre.
+    """
+    radius, edge = par["unloaded_radius"], par["width"] / (2.0 * par["unloaded_radius"])
+    level, by_upright = ca.fmax(upright, LEVEL), 1.0 / upright
+    by_level, by_tilted = ca.fmin(by_upright, 1.0 / LEVEL), ca.fmin(by_upright, 1.0 / edge)
+    more = level * (radius - height) - radius * (2.0 - level * level) + height * by_level
+    deflection = ca.fmax(radius - height * by_tilted + more, 0.0)
+    return deflection, by_level, by_tilted, upright < edge
+
+
+def _offset(sy: SX, c: _Curves) -> SX:
+    """Dynamic tire offset over the contact length: falls to zero at sq0, negative up to sqe, zero beyond."""
+    slip = ca.fabs(sy)
+    end = ca.fmax(c.sqe, c.sq0 * (1.0 + GAP))
+    span = end - c.sq0
+    inverse = 1.0 / (c.sq0 * end * span)  # one division for three
+    per_zero = end * span * inverse
+    weight = c.sq0 * c.sq0 * span * inverse
+    x = ca.fmin(slip * per_zero, 1.0)
+    line, bend = 1.0 - x, 1.0 - (3.0 - 2.0 * x) * x * x
+    tail = ca.fmax(ca.fmin((end - slip) * (c.sq0 * end * inverse), 1.0), 0.0)
+    beyond = (1.0 - weight) * ca.fmax(slip - c.sq0, 0.0) * per_zero * tail * tail
+    return c.nL0 * ((1.0 - weight) * line + weight * bend - beyond)
+
+
+def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench:
+    """Tire force and moment on the wheel, and the rates of its states.
+
+    Args:
+        hub: motion of the wheel centre, world axes.
+        terrain: the plane under the wheel, world axes.
+        state: the tire's STATES (5).
+        par: the numbers of PARAMETERS (`tire.<name>` of the vehicle data), SI.
+
+    Source: see the head of this module.
+    """
+    radius, n = par["unloaded_radius"], terrain.normal
+    lean = dot(hub.axis, n)
+    upright = ca.sqrt(ca.fmax(1.0 - lean * lean, TILT_MIN))
+    heading = cross(hub.axis, n) / upright
+    left = cross(n, heading)
+    down = (lean * hub.axis - n) / upright  # unit vector in the disc, towards the plane
+    height = dot(hub.position - terrain.point, n)
+    deflection, by_level, by_tilted, flat = _vertical(height, lean, upright, par)
+    arm = height * by_tilted
+    reach = ca.if_else(flat, -height * n, arm * down)
+    camber = ca.atan(lean / upright)
+
+    vx, vy, vz = dot(hub.velocity, heading), dot(hub.velocity, left), dot(hub.velocity, n)
+    spring = deflection * (par["vertical_stiffness_linear_N_m"] + par["vertical_stiffness_quadratic"] * deflection)
+    spring *= by_tilted * ca.fmax(upright, LEVEL)
+    rim = hard_contact(deflection - (radius - par["rim_radius"]), -vz, par["rim_stiffness"], par["rim_damping"])
+    load = ca.if_else(deflection > 0.0, ca.fmax(spring - par["vertical_damping_Ns_m"] * vz, 0.0) + rim, 0.0)
+    touching = load > 0.0
+    grip = ca.fmin(load, par["pn_max"])
+    mu = ca.fmax(terrain.friction, MU_MIN)
+    q = grip / par["pn"]
+    curves = _curves(q, mu / par["mu_0"], par)
+
+    speed = ca.fabs(vx)
+    begin, end = par["frblend_begin_mps"], par["frblend_end_mps"]
+    u = ca.fmax(ca.fmin((speed - begin) / (end - begin), 1.0), 0.0)
+    blend = u * u * (3.0 - 2.0 * u)
+    length = 2.0 * ca.sqrt(radius * deflection)
+    parts = STATES.split(state)
+    rolls = rolled_on(parts["travelled"], length)
+    # A contact that has not rolled on hangs on the wheel by radii that do not change: its place is one of the wheel's
+    # pose, and a wheel that rocks and bounces at once leaves it where it is.
+    settled = par["pn"] / ca.fmax(par["vertical_stiffness_linear_N_m"], SOFT)
+    on = ca.fmax(ca.fabs(rolls), blend)
+    # Chrono's heading has the length `upright`, which makes the rolling radius R_eff / upright.
+    # Where the data end, which is at pn_max, what lies between it and the radial distance stays: it makes energy.
+    normal = ca.fmin(deflection, par["pn_max"] / ca.fmax(par["vertical_stiffness_linear_N_m"], SOFT))
+    rolling_radius = radius - (settled + on * (normal - settled)) / 3.0 - on * (deflection - normal)
+    rolling_radius *= by_level
+    lateral_radius = radius - settled
+    spin = dot(hub.axis, hub.turning)
+    tilting = lateral_radius * dot(hub.turning, cross(down, left))
+    sliding = ca.vertcat(vx - rolling_radius * spin, vy + (1.0 - blend) * tilting)
+    transport = ca.fabs(rolling_radius * spin) + par["vnum"]
+    sx, sy = -sliding[0] / transport, -sliding[1] / transport
+
+    curve = _steady(sx, sy, curves, par)
+    turn = dot(hub.turning, n)
+    motion = Motion(sliding, dot(hub.turning, left), turn, (turn - spin * lean) * by_tilted * by_tilted)
+    held = Hold(
+        friction=terrain.friction * grip, load=load, length=length, radius=rolling_radius,
+        slope_x=q * curve.secant_x, slope_y=q * curve.secant_y, sliding=q * curve.sliding,
+    )  # fmt: skip
+    rest = standstill(parts, motion, held, par)
+    fade = terrain.friction / mu
+    fx = blend * fade * held.slope_x * sx - (1.0 - blend) * rest.force[0]
+    fy = blend * fade * held.slope_y * sy - (1.0 - blend) * rest.force[1]
+
+    camber = ca.fmax(ca.fmin(camber, LEAN), -LEAN)  # beyond, the tread stands on its edge
+    overturning = -(par["width"] ** 2) / 12.0 * camber
+    overturning *= par["vertical_stiffness_linear_N_m"]
+    overturning += -(par["width"] ** 2) / 6.0 * camber * par["vertical_stiffness_quadratic"] * deflection
+    forward = blend * vx / ca.fmax(speed, begin) + (1.0 - blend) * rolls
+    aligning = -forward * fy * length * _offset(sy, curves) - (1.0 - blend) * rest.bore
+    # near standstill the forces do their work at these radii, not at the arm
+    lever = (1.0 - blend) * (arm - rolling_radius) * fx
+    w = ca.fmax(ca.fmin(spin / ROLLING_SPIN, 1.0), -1.0)
+    resistance = -par["rolling_resistance"] * load * radius * blend * w * (3.0 - w * w) / 2.0
+    resistance += lever * upright - (1.0 - blend) * rest.resistance
+    aligning += lever * lean
+    overturning += (1.0 - blend) * (lateral_radius - arm) * fy
+
+    force = fx * heading + fy * left + load * n
+    contact_moment = ca.if_else(touching, ca.vertcat(overturning, resistance, aligning), ca.SX.zeros(3))
+    moment = contact_moment[0] * heading + contact_moment[1] * left + contact_moment[2] * n
+    shown = ca.fmax(speed, SPEED_MIN)
+    return Wrench(
+        force=force,
+        moment=moment + cross(reach, force),
+        rate=ca.if_else(touching, rest.rates, -FLIGHT_RATE * state),
+        contact_force=ca.vertcat(fx, fy, load),
+        contact_moment=contact_moment,
+        slip=ca.if_else(touching, -sliding[0] / shown, 0.0),
+        slip_angle=ca.if_else(touching, ca.atan(vy / shown), 0.0),
+        deflection=deflection,
+        contact_point=hub.position + reach,
+        heading=heading,
+        left=left,
+        stored_energy=rest.energy,
+    )

@@ -1,0 +1,1 @@
+"""The articulated-body recursion and what its schedule is made of."""

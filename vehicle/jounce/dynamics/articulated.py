@@ -1,0 +1,119 @@
+"""The articulated-body recursion over four corners and the chassis (Jain 2016, Eqs. 4, 6, 7).
+
+`eliminate` gathers one corner onto the chassis, `solve` is the chassis's symmetric 6x6 system, `expand`
+gives the corner's accelerations back. Accelerations are [angular; linear] of the chassis reference frame in
+chassis axes, the linear one less gravity, so gravity needs no term of its own.
+The same steps are the subsystem synthesis of Song and Kim (effective mass and force, Eqs. 17-20, 29-32).
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from jounce.math.algebra import SX, cross, dot, matrix, symmetric
+from jounce.math.layout import Layout
+from jounce.suspension.double_wishbone import OUTPUTS
+
+#: What acts on one corner: tire wrench at the wheel centre (chassis axes), drive torque and signed brake torque.
+LOADS = Layout(force=3, moment=3, drive=1, brake=1)
+#: A corner gathered on the chassis: articulated inertia by columns of its lower triangle, bias wrench, and
+#: what `expand` needs.
+GATHERED = Layout(inertia=21, bias=6, epsilon=1, torque=1)
+
+
+def spatial_inertia(mass: SX, moment: SX, inertia: SX) -> SX:
+    """6x6 inertia about the chassis origin from mass, first moment and the six numbers of the inertia."""
+    s = ca.blockcat([[0, -moment[2], moment[1]], [moment[2], 0, -moment[0]], [-moment[1], moment[0], 0]])
+    return ca.blockcat([[matrix(inertia), s], [-s, mass * SX.eye(3)]])
+
+
+def lower(m: SX) -> SX:
+    """The 21 numbers of a symmetric 6x6 matrix, lower triangle by columns."""
+    return ca.vertcat(*(m[row, col] for col in range(6) for row in range(col, 6)))
+
+
+def full(v: SX) -> SX:
+    """The symmetric 6x6 matrix of `lower`."""
+    m = SX(6, 6)
+    at = 0
+    for col in range(6):
+        for row in range(col, 6):
+            m[row, col] = m[col, row] = v[at]
+            at += 1
+    return m
+
+
+def eliminate(corner: dict[str, SX], load: dict[str, SX], along: SX, shaft: SX) -> SX:
+    """GATHERED of one corner: its P+ and z+ on the chassis (Eqs. 4 and 6 with the aggregates of 9-11).
+
+    along and shaft [kg m2]: wheel and axle-shaft inertia about the spin axis.
+    """
+    axis, centre = corner["axis"], corner["centre"]
+    force, moment = load["force"], load["moment"]
+    torque = dot(axis, moment) + load["drive"] + load["brake"]
+    kept = axis * (along / (along + shaft) * torque)
+    applied = ca.vertcat(moment + cross(centre, force) - kept, force)
+    q = dot(corner["upright_unit"], moment - kept + axis * load["drive"]) + dot(corner["centre_unit"], force)
+    h, d = corner["momentum"], corner["d"]
+    epsilon = q - corner["bias_theta"]
+    inertia = spatial_inertia(corner["mass"], corner["moment"], corner["inertia"]) - h @ h.T / d
+    bias = corner["bias"] - applied + h * (epsilon / d)
+    return GATHERED.join(inertia=lower(inertia), bias=bias, epsilon=epsilon, torque=torque)
+
+
+def expand(corner: dict[str, SX], gathered: dict[str, SX], acceleration: SX, along: SX, shaft: SX) -> SX:
+    """(theta acceleration, spin acceleration) [rad/s2] of one corner (Eq. 7)."""
+    theta = (gathered["epsilon"] - dot(corner["momentum"], acceleration)) / corner["d"]
+    turn = dot(corner["axis"], acceleration[:3] + corner["upright_unit"] * theta) + corner["axis_bias"]
+    return ca.vertcat(theta, (gathered["torque"] - along * turn) / (along + shaft))
+
+
+def _inverse(m: SX) -> SX:
+    """Inverse of a symmetric 3x3 matrix by its cofactors: one division."""
+    a, b, c, d, e, f = m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2]
+    first = ca.vertcat(b * c - f * f, e * f - d * c, d * f - b * e)
+    v = ca.vertcat(first[0], a * c - e * e, a * b - d * d, first[1], first[2], d * e - a * f)
+    return matrix(v / (a * first[0] + d * first[1] + e * first[2]))
+
+
+def solve(inertia: SX, wrench: SX) -> SX:
+    """x of inertia x = wrench for a symmetric positive definite 6x6 matrix, by 3x3 blocks.
+
+    The linear rows first (their block is the mass, all but isotropic), then the Schur complement. Two divisions on the
+    way, where L D L* has six that wait for one another.
+    """
+    mass = _inverse(inertia[3:, 3:])
+    by_mass = inertia[:3, 3:] @ mass
+    left = symmetric(inertia[:3, :3] - by_mass @ inertia[3:, :3])
+    angular = _inverse(matrix(left)) @ (wrench[:3] - by_mass @ wrench[3:])
+    return ca.vertcat(angular, mass @ (wrench[3:] - inertia[3:, :3] @ angular))
+
+
+def chassis_acceleration(own: SX, omega: SX, gathered: SX, external: SX) -> SX:
+    """[angular; linear less gravity] acceleration of the chassis frame, chassis axes [rad/s2, m/s2].
+
+    own: (mass, first moment, inertia) of the chassis; gathered: the sum of the corners' inertia and bias
+    (21 + 6); external: [moment; force] at the chassis origin [N m, N].
+    """
+    mass, moment, inertia = own[0], own[1:4], own[4:10]
+    gyro = ca.vertcat(cross(omega, matrix(inertia) @ omega), cross(omega, cross(omega, moment)))
+    total = spatial_inertia(mass, moment, inertia) + full(gathered[:21])
+    return solve(total, external - gyro - gathered[21:27])
+
+
+def eliminate_function() -> ca.Function:
+    """eliminate(corner outputs, loads, [along, shaft]) -> GATHERED."""
+    c, u, w = SX.sym("c", OUTPUTS.size), SX.sym("u", LOADS.size), SX.sym("w", 2)
+    return ca.Function("eliminate", [c, u, w], [ca.cse(eliminate(OUTPUTS.split(c), LOADS.split(u), w[0], w[1]))])
+
+
+def expand_function() -> ca.Function:
+    """expand(corner outputs, GATHERED, chassis acceleration, [along, shaft]) -> (theta, spin) acceleration."""
+    c, g, a, w = SX.sym("c", OUTPUTS.size), SX.sym("g", GATHERED.size), SX.sym("a", 6), SX.sym("w", 2)
+    return ca.Function("expand", [c, g, a, w], [ca.cse(expand(OUTPUTS.split(c), GATHERED.split(g), a, w[0], w[1]))])
+
+
+def chassis_function() -> ca.Function:
+    """chassis(own 10, angular velocity 3, gathered 27, external 6) -> acceleration 6."""
+    own, omega, g, e = SX.sym("own", 10), SX.sym("omega", 3), SX.sym("g", 27), SX.sym("e", 6)
+    return ca.Function("chassis", [own, omega, g, e], [ca.cse(chassis_acceleration(own, omega, g, e))])

@@ -1,1 +1,0 @@
-"""From CasADi expressions to plain C."""

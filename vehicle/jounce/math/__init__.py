@@ -1,0 +1,1 @@
+"""Algebra on CasADi vectors, and named parts of flat vectors."""

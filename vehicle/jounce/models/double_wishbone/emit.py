@@ -1,0 +1,142 @@
+"""The functions of a four-corner double-wishbone vehicle and the orders of their numbers, as C.
+
+``python -m jounce_fmu.build.generate`` writes them; a test fails when the committed files differ from these.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise, zip_longest
+
+import casadi as ca
+
+from jounce.axles import WHEELS
+from jounce.codegen.emitter import emit_file
+from jounce.codegen.forward import forward
+from jounce.codegen.prepare import first_rows, prepare
+from jounce.contact import body as outline
+from jounce.contact import wheel
+from jounce.data import load_vehicle
+from jounce.dynamics import articulated
+from jounce.math.layout import Layout
+from jounce.models.double_wishbone import outputs as reports
+from jounce.models.double_wishbone import parameters, recursion
+from jounce.models.double_wishbone.functions import functions
+from jounce.models.double_wishbone.schedule import SCHEDULE
+from jounce.signals import SignalTable
+from jounce.steering import pitman as steering
+from jounce.suspension import double_wishbone as corner
+
+GENERATOR = "jounce.models.double_wishbone.emit"
+#: Inputs of the emitted functions that are the same for all wheels, and those that have no tangents. The points of the
+#: outline are no part of the schedule: the glue asks them only where the body is near the ground.
+SHARED, CONSTANT = SCHEDULE.shared() | {"outline": (0, 3)}, SCHEDULE.constant() | {"outline": (2, 3)}
+
+#: The model's states; four of a kind are those of the wheels. In this order the lane functions read it as it is. The
+#: last two change only between ticks.
+STATES = Layout(**wheel.CHASSIS.sizes, spin=4, theta=4, theta_rate=4, spin_rate=4, bristle_x=4, bristle_y=4, wind_up=4,
+                rolled=4, turned=4, travelled=4, sliding=4, arm_rate=1, arm_acceleration=1)  # fmt: skip
+
+#: Lane functions with the numbers that they share between evaluations prepared, and how these are prepared.
+CORNER, CORNER_NUMBERS = prepare(functions()["corner"], 3)
+WHEEL, WHEEL_NUMBERS = prepare(functions()["wheel"], 4)
+
+#: Layouts that the C glue reads, by prefix.
+LAYOUTS = {
+    "X": STATES, "LINKAGE": steering.NUMBERS, "LINK": steering.LINK, "INNER": steering.INNER,
+    "INNER_NUMBER": steering.INNER_NUMBERS, "CORNER": corner.OUTPUTS,
+    "CORNER_NUMBER": Layout(**corner.NUMBERS.sizes, prepared=CORNER.size1_in(3) - corner.NUMBERS.size),
+    "CHASSIS": wheel.CHASSIS, "GIVEN": wheel.GIVEN,
+    "WHEEL_NUMBER": Layout(**wheel.NUMBERS.sizes, prepared=WHEEL.size1_in(4) - wheel.NUMBERS.size),
+    "WHEEL": wheel.RESULTS, "GATHERED": articulated.GATHERED, "REPORT": reports.WHEEL, "SHARE": reports.SHARE,
+    "CHASSIS_NUMBER": reports.NUMBERS, "OUTLINE": outline.RESULTS, "POINT": outline.POINT, "CONTACT": outline.CONTACT,
+}  # fmt: skip
+
+
+def lane_functions() -> list[ca.Function]:
+    """Evaluated for each corner, four lanes at once where the processor can."""
+    f = functions()
+    return [f["inner"], first_rows(CORNER, "corner_dynamics", corner.DYNAMICS.size), CORNER,
+            first_rows(WHEEL, "wheel_dynamics", wheel.DYNAMICS.size), WHEEL, f["eliminate"], f["expand"], f["report"],
+            f["angle"], outline.function()]  # fmt: skip
+
+
+def scalar_functions() -> list[ca.Function]:
+    """Evaluated once a vehicle."""
+    once = [functions()[name] for name in ("steering", "chassis", "motion", "external", "chassis_report")]
+    return [*once, parameters.derive_function(load_vehicle("hmmwv"), CORNER_NUMBERS, WHEEL_NUMBERS)]
+
+
+def forward_functions(functions: list[ca.Function]) -> list[ca.Function]:
+    """Those with tangents, for directional derivatives."""
+    return [forward(f, constant=CONSTANT[f.name()]) for f in functions if f.name() in CONSTANT]
+
+
+def shared_forward(functions: list[ca.Function]) -> dict[str, list[int]]:
+    """SHARED of their forward functions: such an input and its tangent."""
+    shared = {}
+    for f in functions:
+        same, constant = SHARED.get(f.name(), ()), CONSTANT.get(f.name(), ())
+        seeds = [k for k in range(f.n_in()) if k not in constant]
+        shared[f"{f.name()}_forward"] = [*same, *(f.n_in() + seeds.index(k) for k in same if k in seeds)]
+    return shared
+
+
+def emit_layouts(table: SignalTable, entries: int) -> str:
+    """C header with the wheels and the place of every named part; ``entries`` of vehicle data close the parameters."""
+    lines = [f"    JN_CORNERS = {len(WHEELS)},", f"    JN_FIRST_ENTRY = {len(table.parameters) - entries},"]
+    for prefix, layout in LAYOUTS.items():
+        lines += [f"    JN_{prefix}_{re.sub('[^0-9A-Za-z]', '_', k)} = {at}," for k, at in layout.first.items()]
+        lines.append(f"    JN_{prefix}_N = {layout.size},")
+    lines[-1] = lines[-1].rstrip(",")
+    body = "\n".join(lines)
+    names = ", ".join(f'"{w}"' for w in WHEELS)
+    return f"/* Emitted by {GENERATOR}; do not edit. */\n#define JN_WHEEL_NAMES {names}\nenum {{\n{body}\n}};\n"
+
+
+def check_reports(table: SignalTable) -> None:
+    """Raise ValueError where a report's order is not that of the output signals."""
+    wanted = [s.name for s in table.signals if s.causality == "output"]
+    first = [*reports.CHASSIS.sizes, *(f"wheel_{w}.{name}" for w in WHEELS for name in reports.WHEEL.sizes)]
+    if wanted[: len(first)] != first:
+        odd = next((a, b) for a, b in zip(first, wanted, strict=False) if a != b)
+        raise ValueError(f"the report has {odd[0]} where the signal table has {odd[1]}")
+
+
+def check_inputs(table: SignalTable) -> None:
+    """Raise ValueError unless the inputs of each wheel are those of the first, in its order, wheel after wheel.
+
+    The C glue knows the first wheel's by name and the others by their distance.
+    """
+    first, *others = ([s.removeprefix(p) for s in _inputs(table, p)] for p in (f"wheel_{w}." for w in WHEELS))
+    for wheel_name, names in zip(WHEELS[1:], others, strict=True):
+        if names != first:
+            odd = next((a, b) for a, b in zip_longest(first, names) if a != b)
+            raise ValueError(f"wheel_{wheel_name} has the input {odd[1]} where wheel_{WHEELS[0]} has {odd[0]}")
+    starts = [s.index for s in table.inputs if s.name == f"{_owner(s.name)}.{first[0]}"]
+    if [b - a for a, b in pairwise(starts)] != [len(first)] * (len(WHEELS) - 1):
+        raise ValueError("the inputs of the wheels do not follow each other")
+
+
+def _owner(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def _inputs(table: SignalTable, prefix: str) -> list[str]:
+    return [s.name for s in table.inputs if s.name.startswith(prefix)]
+
+
+def files(table: SignalTable) -> dict[str, str]:
+    """File name to C text, for the signal table of a double-wishbone vehicle."""
+    check_reports(table)
+    check_inputs(table)
+    lanes, scalars = lane_functions(), scalar_functions()
+    SCHEDULE.check({f.name(): f for f in (*lanes, *scalars)})
+    return {
+        "double_wishbone_recursion.inc": recursion.text(STATES, CORNER, len(WHEELS)),
+        "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED),
+        "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),
+        "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes)),
+        "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalars), GENERATOR),
+        "double_wishbone_layout.h": emit_layouts(table, len(load_vehicle("hmmwv").entries)),
+    }

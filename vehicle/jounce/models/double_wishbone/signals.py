@@ -1,0 +1,209 @@
+"""The signal table of the vehicle on four double wishbones."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from jounce.axles import WHEELS
+from jounce.data import Vehicle
+from jounce.references import Ledger
+from jounce.signals import QUATERNION, XYZ, Signal, SignalTable, State
+
+#: References of the double-wishbone vehicle's variables; `python -m jounce_fmu.build.generate` writes new ones into it.
+LEDGER = Path(__file__).parent / "references.txt"
+
+
+#: Frame of an entry of the vehicle data, by a pattern of its name; what fits none has no direction.
+_FRAMES = {
+    r"chassis\..+\.[xyz]+|(front|rear|steering)\.origin\.[xyz]|steering\.tilt": "chassis",
+    r"(front|rear)\.[A-Z_]+\.[xyz]": "suspension",
+    r"(front|rear)\.(UCA|LCA)\.inertia\.[xyz]+": "arm",
+    r"(front|rear)\.(upright|spindle)\.inertia\.[xyz]+": "chassis",
+    r"(front|rear)\.tierod\.inertia\.[xyz]+": "tierod",
+    r"(front|rear)\.shock_\w+\.inertia\.[xyz]+": "shock",
+    r"steering\.[A-Z_]+\.[xyz]": "steering",
+    r"wheel\.inertia\.[xyz]+": "wheel",
+}
+
+
+def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
+    limit = vehicle["steering_ratio"] * vehicle["steering.max_arm_angle"]
+    yield Signal("steering_wheel_angle", "input", "rad", "steering-wheel angle, left positive; the Pitman arm turns by "
+                 "this over steering_ratio", minimum=-limit, maximum=limit, frame="steering")
+    yield Signal("steering_wheel_rate", "input", "rad/s", "its rate, left positive; 0 if not known. Within a tick the "
+                 "angle moves on with it", minimum=-100.0, maximum=100.0, frame="steering",
+                 rate_of="steering_wheel_angle")
+    tire, ground = ("tire_source", "EXTERNAL"), ("terrain_source", "EXTERNAL")
+    for w in WHEELS:
+        p = f"wheel_{w}"
+        yield Signal(f"{p}.drive_torque", "input", "N.m", "on the spin axis, forward positive; reacts on the chassis",
+                     frame="wheel", minimum=-1e5, maximum=1e5, nominal=1000.0)
+        yield Signal(f"{p}.brake_torque", "input", "N.m", "friction-brake torque, opposes spin and holds the wheel; "
+                     "limited at brake.capacity. Below 0, where roundings and difference quotients lead, counts as 0",
+                     frame="wheel", minimum=-1.0, maximum=1e6, nominal=1000.0)
+        yield Signal(f"{p}.force", "input", "N", "external contact force, used where tire_source is EXTERNAL",
+                     XYZ, minimum=-1e6, maximum=1e6, nominal=1000.0, used_where=tire)
+        yield Signal(f"{p}.moment", "input", "N.m", "external contact moment about that point", XYZ, minimum=-1e6,
+                     maximum=1e6, nominal=100.0, used_where=tire)
+        yield Signal(f"{p}.point", "input", "m", "point at which the external contact force acts", XYZ,
+                     minimum=-1e9, maximum=1e9, used_where=tire)
+        yield Signal(f"{p}.terrain_height", "input", "m", "terrain height at the query point, used where "
+                     "terrain_source is EXTERNAL", minimum=-1e6, maximum=1e6, used_where=ground)
+        yield Signal(f"{p}.terrain_normal", "input", "1", "terrain normal there, upwards, of any length", XYZ,
+                     start=(0.0, 0.0, 1.0), minimum=-1e300, maximum=1e300, used_where=ground, least_up=0.05)
+        yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0, maximum=2.0,
+                     frame="", used_where=ground)
+    yield Signal("chassis.ext_force", "input", "N", "external force at the chassis reference point", XYZ,
+                 minimum=-1e6, maximum=1e6, nominal=1000.0)
+    yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, minimum=-1e6, maximum=1e6,
+                 nominal=1000.0)
+
+
+def _wheel_outputs(w: str) -> Iterator[Signal]:
+    p = f"wheel_{w}"
+
+    def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), frame: str = "world",
+            nominal: float = 1.0) -> Signal:
+        return Signal(f"{p}.{name}", "output", unit, text, comp, frame=frame, nominal=nominal)
+
+    yield out("pos", "m", "wheel centre", XYZ)
+    yield out("rot", "1", "wheel orientation without the spin, w x y z", QUATERNION)
+    yield out("lin_vel", "m/s", "velocity of the wheel centre", XYZ)
+    yield out("ang_vel", "rad/s", "angular velocity of the wheel, spin included", XYZ)
+    yield out("omega", "rad/s", "spin rate relative to the upright, forward positive", frame="wheel")
+    yield out("angle", "rad", "spin angle", frame="wheel")
+    yield out("steer", "rad", "atan2(-axis_x, axis_y) of the spin axis", frame="chassis")
+    yield out("inclination", "rad", "asin(axis_z) of the spin axis", frame="chassis")
+    yield out("arm_angle", "rad", "lower-arm angle theta, jounce positive", frame="chassis")
+    yield out("travel", "m", "wheel-centre height above its design height", frame="chassis", nominal=0.1)
+    yield out("travel_rate", "m/s", "its rate", frame="chassis")
+    yield out("spring_length", "m", "spring length", frame="spring", nominal=0.3)
+    yield out("spring_force", "N", "spring and stops, positive pushes the ends apart", frame="spring", nominal=1e4)
+    yield out("shock_length", "m", "shock length", frame="shock", nominal=0.3)
+    yield out("shock_rate", "m/s", "rate of the shock length", frame="shock")
+    yield out("shock_force", "N", "shock force, positive pushes the ends apart", frame="shock", nominal=1e4)
+    yield out("tire_force", "N", "contact force (x heading, y left, z normal); the external one where tire_source is "
+              "EXTERNAL", XYZ, "contact", 1e3)
+    yield out("tire_moment", "N.m", "contact moment about the contact point", XYZ, "contact", 100.0)
+    yield out("slip", "1", "longitudinal slip, driving positive", frame="contact")
+    yield out("slip_angle", "rad", "slip angle atan(vy/|vx|) of the wheel centre", frame="contact")
+    yield out("deflection", "m", "tire deflection", frame="contact", nominal=0.01)
+    yield out("query_point", "m", "point at which a terrain is asked", XYZ)
+
+
+def _outputs() -> Iterator[Signal]:
+    def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), frame: str = "world",
+            nominal: float = 1.0) -> Signal:
+        return Signal(name, "output", unit, text, comp, frame=frame, nominal=nominal)
+
+    yield out("ref_frame.pos", "m", "chassis reference frame", XYZ)
+    yield out("ref_frame.rot", "1", "its orientation, w x y z", QUATERNION)
+    yield out("ref_frame.lin_vel", "m/s", "velocity of its origin", XYZ)
+    yield out("ref_frame.ang_vel", "rad/s", "its angular velocity", XYZ, "chassis")
+    yield out("ref_frame.yaw", "rad", "yaw (ISO 8855: yaw, pitch, roll)")
+    yield out("ref_frame.pitch", "rad", "pitch, nose down positive")
+    yield out("ref_frame.roll", "rad", "roll, right side down positive")
+    yield out("com.pos", "m", "centre of mass of the chassis body", XYZ)
+    yield out("com.lin_vel", "m/s", "its velocity", XYZ, "chassis")
+    yield out("com.lin_acc", "m/s2", "its true acceleration", XYZ, "chassis")
+    yield out("imu.specific_force", "m/s2", "acceleration less gravity at the IMU", XYZ, "chassis", 10.0)
+    yield out("imu.ang_vel", "rad/s", "angular velocity at the IMU", XYZ, "chassis")
+    yield out("speed", "m/s", "forward speed of the centre of mass", frame="chassis", nominal=10.0)
+    yield out("sideslip", "rad", "atan2(vy, vx) at the centre of mass", frame="chassis")
+    for w in WHEELS:
+        yield from _wheel_outputs(w)
+    yield out("steering.load_torque", "N.m", "torque of the linkage on the Pitman arm, left positive",
+              frame="steering", nominal=100.0)
+    yield out("steering.pitman_angle", "rad", "Pitman-arm angle, left positive", frame="steering")
+    yield out("energy.kinetic", "J", "kinetic energy of the vehicle", frame="", nominal=1e5)
+    yield out("energy.potential", "J", "potential energy: gravity, springs, stops, shocks at their ends and the body "
+              "on the ground", frame="", nominal=1e5)
+    yield out("closure_residual", "m", "largest gap in any suspension loop", frame="", nominal=1e-12)
+    yield out("chassis.ground_force", "N", "force of the ground on the body, without the wheels'", XYZ, nominal=1e4)
+    yield out("rolled_over", "1", "1 where the vehicle lies: its z axis is more than 80 deg off the terrain's normal, "
+              "the mean of the wheels'; else 0", frame="")
+    # A Real like every other output: importers read all of them in one list.
+    yield Signal("tick_count", "output", "1", "internal steps since the start, a whole number", variability="discrete",
+                 frame="")
+
+
+def _run_parameters() -> Iterator[Signal]:
+    def par(name: str, unit: str, start: float, text: str, low: float = -math.inf, high: float = math.inf,
+            frame: str = "") -> Signal:
+        return Signal(name, "parameter", unit, text, start=(start,), minimum=low, maximum=high, variability="fixed",
+                      frame=frame)
+
+    def enum(name: str, items: tuple[str, ...], text: str) -> Signal:
+        return Signal(name, "parameter", "1", text, start=(1.0,), minimum=1.0, maximum=float(len(items)),
+                      type="Enumeration", variability="fixed", items=items, frame="")
+
+    yield par("tick", "s", 0.001, "internal step; RK4 takes up to 0.002 s", 1e-5, 0.02)
+    yield par("gravity", "m/s2", 9.81, "gravity along world -z", 0.0, 100.0, "world")
+    yield par("init.x", "m", 0.0, "start position of the chassis reference frame", frame="world")
+    yield par("init.y", "m", 0.0, "start position of the chassis reference frame", frame="world")
+    yield par("init.z", "m", 0.5, "start height, used where init.equilibrium is false", frame="world")
+    yield par("init.yaw", "rad", 0.0, "start heading", frame="world")
+    yield par("init.speed", "m/s", 0.0, "start speed forward, wheels rolling", -100.0, 100.0, "chassis")
+    yield Signal("init.equilibrium", "parameter", "1", "true: settle on the terrain first, at rest held by the "
+                 "brakes until now; false: suspension in design position at init.z, released", start=(1.0,),
+                 type="Boolean", variability="fixed", minimum=0.0, maximum=1.0, frame="")
+    yield enum("terrain_source", ("PLANE", "EXTERNAL"), "where the terrain comes from")
+    yield enum("tire_source", ("TMEASY", "EXTERNAL"), "where the contact wrench comes from")
+    yield par("terrain.height", "m", 0.0, "height of the plane at x = y = 0", frame="world")
+    yield par("terrain.slope", "rad", 0.0, "raises the plane along +x", -1.0, 1.0, "world")
+    yield par("terrain.bank", "rad", 0.0, "raises the plane along +y", -1.0, 1.0, "world")
+    yield par("terrain.mu", "1", 0.8, "friction of the plane", 0.0, 2.0)
+    for axis in "xyz":
+        yield par(f"imu.pos.{axis}", "m", 0.0, "IMU location in the chassis frame", frame="chassis")
+    yield replace(
+        enum("integrator", ("RK4", "ROSENBROCK"), "explicit of order 4, or L-stable of order 2 for long ticks"),
+        former=(("ROS2", "ROSENBROCK"),),
+    )
+
+
+def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:
+    for name, entry in vehicle.entries.items():
+        frame = next((f for pattern, f in _FRAMES.items() if re.fullmatch(pattern, name)), "")
+        yield Signal(name, "parameter", entry.unit, entry.description or entry.source, start=(entry.value,),
+                     minimum=entry.minimum, maximum=entry.maximum, nominal=abs(entry.value) or 1.0,
+                     frame=frame, variability="fixed", type="Enumeration" if entry.items else "Real",
+                     items=entry.items)
+
+
+def _states() -> Iterator[State]:
+    """The states of the emitted model, in the order of its state vector; what it remembers of steering is left out."""
+    for name, suffixes, unit, text in (
+        ("pos", XYZ, "m", "chassis reference point, world"),
+        ("rot", QUATERNION, "1", "chassis orientation, w x y z"),
+        ("ang_vel", XYZ, "rad/s", "angular velocity of the chassis, chassis axes"),
+        ("lin_vel", XYZ, "m/s", "velocity of the reference point, chassis axes"),
+    ):
+        yield from (State(f"state.{name}{suffix}", unit, text) for suffix in suffixes)
+    for name, unit, text, nominal in (
+        ("spin", "rad", "spin angle relative to the upright", 1.0),
+        ("arm_angle", "rad", "lower-arm angle, jounce positive", 0.1),
+        ("arm_rate", "rad/s", "rate of the lower-arm angle", 1.0),
+        ("omega", "rad/s", "spin rate relative to the upright", 10.0),
+        ("bristle.x", "m", "tire bristle, longitudinal", 1e-3),
+        ("bristle.y", "m", "tire bristle, lateral", 1e-3),
+        ("brake_wind_up", "rad", "elastic wind-up of the brake", 1e-3),
+        ("rolled", "rad", "elastic part of the rolling, which the rolling resistance holds", 1e-3),
+        ("turned", "rad", "elastic part of the contact's turning about the normal", 1e-3),
+        ("travelled", "m", "distance that the contact has rolled within its own half length", 0.01),
+        ("sliding", "1", "share in which the contact's friction is that of sliding", 0.1),
+    ):
+        yield from (State(f"state.wheel_{w}.{name}", unit, text, nominal) for w in WHEELS)
+
+
+def table(vehicle: Vehicle) -> SignalTable:
+    """The signal table of a four-corner double-wishbone vehicle.
+
+    ``vehicle`` gives the start values of the vehicle-data parameters, which close the parameter vector.
+    """
+    groups: Iterable[Iterator[Signal]] = (_inputs(vehicle), _outputs(), _run_parameters(), _vehicle_parameters(vehicle))
+    signals = tuple(s for group in groups for s in group)
+    return SignalTable(vehicle.name, signals, tuple(_states()), derivatives=True, ledger=Ledger.read(LEDGER))

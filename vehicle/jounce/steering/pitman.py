@@ -1,0 +1,131 @@
+"""The Pitman four-bar: arm angle to the inner tierod ends (Jain 2016, section 5.4).
+
+The mechanism is planar in the steering frame, which is tilted about the chassis y axis. The steering
+link carries both inner tierod ends (points L of the paper's Fig. 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+
+from jounce.math.algebra import SX, circle_sphere, dot
+from jounce.math.layout import Layout
+
+#: Derived numbers of the four-bar, in the steering plane; `branch` is the sign of the idler's turn.
+NUMBERS = Layout(arm=2, idler=2, base=2, length2=1, branch=1)
+#: Motion of the steering link in the steering plane: its end on the arm, about the arm's axis, and the vector along
+#: it; per unit of the arm angle, in time, accelerations; then the discriminant of the four-bar.
+LINK = Layout(arm=2, link=2, arm_unit=2, link_unit=2, arm_velocity=2, link_velocity=2, arm_acceleration=2,
+              link_acceleration=2, discriminant=1)  # fmt: skip
+#: How an inner tierod end rides on the link: where it would be with the arm's axis, chassis axes; how it follows the
+#: two axes of the steering plane (x, y, z of the chassis; zeros where the end is fixed); its place on the link.
+INNER_NUMBERS = Layout(origin=3, follows=3, along=1, across=1)
+#: Motion of one inner tierod end, chassis axes: place, per unit of the arm angle, velocity, acceleration.
+INNER = Layout(end=3, end_unit=3, end_velocity=3, end_acceleration=3)
+
+
+def _frame(p: Mapping[str, SX]) -> SX:
+    """Steering frame axes in chassis axes, as columns: a turn about +y by steering.tilt."""
+    c, s = ca.cos(p["steering.tilt"]), ca.sin(p["steering.tilt"])
+    return ca.blockcat([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+
+
+def _point(p: Mapping[str, SX], name: str) -> SX:
+    return ca.vertcat(*(p[f"{name}.{a}"] for a in "xyz"))
+
+
+def _link(p: Mapping[str, SX]) -> tuple[SX, SX]:
+    """(UNIV, vector from it to REVSPH_S) in the design position, steering axes."""
+    univ = _point(p, "steering.UNIV")
+    return univ, (_point(p, "steering.REVSPH_S") - univ)[:2]
+
+
+def linkage_numbers(p: Mapping[str, SX]) -> SX:
+    """The vector NUMBERS, from the vehicle data."""
+    rev, pivot = _point(p, "steering.REV"), _point(p, "steering.REVSPH_R")
+    univ, link = _link(p)
+    arm, idler = (univ - rev)[:2], (_point(p, "steering.REVSPH_S") - pivot)[:2]
+    base = (pivot - rev)[:2]
+    # design position: idler angle zero, so the branch is the sign that gives cos = 1, sin = 0 there
+    w = base - arm
+    b = 2 * (-idler[1] * w[0] + idler[0] * w[1])
+    return NUMBERS.join(arm=arm, idler=idler, base=base, length2=dot(link, link), branch=ca.if_else(b > 0, -1.0, 1.0))
+
+
+def inner_numbers(p: Mapping[str, SX], axle: str, side: float) -> SX:
+    """The vector INNER_NUMBERS of one corner; side is 1 on the left, -1 on the right. Rear ends are fixed."""
+    end = (_point(p, f"{axle}.origin") + _point(p, f"{axle}.TIEROD_C")) * SX([1, side, 1])
+    if axle == "rear":
+        return INNER_NUMBERS.join(origin=end, follows=SX(3, 1), along=0, across=0)
+    frame = _frame(p)
+    univ, link = _link(p)
+    d = frame.T @ (end - _point(p, "steering.origin")) - univ
+    length2 = dot(link, link)
+    origin = _point(p, "steering.origin") + frame @ ca.vertcat(_point(p, "steering.REV")[:2], d[2] + univ[2])
+    return INNER_NUMBERS.join(
+        origin=origin, follows=ca.vertcat(frame[0, 0], frame[1, 1], frame[2, 0]),
+        along=(link[0] * d[0] + link[1] * d[1]) / length2, across=(-link[1] * d[0] + link[0] * d[1]) / length2,
+    )  # fmt: skip
+
+
+def _perp(v: SX) -> SX:
+    """A planar vector turned by a right angle to the left."""
+    return ca.vertcat(-v[1], v[0])
+
+
+def link_motion(angle: SX, rate: SX, acceleration: SX, n: dict[str, SX]) -> SX:
+    """The vector LINK for the arm angle [rad], positive for steering left.
+
+    The arm turns by minus that angle about the steering z axis. The idler's turn solves |link| = const, differentiated
+    once and twice (Jain 2016, section 5.4).
+    """
+    arm, idler, base = n["arm"], n["idler"], n["base"]
+    c, s = ca.cos(angle), -ca.sin(angle)
+    end = arm * c + _perp(arm) * s
+    w = base - end
+    a = 2 * (idler[0] * w[0] + idler[1] * w[1])
+    b = 2 * (-idler[1] * w[0] + idler[0] * w[1])
+    ci, si, disc = circle_sphere(a, b, n["length2"] - dot(w, w) - dot(idler, idler), n["branch"])
+    held = idler * ci + _perp(idler) * si
+    link = base + held - end
+    end1, end2 = -_perp(end), -end
+    swing = _perp(held)
+    reach = dot(link, swing)
+    turned = dot(link, end1) / reach
+    link1 = swing * turned - end1
+    turn = (dot(link, end2 + held * turned**2) - dot(link1, link1)) / reach
+    link2 = swing * turn - held * turned**2 - end2
+    fast = rate * rate
+    return LINK.join(
+        arm=end, link=link, arm_unit=end1, link_unit=link1, arm_velocity=end1 * rate, link_velocity=link1 * rate,
+        arm_acceleration=end2 * fast + end1 * acceleration, link_acceleration=link2 * fast + link1 * acceleration,
+        discriminant=disc,
+    )  # fmt: skip
+
+
+def inner_motion(link: dict[str, SX], n: dict[str, SX]) -> SX:
+    """The vector INNER of one corner."""
+
+    def carried(suffix: str) -> SX:
+        own = link[f"link{suffix}"]
+        v = link[f"arm{suffix}"] + own * n["along"] + _perp(own) * n["across"]
+        return n["follows"] * ca.vertcat(v[0], v[1], v[0])
+
+    return INNER.join(end=n["origin"] + carried(""), end_unit=carried("_unit"), end_velocity=carried("_velocity"),
+                      end_acceleration=carried("_acceleration"))  # fmt: skip
+
+
+def function() -> ca.Function:
+    """steering([arm angle, rate, acceleration], NUMBERS) -> LINK."""
+    arm, numbers = SX.sym("a", 3), SX.sym("n", NUMBERS.size)
+    out = link_motion(arm[0], arm[1], arm[2], NUMBERS.split(numbers))
+    return ca.Function("steering", [arm, numbers], [ca.cse(out)])
+
+
+def inner_function() -> ca.Function:
+    """inner(LINK, INNER_NUMBERS) -> INNER."""
+    link, numbers = SX.sym("l", LINK.size), SX.sym("n", INNER_NUMBERS.size)
+    out = inner_motion(LINK.split(link), INNER_NUMBERS.split(numbers))
+    return ca.Function("inner", [link, numbers], [ca.cse(out)])

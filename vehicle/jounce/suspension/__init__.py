@@ -1,0 +1,1 @@
+"""Suspensions as aggregated bodies; springs and shocks."""

@@ -1,0 +1,178 @@
+"""Kinematics of one double-wishbone corner: closed-form positions, and motions of its points and bodies.
+
+Letters of Jain 2016, Fig. 5: lower arm A-D, upright D-F, upper arm F-G, tierod K-L. All vectors are in chassis
+axes. The front linkage is spatial, hence the closed form on circles and spheres in place of the planar Eqs.
+15-22; velocities (X, Eq. 9) and velocity products (X-dot theta-dot, Eq. 14) follow from the loops' constraints,
+differentiated, and from the motion of rigid bodies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from jounce.math.algebra import SX, circle_sphere, cross, dot, unit
+
+
+@dataclass(frozen=True)
+class Arm:
+    """An arm on a hinge of the chassis, turned out of its design position."""
+
+    origin: SX
+    axis: SX
+    """Unit vector."""
+    cos: SX
+    sin: SX
+
+    def at(self, point: SX) -> tuple[SX, SX, SX]:
+        """(place, vector to it from the axis, velocity at 1 rad/s) of a point given in the design position."""
+        rest = point - self.origin
+        along, side = self.axis * dot(self.axis, rest), cross(self.axis, rest)
+        across = rest - along
+        radial, swing = across * self.cos + side * self.sin, side * self.cos - across * self.sin
+        return self.origin + along + radial, radial, swing
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Positions of one corner for one theta and one inner tierod end, in chassis axes [m]."""
+
+    lower: Arm
+    upper: Arm
+    D: SX
+    F: SX
+    K: SX
+    triad: SX
+    """Upright axes as columns; the third is the kingpin axis D-F."""
+    margins: SX
+    """Discriminants [m4] of the upper-arm loop and the tierod loop; negative where they cannot close."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """First and second time derivative of a point or an angle: how it follows theta, the Pitman arm and time."""
+
+    unit: SX
+    """Per unit theta rate."""
+    steer: SX
+    """Per unit rate of the Pitman arm, theta at rest."""
+    rate: SX
+    """Velocity relative to the chassis."""
+    bias: SX
+    """The part of the acceleration that is not `unit` times the theta acceleration."""
+
+    def __add__(self, other: Motion) -> Motion:
+        """Motion of one carried by the other."""
+        return Motion(self.unit + other.unit, self.steer + other.steer, self.rate + other.rate, self.bias + other.bias)
+
+    def __sub__(self, other: Motion) -> Motion:
+        """Motion as seen from the other."""
+        return Motion(self.unit - other.unit, self.steer - other.steer, self.rate - other.rate, self.bias - other.bias)
+
+    def __mul__(self, factor: SX | float) -> Motion:
+        """Motion of a vector that is `factor` times as long."""
+        return Motion(self.unit * factor, self.steer * factor, self.rate * factor, self.bias * factor)
+
+
+def driven(unit: SX, bias: SX, rate: SX) -> Motion:
+    """Motion that theta alone drives, at its rate."""
+    return Motion(unit, SX(unit.shape[0], 1), unit * rate, bias)
+
+
+def swung(turn: Motion, radial: SX, swing: SX) -> Motion:
+    """Motion of a point of an arm (`Arm.at`) whose angle has that motion."""
+    return Motion(swing * turn.unit, SX(3, 1), swing * turn.rate, swing * turn.bias - radial * (turn.rate * turn.rate))
+
+
+def pose(theta: SX, end: SX, n: dict[str, SX]) -> Pose:
+    """Closed-form forward kinematics of the corner; theta = 0 is the design position, jounce positive.
+
+    ``end`` is the inner tierod end L [m, chassis axes]. Source: Jain 2016, sections 5.1-5.3, in space.
+    """
+    lower = Arm(n["A"], n["a1"], ca.cos(theta), ca.sin(theta))
+    d, _, _ = lower.at(n["D0"])
+    # F on a circle about the upper-arm axis, at the distance |DF| from D
+    centre, across, side = Arm(n["G"], n["a2"], SX(1), SX(0)).at(n["F0"])
+    w = centre - across - d
+    cu, su, margin_upper = circle_sphere(
+        2 * dot(across, w), 2 * dot(side, w), n["df2"] - dot(w, w) - dot(across, across), n["branch_upper"]
+    )
+    upper = Arm(n["G"], n["a2"], cu, su)
+    f, _, _ = upper.at(n["F0"])
+    # K on a circle about the kingpin axis D-F, at the distance |KL| from L
+    king = (f - d) / ca.sqrt(n["df2"])
+    e1 = unit(n["a1"] - king * dot(king, n["a1"]))
+    e2 = cross(king, e1)
+    kb = n["kb"]
+    w = d + king * kb[2] - end
+    out, turn = e1 * kb[0] + e2 * kb[1], e2 * kb[0] - e1 * kb[1]
+    ck, sk, margin_tierod = circle_sphere(
+        2 * dot(out, w), 2 * dot(turn, w), n["kl"] - dot(w, w) - kb[0] ** 2 - kb[1] ** 2, n["branch_tierod"]
+    )
+    triad = ca.horzcat(e1 * ck + e2 * sk, e2 * ck - e1 * sk, king)
+    return Pose(lower, upper, d, f, d + triad @ kb, triad, ca.vertcat(margin_upper, margin_tierod))
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """One corner in motion."""
+
+    pose: Pose
+    lower: Motion
+    """Angle of the lower arm about its hinge."""
+    upper: Motion
+    """Angle of the upper arm about its hinge."""
+    upright: Motion
+    """Turn of the upright (angular velocity and so on)."""
+    ball: Motion
+    """Lower ball joint D."""
+
+
+def move(i: dict[str, SX], n: dict[str, SX]) -> Linkage:
+    """Pose and turns for the corner's inputs (theta, theta_rate, end and its motion) and numbers.
+
+    The turns solve the loops' constraints once and twice differentiated, |DF| = const and |KL| = const (the
+    spatial form of Jain 2016, Eqs. 23-32).
+    """
+    p = pose(i["theta"], i["end"], n)
+    rate = i["theta_rate"]
+    lower = driven(SX(1), SX(0), rate)
+    ball = swung(lower, *p.lower.at(n["D0"])[1:])
+    # upper arm: F on its circle moves along DF as D does
+    link, (_, radial, swing) = p.F - p.D, p.upper.at(n["F0"])
+    reach = dot(link, swing)
+    unit_rate = dot(link, ball.unit) / reach
+    gap_unit = swing * unit_rate - ball.unit
+    gap = gap_unit * rate
+    inward = -radial * (unit_rate * rate) ** 2
+    turn_bias = (dot(link, ball.bias - inward) - dot(gap, gap)) / reach
+    upper = driven(unit_rate, turn_bias, rate)
+    # upright: D and F give its turn across the kingpin axis, the tierod gives that about it
+    king, length = p.triad[:, 2], ca.sqrt(n["df2"])
+    r, rod = p.triad @ n["kb"], p.K - i["end"]
+    reach = dot(rod, cross(king, r))
+    across = cross(king, gap_unit) / length
+    unit_turn = across - king * (dot(rod, ball.unit + cross(across, r)) / reach)
+    w = unit_turn * rate + king * (dot(rod, i["end_velocity"]) / reach)
+    fast = cross(w, r)
+    rod_rate = ball.rate + fast - i["end_velocity"]
+    across = (cross(king, swing * turn_bias + inward - ball.bias) + gap * dot(w, king)) / length
+    joint = i["end_acceleration"] - ball.bias - cross(w, fast) - cross(across, r)
+    bias = across + king * ((dot(rod, joint) - dot(rod_rate, rod_rate)) / reach)
+    upright = Motion(unit_turn, king * (dot(rod, i["end_unit"]) / reach), w, bias)
+    return Linkage(p, lower, upper, upright, ball)
+
+
+def turning(turn: Motion, arm: SX) -> Motion:
+    """Motion of a vector on a body with that turn."""
+    v = cross(turn.rate, arm)
+    return Motion(cross(turn.unit, arm), cross(turn.steer, arm), v, cross(turn.bias, arm) + cross(turn.rate, v))
+
+
+def rod_turn(axis: SX, length: SX, end: Motion) -> Motion:
+    """Turn of a rod that does not spin about its unit axis, from the motion of one end as seen from the other."""
+    w = cross(axis, end.rate) / length
+    stretch = dot(axis, end.rate)
+    bias = (cross(axis, end.bias) - 2 * stretch * w) / length
+    return Motion(cross(axis, end.unit) / length, cross(axis, end.steer) / length, w, bias)

@@ -1,1 +1,0 @@
-"""The equations as CasADi expressions: one algorithm a module."""
