@@ -1,6 +1,7 @@
 """Who imports whom: arrows run down only, nobody reaches into another package, no circles.
 
-    jounce  <-  jounce_fmu  <-  jounce_service  <-  tools          jounce_proto  <-  jounce_client  <-  examples
+    jounce  <-  jounce_fmu  <-  jounce_service  <-  tools  <-  their command line
+    jounce_proto  <-  jounce_client  <-  examples
 
 The graph is read from the text, with imports inside functions and those for types alone.
 """
@@ -26,9 +27,13 @@ ROOMS = (
     "jounce_client.examples",
     # The one FMU that is a client.
     "jounce_fmu.partners.remote",
+    # Arguments, printing, progress, interrupts: what the tools do is below, for programs that call them.
+    "jounce_tools.cli",
+    # Prints tables of all of them for the pages.
+    "jounce_tools.docs",
 )  # fmt: skip
 #: Modules in a folder, at most: a newcomer reads its list at a glance.
-MOST = 17
+MOST = 16
 #: What each room may import, besides itself.
 ALLOWED: Mapping[str, set[str]] = {
     "jounce": set(),
@@ -41,6 +46,8 @@ ALLOWED: Mapping[str, set[str]] = {
     "jounce_tools": {
         "jounce", "jounce_fmu", "jounce_service", "jounce_proto", "jounce_client", "jounce_client.examples"
     },
+    "jounce_tools.cli": {"jounce", "jounce_fmu", "jounce_service", "jounce_client", "jounce_tools"},
+    "jounce_tools.docs": {"jounce_service", "jounce_tools", "jounce_tools.cli"},
 }
 
 

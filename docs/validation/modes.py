@@ -18,7 +18,7 @@ from sweep import PROBES, even_shocks, frequencies, measured  # noqa: E402
 
 from jounce_fmu.importer.host import open_builtin  # noqa: E402
 from jounce_fmu.importer.linear import linearize  # noqa: E402
-from jounce_tools.cli.linearize import settle  # noqa: E402
+from jounce_tools.linearize import settle  # noqa: E402
 
 SPEED = 20.0  # m/s
 

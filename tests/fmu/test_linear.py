@@ -11,7 +11,7 @@ from sweep import PROBES, Array, Probe, even_shocks, frequencies, measured
 
 from jounce_fmu.importer.host import Factory, Fmu2Instance, FmuError, open_builtin
 from jounce_fmu.importer.linear import Exchange, Linear, Mode, linearize
-from jounce_tools.cli.linearize import settle
+from jounce_tools.linearize import settle
 
 FACTORY = open_builtin()
 SPEED = 20.0

@@ -41,6 +41,19 @@ def test_the_vehicle_has_one_name_and_the_file_to_write_another(
     assert ("-o " in text and "--output" in text) == (command in WITH_A_FILE)
 
 
+@pytest.mark.parametrize("command", [
+    "simulate --duration 1_0", "simulate --output-interval 1_0", "linearize -o x.npz --speed 1_0",
+    "linearize -o x.npz --time \u0661", "demo --duration 1_0", "demo --speed 1_0", "health a:1 --timeout 1_0",
+    "sweep x.toml --workers 1_0",
+])  # fmt: skip
+def test_numbers_are_written_as_everywhere_else(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    *_, option, value = command.split()
+    with pytest.raises(SystemExit) as ended:
+        main(command.split())
+    assert ended.value.code == USAGE
+    assert re.search(rf"argument {option}: invalid \w+ value: '{value}'", capsys.readouterr().err)
+
+
 @pytest.mark.parametrize("option", ["--vehicle", "--model"])
 def test_the_former_name_of_the_vehicle_still_works(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["describe", option, "utv"]) == 0

@@ -17,9 +17,10 @@ from integrator_model import TABLE, TICK, IntegratorModel
 
 from jounce_fmu.importer.trajectory import Track
 from jounce_fmu.importer.trajectory import run as trajectory
-from jounce_tools.cli.csv_inputs import read_inputs, sample
-from jounce_tools.cli.main import UsageError, main
-from jounce_tools.cli.simulate import started
+from jounce_tools.cli.main import main
+from jounce_tools.errors import UsageError
+from jounce_tools.simulate.csv_inputs import read_inputs, sample
+from jounce_tools.simulate.run import started
 
 
 def track_of(tmp_path: Path, text: str, *, hold: bool = False) -> Track:

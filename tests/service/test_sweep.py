@@ -21,8 +21,9 @@ from integrator_model import TABLE, IntegratorModel
 
 from jounce_fmu.importer.trajectory import run as trajectory
 from jounce_service.hosting.fmu_model import FmuModel
-from jounce_tools.cli.main import UsageError, main
-from jounce_tools.cli.simulate import started
+from jounce_tools.cli.main import main
+from jounce_tools.errors import UsageError
+from jounce_tools.simulate.run import started
 from jounce_tools.sweep import run as runs
 from jounce_tools.sweep.plan import Case, Plan, planned, read
 from jounce_tools.sweep.results import Results

@@ -19,8 +19,8 @@ from jounce_fmu.description.starts import changed
 from jounce_fmu.importer.host import FmuError, open_builtin
 from jounce_service.hosting.values import check, parse, select
 from jounce_service.transport import errors
-from jounce_tools.cli.given import scalar as from_command_line
-from jounce_tools.cli.main import UsageError
+from jounce_tools.cli.assignments import scalar as from_command_line
+from jounce_tools.errors import UsageError
 
 EVERY = select(TABLE.inputs, ["*"], "input")
 #: velocity.x and .y within +-10, force within 0 and 100, open without bounds.

@@ -13,8 +13,8 @@ from jounce_service.server.config import GROUPS, ServerConfig
 from jounce_service.server.settings import flag, variable
 from jounce_service.session.states import ALLOWED, SessionState
 from jounce_service.transport.errors import TABLE
-from jounce_tools.cli.csv_inputs import FORMAT
 from jounce_tools.cli.main import EXIT_CODES
+from jounce_tools.simulate.csv_inputs import FORMAT
 
 
 def states() -> Iterator[str]:

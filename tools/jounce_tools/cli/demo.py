@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from jounce.contact.soil import SOILS
+from jounce.values import number
 from jounce_fmu.importer.tables import model_table
 from jounce_fmu.models import data_sets
-from jounce_tools.cli.given import add_vehicle
-from jounce_tools.cli.main import FAILED, UsageError
+from jounce_tools.cli.assignments import add_vehicle
+from jounce_tools.cli.main import FAILED
 from jounce_tools.demo.run import DemoError, Settings, demonstrate, report
+from jounce_tools.errors import UsageError
 
 #: Seconds between two lines of progress where there is no terminal.
 _EVERY: Final = 5.0
@@ -25,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="folder to write (default: %(default)s)")
     add_vehicle(parser)
     parser.add_argument("--soil", choices=sorted(SOILS), default="sandy_loam", help="soil (default: %(default)s)")
-    parser.add_argument("--duration", type=float, default=Settings.duration,
+    parser.add_argument("--duration", type=number, default=Settings.duration,
                         help="simulated seconds at --speed (default: %(default)s)")
-    parser.add_argument("--speed", type=float, default=Settings.speed,
+    parser.add_argument("--speed", type=number, default=Settings.speed,
                         help="speed on soil and on asphalt, m/s; a third run has the 80 km/h of ISO 3888-1 "
                              "(default: %(default)s)")
 

@@ -13,7 +13,7 @@ from typing import Any, Final, TextIO
 from jounce.signals import Scalar, Signal, SignalTable
 from jounce_fmu.description.fmi2 import default_tick
 from jounce_fmu.importer.tables import model_table
-from jounce_tools.cli.given import add_vehicle
+from jounce_tools.cli.assignments import add_vehicle
 
 _CAUSALITIES: Final = ("input", "output", "parameter")
 #: Columns for people; the last one is not padded.

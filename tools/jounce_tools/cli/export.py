@@ -11,8 +11,8 @@ from jounce_fmu.build.builtin import export_builtin, identifier
 from jounce_fmu.build.library import PLATFORMS
 from jounce_fmu.importer.host import FmuError
 from jounce_fmu.importer.tables import model_table
-from jounce_tools.cli.given import add_vehicle, check_output, pair
-from jounce_tools.cli.main import UsageError
+from jounce_tools.cli.assignments import add_vehicle, pair
+from jounce_tools.errors import UsageError, check_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jounce_service.recording.export import export
 from jounce_service.recording.reader import RecordingError
-from jounce_tools.cli.main import UsageError
+from jounce_tools.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

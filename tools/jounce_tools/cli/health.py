@@ -8,6 +8,7 @@ import sys
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from jounce.values import number
 from jounce_client import Tls
 
 
@@ -15,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("address", help="host:port or unix:/path of the server")
     parser.add_argument("--service", default="", help="full name of one service (default: the whole server)")
-    parser.add_argument("--timeout", type=float, default=3.0, help="seconds to wait (default: %(default)s)")
+    parser.add_argument("--timeout", type=number, default=3.0, help="seconds to wait (default: %(default)s)")
     parser.add_argument("--ca", help="PEM file with the authorities of the server's certificate: speak TLS")
     parser.add_argument("--certificate", help="PEM file with the client's own certificate")
     parser.add_argument("--key", help="PEM file with its private key")

@@ -46,10 +46,6 @@ _NAMED: Final = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADire
 _OWN_PROGRESS: Final = ("serve", "sweep", "demo", "health", "describe")
 
 
-class UsageError(ValueError):
-    """What the user gave cannot be used; the text says what, where and what is allowed."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one subcommand; the exit code, one of `EXIT_CODES`."""
     try:
@@ -79,6 +75,7 @@ def _main(arguments: Sequence[str]) -> int:
     from jounce_fmu.importer.trajectory import InputError
     from jounce_service.transport.errors import BadParameters, ServiceError
     from jounce_tools.cli.progress import Progress
+    from jounce_tools.errors import UsageError
 
     try:
         with Progress(f"jounce {parsed.command}", sys.stderr) as parsed.progress:

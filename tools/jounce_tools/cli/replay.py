@@ -12,7 +12,7 @@ from jounce_service.recording.reader import RecordingError
 from jounce_service.recording.replay import Report, replay
 from jounce_service.server.config import ServerConfig
 from jounce_service.transport.security import ConfigError
-from jounce_tools.cli.main import UsageError
+from jounce_tools.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ from jounce_service.server.logs import start_logging
 from jounce_service.server.server import JounceServer
 from jounce_service.server.settings import FILE, flag, load, reader
 from jounce_service.transport.security import ConfigError
-from jounce_tools.cli.main import UsageError
+from jounce_tools.errors import UsageError
 
 _log = logging.getLogger(__name__)
 

@@ -5,27 +5,25 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 
 import numpy as np
 
+from jounce.values import number
 from jounce_fmu.importer.host import open_builtin
-from jounce_fmu.importer.trajectory import Inputs, Track, interval, ticks
+from jounce_fmu.importer.trajectory import Track, interval, ticks
 from jounce_fmu.importer.trajectory import run as trajectory
 from jounce_service.hosting.fmu_model import FmuModel
-from jounce_service.hosting.models import HostedInstance, HostedModel, Vector
-from jounce_service.hosting.values import Selection, select
-from jounce_service.transport.errors import ServiceError
-from jounce_tools.cli import csv_inputs
-from jounce_tools.cli.given import add_vehicle, scalar, with_expected
+from jounce_service.hosting.models import HostedModel
+from jounce_tools.cli.assignments import add_vehicle, scalar
 from jounce_tools.cli.interrupt import asked_to_stop
-from jounce_tools.cli.main import FAILED, INTERRUPTED, UsageError
+from jounce_tools.cli.main import FAILED, INTERRUPTED
 from jounce_tools.cli.progress import Progress
-from jounce_tools.cli.rows import UNITS, Rows, check_name, writing
+from jounce_tools.errors import UsageError
+from jounce_tools.simulate import csv_inputs
+from jounce_tools.simulate.rows import UNITS, check_name, writing
+from jounce_tools.simulate.run import selected, started, write
 
 EPILOG = "inputs as CSV (--sample writes an example):\n" + "\n".join(
     fill(line.replace("`", ""), 100, initial_indent="  - ", subsequent_indent="    ") for line in csv_inputs.FORMAT
@@ -39,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hold", action="store_true", help="hold each line of the inputs until the next")
     parser.add_argument("--input", action="append", default=[], metavar="NAME=VALUE", help="input held, may repeat")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter, may repeat")
-    parser.add_argument("--duration", type=float, metavar="T", help="simulated time in s (default: that of the inputs)")
+    parser.add_argument("--duration", type=number, metavar="T", help="simulated s (default: those of the inputs)")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="name.csv or name.parquet (default: CSV on standard output)"
     )
@@ -47,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--outputs", action="append", default=[], metavar="NAME[,NAME]",
         help="columns: scalars, vectors or *, may repeat (default: all)",
     )  # fmt: skip
-    parser.add_argument("--output-interval", type=float, metavar="S", help="in s (default: one row per tick)")
+    parser.add_argument("--output-interval", type=number, metavar="S", help="in s (default: one row per tick)")
     parser.add_argument(
         "--units", choices=UNITS, default="header",
         help="in a CSV: behind each name, in a second line, or none (default: %(default)s)",
@@ -87,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         with writing(arguments.output, columns, arguments.units, facts) as rows:
             begin = time.perf_counter()
             ran = trajectory(begun.instance, begun.u, begun.inputs, n_ticks=n_ticks, every=every, stopped=stopped)
-            done = _write(rows, outputs, ran)
+            done = write(rows, outputs, ran)
             passed = time.perf_counter() - begin
             complete = not done.failure and done.time >= duration - 0.5 * tick
             reason = "" if complete else done.failure or "interrupted"
@@ -100,60 +98,6 @@ def run(arguments: argparse.Namespace) -> int:
     if note:
         sys.stderr.write(f"jounce simulate: {note}\n")
     return 0 if complete else FAILED if done.failure else INTERRUPTED
-
-
-@dataclass(frozen=True)
-class Begun:
-    """A run at tick 0."""
-
-    instance: HostedInstance
-    """The model, started."""
-    u: Vector
-    """All inputs at tick 0 [unit of each]."""
-    inputs: Inputs
-    """Those that change."""
-
-
-@contextmanager
-def started(model: HostedModel, parameters: Mapping[str, float], tracks: Sequence[Track]) -> Iterator[Begun]:
-    """A run at tick 0, with the start inputs that the tracks give. Raises InputError, BadParameters."""
-    inputs = Inputs(tracks, model.table, parameters.get("tick", model.tick))
-    u = inputs.start(np.array([s.start for s in model.table.inputs]))
-    names = [s.name for s in model.table.inputs]
-    instance = model.create("simulate", parameters, {names[i]: float(u[i]) for i in inputs.columns})
-    try:
-        yield Begun(instance, u, inputs)
-    finally:
-        instance.free()
-
-
-def selected(model: HostedModel, names: Sequence[str]) -> Selection:
-    """The outputs of names that may be joined by commas. Raises UsageError."""
-    parts = [part.strip() for name in names for part in name.split(",") if part.strip()]
-    try:
-        return select(model.table.outputs, parts, "output")
-    except ServiceError as error:
-        raise UsageError(f"--outputs: {with_expected(error)}") from error
-
-
-@dataclass
-class _Done:
-    """What was written: rows, time of the last one [s], and why there are no more."""
-
-    count: int = 0
-    time: float = 0.0
-    failure: str = ""
-
-
-def _write(rows: Rows, outputs: Selection, ran: Iterator[tuple[float, Vector]]) -> _Done:
-    done = _Done()
-    try:
-        for done.time, y in ran:
-            rows.add([done.time, *y[outputs.columns].tolist()])
-            done.count += 1
-    except ServiceError as error:
-        done.failure = " ".join(str(error).split())
-    return done
 
 
 def _held(model: HostedModel, text: str) -> Track:

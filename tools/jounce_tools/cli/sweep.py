@@ -12,8 +12,10 @@ from typing import Final, TextIO
 from jounce.optional import missing
 from jounce_fmu.importer.host import open_builtin
 from jounce_service.hosting.fmu_model import FmuModel
-from jounce_tools.cli.given import add_vehicle, scalar
-from jounce_tools.cli.main import INTERRUPTED, UsageError
+from jounce_service.server.settings import reader
+from jounce_tools.cli.assignments import add_vehicle, scalar
+from jounce_tools.cli.main import INTERRUPTED
+from jounce_tools.errors import UsageError
 from jounce_tools.sweep import plan
 from jounce_tools.sweep.results import Results
 from jounce_tools.sweep.run import run as run_on_ray
@@ -30,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="over the file's [set]")
     parser.add_argument("--retry", action="store_true", help="run cases that failed again")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=int, metavar="N", help="processes on this machine (default: one per core)")
+    where.add_argument("--workers", type=reader(int), metavar="N",
+                       help="processes on this machine (default: one per core)")
     where.add_argument("--address", default="local", help="Ray cluster to use (default: one of this machine)")
 
 

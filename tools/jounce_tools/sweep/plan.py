@@ -22,9 +22,8 @@ from jounce_fmu.importer.trajectory import InputError, Inputs, Track, interval, 
 from jounce_service.hosting.models import HostedModel, Vector
 from jounce_service.hosting.values import parse, scalar_of, select
 from jounce_service.transport.errors import ServiceError
-from jounce_tools.cli.csv_inputs import read_inputs
-from jounce_tools.cli.given import with_expected
-from jounce_tools.cli.main import UsageError
+from jounce_tools.errors import UsageError, with_expected
+from jounce_tools.simulate.csv_inputs import read_inputs
 
 #: Cases are held in memory, and each is a file.
 MAX_CASES: Final = 1_000_000

@@ -15,7 +15,7 @@ import numpy as np
 
 from jounce.signals import SignalTable
 from jounce_service.hosting.models import Vector
-from jounce_tools.cli.main import UsageError
+from jounce_tools.errors import UsageError
 from jounce_tools.sweep.plan import Case, Plan
 
 _PLAN: Final = "sweep.json"

@@ -15,8 +15,8 @@ from jounce_service.hosting.fmu_model import FmuModel
 from jounce_service.hosting.models import Vector
 from jounce_service.hosting.values import check_scalar, select
 from jounce_service.transport.errors import ServiceError
-from jounce_tools.cli.main import UsageError
-from jounce_tools.cli.simulate import started
+from jounce_tools.errors import UsageError
+from jounce_tools.simulate.run import started
 from jounce_tools.sweep.plan import Case, Plan
 from jounce_tools.sweep.results import encode
 

@@ -1,15 +1,14 @@
-"""What several commands take: NAME=VALUE, the vehicle, the file to write."""
+"""Options that several commands have: assignments NAME=VALUE, the vehicle."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Literal
 
 from jounce.signals import SignalTable
 from jounce_service.hosting.values import parse, scalar_of
 from jounce_service.transport import errors
-from jounce_tools.cli.main import UsageError
+from jounce_tools.errors import UsageError, with_expected
 
 
 def pair(text: str, option: str = "--set") -> tuple[str, str]:
@@ -31,24 +30,8 @@ def scalar(table: SignalTable, text: str, what: Literal["parameter", "input"]) -
         raise UsageError(f"{option} {text!r}: {with_expected(error)}") from error
 
 
-def with_expected(error: Exception) -> str:
-    """The error's text, and what is expected where the error knows and the text does not say so."""
-    wanted = error.allowed if isinstance(error, errors.ServiceError) else ""
-    return str(error) if wanted in str(error) else f"{error}; expected {wanted}"
-
-
 def add_vehicle(parser: argparse.ArgumentParser, default: str | None = "hmmwv", text: str = "") -> None:
     """``--vehicle``, the one name for it in all commands; ``--model``, which some had before, is taken silently."""
     text = text or "name of a built-in vehicle, or the folder or vehicle.toml of your own (default: %(default)s)"
     parser.add_argument("--vehicle", default=default, metavar="VEHICLE", help=text)
     parser.add_argument("--model", dest="vehicle", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-
-
-def check_output(path: Path, *suffixes: str) -> None:
-    """Raises UsageError before anything runs: where the name asks for another format, or the folder is not there."""
-    if path.suffix not in suffixes:
-        *most, last = suffixes
-        wanted = f"{', '.join(most)} or {last}" if most else last
-        raise UsageError(f"-o {path}: expected a name that ends in {wanted}")
-    if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"-o {path}: expected a file in a folder that exists")

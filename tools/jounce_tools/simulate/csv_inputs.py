@@ -17,8 +17,7 @@ from jounce.values import number
 from jounce_fmu.importer.trajectory import Track
 from jounce_service.hosting.values import parse, scalar_of
 from jounce_service.transport import errors
-from jounce_tools.cli.given import with_expected
-from jounce_tools.cli.main import UsageError
+from jounce_tools.errors import UsageError, with_expected
 
 #: The format, line by line: the help of the command and the page on CSV have it from here.
 FORMAT: Final = (

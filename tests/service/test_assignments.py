@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from integrator_model import TABLE
 
-from jounce_tools.cli.given import pair, scalar
-from jounce_tools.cli.main import UsageError
+from jounce_tools.cli.assignments import pair, scalar
+from jounce_tools.errors import UsageError
 
 
 def test_name_and_value_are_what_stands_around_the_first_equals_sign() -> None:

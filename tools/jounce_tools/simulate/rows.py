@@ -12,8 +12,7 @@ from typing import Any, Final, Protocol, TextIO
 import numpy as np
 
 from jounce.optional import missing
-from jounce_tools.cli.given import check_output
-from jounce_tools.cli.main import UsageError
+from jounce_tools.errors import UsageError, check_output
 
 #: How units are written: behind each name, in a second line, or not at all.
 UNITS: Final = ("header", "line", "none")

@@ -1,0 +1,1 @@
+"""One run of a model in process: inputs over time, rows of outputs."""
