@@ -44,7 +44,7 @@ _RIDE = "ride height [mm]\n(- rebound, + jounce)"
 
 
 def jounce(sweeps: Mapping[str, Sweep]) -> Figure:
-    """Toe, inclination, track and shock over the wheel travel, and the differences."""
+    """Toe, camber, track and shock over the wheel travel, and the differences."""
     figure, axes = plt.subplots(2, 4, figsize=(12.5, 6.4), layout="constrained")
     for w, s in sweeps.items():
         k = WHEELS.index(w)
@@ -70,22 +70,24 @@ def jounce(sweeps: Mapping[str, Sweep]) -> Figure:
 
 
 def steer(sweeps: Mapping[str, Sweep], delayed: Mapping[str, Sweep]) -> Figure:
-    """Steer, inclination and place of the front wheels over the Pitman-arm angle, and the differences."""
+    """Steer angle, camber and place of the front wheels over the Pitman-arm angle, and the differences."""
     figure, axes = plt.subplots(2, 4, figsize=(12.5, 6.4), layout="constrained")
     for w in WHEELS[:2]:
         s, dropped = sweeps[w], sweeps[w].time >= 2.0
         arm = np.degrees(s.arm[dropped])
-        for ax, place in zip(axes[0], (3, 4, 0, 2), strict=True):
-            ax.plot(arm, s.ours[dropped, place], color=COLOURS[w], label=f"{w} jounce")
-            ax.plot(arm[::4], s.chrono[dropped][::4, place], color=COLOURS[w], label=f"{w} Chrono", **_marker(w))
+        outwards = np.sign(s.chrono[0, 1])  # as above: camber has the sign of its side
+        for ax, place, scale in zip(axes[0], (3, 4, 0, 2), (1.0, -outwards, 1.0, 1.0), strict=True):
+            ax.plot(arm, scale * s.ours[dropped, place], color=COLOURS[w], label=f"{w} jounce")
+            ax.plot(arm[::4], scale * s.chrono[dropped][::4, place], color=COLOURS[w], label=f"{w} Chrono",
+                    **_marker(w))  # fmt: skip
         _differences(axes[1], arm, s.errors[dropped], w, f"{w}, equal steering")
         _differences(axes[1], np.degrees(delayed[w].arm[dropped]), delayed[w].errors[dropped], w,
                      f"{w}, steering of one Chrono step earlier", marker="x")  # fmt: skip
-    _grid(axes[0, 0], ylabel="steer, left positive [deg]")
-    _grid(axes[0, 1], ylabel="inclination,\nspin axis up positive [deg]")
+    _grid(axes[0, 0], ylabel="steer angle [deg]\n(+ left, - right)")
+    _grid(axes[0, 1], ylabel="camber angle [deg]\n(+ top outwards, - top inwards)")
     _grid(axes[0, 2], ylabel="wheel centre, forward [mm]")
     _grid(axes[0, 3], ylabel="wheel centre, up [mm]")
-    _goals(axes[1], "Pitman arm, left positive [deg]")
+    _goals(axes[1], "Pitman-arm angle [deg]\n(+ left, - right)")
     handles = [h for ax in axes[:, 0] for h in ax.get_legend_handles_labels()[0]]
     figure.legend(handles=handles, loc="outside lower center", fontsize=8, ncols=5)
     return figure

@@ -21,7 +21,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks" / "README.md"]
+DOCS = [p for p in sorted((ROOT / "docs").rglob("*.md")) if p.parent.name != "decisions"]
+PAGES = [ROOT / "README.md", *DOCS, ROOT / "benchmarks" / "README.md"]
 #: How a command in running text begins; in an indented block every line is one.
 PROGRAM = re.compile(r"(\S*/)?(jounce|python3?|pip|pytest|docker|podman|grpcurl|cmake|apt-get) ")
 #: Blocks of the pages that are no shell.
@@ -92,6 +93,7 @@ PLAN: dict[str, object] = {
     "jounce linearize -o at20.npz --speed 20": RUNS,
     "python docs/validation/modes.py": Takes("minutes; tests/fmu/test_linear.py asserts what it draws"),
     "python docs/validation/make.py": Takes("minutes; tests/docs/test_validation.py asserts the page"),
+    "pytest tests/vehicle": Takes("is part of how the tests themselves run"),
     "python docs/ssp/coupling.py": Takes("minutes; tests/fmu/test_ssp.py asserts the bits"),
     "jounce health ADDRESS": By("service/test_server.py"),
     "jounce serve --fast-socket PATH": SERVES,
@@ -141,7 +143,8 @@ def planned(command: str) -> object:
 
 
 #: Pages that test_pages.py follows word by word.
-FOLLOWED = re.findall(r'"([\w-]+\.md)"', (ROOT / "tests" / "docs" / "test_pages.py").read_text().partition("PORT")[0])
+FOLLOWED = re.findall(
+    r'"(?:tutorial/)?([\w-]+\.md)"', (ROOT / "tests" / "docs" / "test_pages.py").read_text().partition("PORT")[0])
 FOUND = {command: page.name for page in PAGES if page.name not in FOLLOWED for command in commands(page)}
 #: Mentions like `jounce serve` in running text: a command without arguments, or with options alone that others show.
 MENTIONS = re.compile(r"jounce (serve|simulate|export|demo|describe)( --workers| --realtime)?|chrt .*")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("csv.md", "own-vehicle.md", "own-driver.md", "own-terrain.md", "in-process.md")
+PAGES = ("csv.md", "own-vehicle.md", "own-driver.md", "own-terrain.md", "in-process.md", "tutorial/drive.md")
 PORT = "50051"
 
 
@@ -87,6 +88,27 @@ def page(tmp_path: Path) -> Iterator[Page]:
 def followed(page: Page, name: str) -> list[str]:
     page.run((DOCS / name).read_text(encoding="utf-8"))
     return page.said
+
+
+def test_the_tutorial(page: Page) -> None:
+    turn, alone, served = followed(page, "tutorial/drive.md")
+    dry, wet = (list(map(float, re.findall(r"-?\d+\.\d+", line))) for line in turn.splitlines())
+    assert dry[2] > wet[2] and 0.7 * 0.2 * 9.81 < wet[3] < 0.2 * 9.81  # the slippery one turns less, at its friction
+    assert alone == served
+    y, speed = map(float, re.findall(r"[\d.]+(?= m at| m/s)", alone))
+    assert y == pytest.approx(3.5, abs=0.05) and speed == pytest.approx(15.0, abs=0.1)
+
+
+def test_the_pictures_of_the_tutorial_are_drawn_from_its_programs(tmp_path: Path) -> None:
+    folder = tmp_path / "tutorial"
+    folder.mkdir()
+    for name in ("drive.md", "draw.py"):
+        shutil.copy(DOCS / "tutorial" / name, folder / name)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    subprocess.run([sys.executable, "draw.py"], cwd=folder, check=True, timeout=300, env=environment)
+    shown = re.findall(r"!\[[^\]]+\]\((\w+\.png)\)", (folder / "drive.md").read_text(encoding="utf-8"))
+    assert {p.name for p in folder.glob("*.png")} == set(shown)
+    assert all((folder / name).stat().st_size > 10_000 and (DOCS / "tutorial" / name).exists() for name in shown)
 
 
 def test_the_page_on_csv(page: Page) -> None:
