@@ -25,7 +25,7 @@ _PLACES = dict(zip(WHEELS, [(1.65, 0.91), (1.65, -0.91), (-1.65, 0.91), (-1.65, 
 class Bicycle:
     """One instance."""
 
-    tick = 0.001
+    tick_length = 0.001
 
     def __init__(self, speed: float) -> None:
         self.u = np.array([s.start for s in TABLE.inputs])
@@ -70,7 +70,7 @@ class Model:
     """The stand-in as a HostedModel."""
 
     table = TABLE
-    tick = 0.001
+    tick_length = 0.001
     build = "stand-in"
 
     def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> HostedInstance:

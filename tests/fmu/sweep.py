@@ -69,5 +69,5 @@ def measured(instance: Fmu2Instance, start: bytes, u: Array, probe: Probe, frequ
 
 def frequencies(factory: Factory, low: float, high: float, count: int) -> list[float]:
     """Frequencies [Hz] evenly spaced on a logarithmic scale, moved to periods of whole ticks."""
-    assert factory.tick == TICK
+    assert factory.tick_length == TICK
     return [1.0 / (TICK * round(1.0 / (TICK * f))) for f in np.geomspace(low, high, count)]

@@ -73,7 +73,7 @@ def test_whatever_is_wrong_with_a_description_is_a_value_error(name: str, tmp_pa
             refused += 1
             assert str(error)
         else:
-            assert found.tick > 0.0 and all(abs(s.start) < float("inf") for s in found.table.inputs)
+            assert found.tick_length > 0.0 and all(abs(s.start) < float("inf") for s in found.table.inputs)
     assert 50 < refused < 200
 
 

@@ -80,7 +80,7 @@ def test_the_description_gives_types_bounds_units_and_elements_of_arrays(types: 
     assert (mode.type, mode.items, mode.minimum, mode.maximum) == ("Enumeration", ("A", "B"), 1.0, 2.0)
     assert (found["f32"].maximum, found["f32"].minimum) == (9.0, -np.inf)
     assert [s.name for s in types.table.inputs][:3] == ["f32", "matrix[1,1]", "matrix[1,2]"]
-    assert (types.tick, types.interface.tick_parameter, types.interface.keeps_state) == (0.25, False, False)
+    assert (types.tick_length, types.interface.tick_parameter, types.interface.keeps_state) == (0.25, False, False)
 
 
 def test_values_of_every_type_go_in_and_come_out(made: FmuInstance) -> None:

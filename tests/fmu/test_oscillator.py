@@ -15,7 +15,7 @@ from jounce_fmu.importer.host import Factory, FmuError
 def run(factory: Factory, seconds: float, **parameters: float | bool | str) -> np.ndarray:
     with factory.instance("osc") as fmu:
         fmu.setup(parameters)
-        fmu.step(round(seconds / fmu.tick))
+        fmu.step(round(seconds / fmu.tick_length))
         return fmu.get_outputs()
 
 

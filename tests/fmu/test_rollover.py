@@ -49,7 +49,7 @@ class Car:
 
     def run(self, seconds: float, inputs: Inputs | None = None, every: int = 10) -> tuple[Array, bool]:
         """(energies while no rim is pressed, did it roll over?); every output is read and finite."""
-        tick = self.fmu.tick
+        tick = self.fmu.tick_length
         energies, over = [self.energy()], False
         for k in range(round(seconds / (tick * every))):
             if inputs:

@@ -40,7 +40,7 @@ def column(inputs: Inputs, name: str, first: int, count: int) -> list[float]:
 class Recorder:
     """Notes what is set and how far each call steps; its output is the tick."""
 
-    tick = TICK
+    tick_length = TICK
 
     def __init__(self) -> None:
         self.ticks = 0
@@ -180,7 +180,7 @@ def test_a_ramp_of_the_steering_wheel_is_the_run_of_a_master_that_gives_angle_an
     table = factory.table
     angle, rate = (table.by_name(f"steering_wheel_{what}").index for what in ("angle", "rate"))
     ramp = Track((table.inputs[angle],), np.array([0.1, 0.6]), np.array([[0.0], [0.5]]))
-    inputs = Inputs([ramp], table, factory.tick)
+    inputs = Inputs([ramp], table, factory.tick_length)
     start = np.array([s.start for s in table.inputs])
     with factory.instance("ramp") as made, factory.instance("master") as master:
         for instance in (made, master):

@@ -43,7 +43,7 @@ TABLE = SignalTable(
 class Integrator:
     """One instance."""
 
-    tick = TICK
+    tick_length = TICK
 
     def __init__(self, gain: float, limit: float, sleep: float) -> None:
         self.gain, self.limit, self.sleep = gain, limit, sleep
@@ -90,7 +90,7 @@ class IntegratorModel:
     """The model; ``made`` keeps the instances for the tests to look at."""
 
     table = TABLE
-    tick = TICK
+    tick_length = TICK
     build = "integrator 1"
 
     def __init__(self) -> None:

@@ -45,13 +45,13 @@ def settle(
             instance.setup(parameters, dict(inputs))
         except FmuError as refused:
             raise UsageError(str(refused)) from refused
-        every = max(1, round(INTERVAL / instance.tick))
-        steps = round(time / (every * instance.tick))
+        every = max(1, round(INTERVAL / instance.tick_length))
+        steps = round(time / (every * instance.tick_length))
         for done in range(steps):
             progress(done / steps)
             if drive:
                 error = speed - instance.get_outputs()[shown]
-                total += error * every * instance.tick
+                total += error * every * instance.tick_length
                 u[drive] = held + GAIN * error + MEMORY * total
             instance.set_inputs(u)
             instance.step(every)

@@ -15,7 +15,7 @@ from jounce_fmu.description.units import exponents
 
 NameStyle = Literal["structured", "flat"]
 
-DEFAULT_TICK = 0.001  # s; of a model without a parameter `tick`
+DEFAULT_TICK_LENGTH = 0.001  # s; of a model without a parameter `tick`
 LOG_CATEGORIES = {
     "logStatusError": "refused calls and failed steps",
     "logStatusWarning": "warnings",
@@ -56,9 +56,9 @@ def interface_guid(table: SignalTable) -> str:
     return "{" + "-".join((h[:8], h[8:12], h[12:16], h[16:20], h[20:32])) + "}"
 
 
-def default_tick(table: SignalTable) -> float:
+def default_tick_length(table: SignalTable) -> float:
     """Start value of the parameter ``tick`` in s, or 1 ms for a model without one."""
-    return next((s.start for s in table.parameters if s.name == "tick"), DEFAULT_TICK)
+    return next((s.start for s in table.parameters if s.name == "tick"), DEFAULT_TICK_LENGTH)
 
 
 def fmi_name(name: str, style: NameStyle = "structured") -> str:
@@ -138,8 +138,8 @@ def add_log_and_experiment(root: ET.Element, table: SignalTable) -> None:
     categories = ET.SubElement(root, "LogCategories")
     for name, text in LOG_CATEGORIES.items():
         ET.SubElement(categories, "Category", name=name, description=text)
-    tick = repr(default_tick(table))
-    ET.SubElement(root, "DefaultExperiment", startTime="0.0", stopTime="10.0", stepSize=tick)
+    step = repr(default_tick_length(table))
+    ET.SubElement(root, "DefaultExperiment", startTime="0.0", stopTime="10.0", stepSize=step)
 
 
 def _interface(

@@ -16,7 +16,7 @@ from jounce_fmu.description.fmi2 import (
     add_log_and_experiment,
     add_units,
     check_identifier,
-    default_tick,
+    default_tick_length,
     description,
     enumerations,
     flag,
@@ -88,7 +88,7 @@ def model_description3(
         _interface(root, "ModelExchange", table, identifier).set("needsCompletedIntegratorStep", "false")
     _interface(root, "CoSimulation", table, identifier).attrib.update(
         canHandleVariableCommunicationStepSize="true",
-        fixedInternalStepSize=repr(default_tick(table)),
+        fixedInternalStepSize=repr(default_tick_length(table)),
         maxOutputDerivativeOrder="0",
         providesIntermediateUpdate="false",
         mightReturnEarlyFromDoStep="true",

@@ -19,7 +19,7 @@ import numpy as np
 
 from jounce.signals import Causality, Scalar, Signal, SignalTable, Type
 from jounce.values import number, read
-from jounce_fmu.description.fmi2 import DEFAULT_TICK, default_tick, interface_guid
+from jounce_fmu.description.fmi2 import DEFAULT_TICK_LENGTH, default_tick_length, interface_guid
 
 #: Type in a model description -> ours, and the getter and setter; FMI 2 first. Enumerations travel as integers.
 _TYPES: dict[str, tuple[Type, str]] = {
@@ -64,7 +64,7 @@ class Interface:
 
     guid: str
     table: SignalTable
-    tick: float
+    tick_length: float
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
     parameters: tuple[Variable, ...]
@@ -81,7 +81,7 @@ class Interface:
         return cls(
             interface_guid(table),
             table,
-            default_tick(table),
+            default_tick_length(table),
             group(table.inputs),
             group(table.outputs),
             group(table.parameters),
@@ -114,12 +114,12 @@ class Interface:
         ticks = [v.signal for v in groups["parameter"] if v.name == "tick"]
         # Another tool's "tick" may be anything: ours is the step.
         by_parameter = bool(ticks) and ticks[0].unit == "s" and ticks[0].start == (step,)
-        tick = step or DEFAULT_TICK
-        if not 0.0 < tick < math.inf:
-            raise ValueError(f"step size {tick!r} s: expected a finite one above 0")
+        tick_length = step or DEFAULT_TICK_LENGTH
+        if not 0.0 < tick_length < math.inf:
+            raise ValueError(f"step size {tick_length!r} s: expected a finite one above 0")
         keeps = ability is None or bool(ability.canGetAndSetFMUstate and ability.canSerializeFMUstate)
         inputs, outputs, parameters = map(tuple, groups.values())
-        return cls(description.guid, table, tick, inputs, outputs, parameters, by_parameter, keeps)
+        return cls(description.guid, table, tick_length, inputs, outputs, parameters, by_parameter, keeps)
 
 
 def _variables(v: Any, third: bool) -> Iterator[Variable]:

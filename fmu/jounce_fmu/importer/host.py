@@ -52,10 +52,10 @@ class Fmu2Instance(FmuInstance):
 
     def __init__(
         self, library: str | Path, model_description: SignalTable | Interface | str | Path | Any, instance_name: str,
-        resources: str = "", *, tick: float | None = None,
+        resources: str = "", *, tick_length: float | None = None,
     ) -> None:  # fmt: skip
-        """Load and instantiate; FmuError carries the reason. ``tick`` (s) overrides the described step."""
-        super().__init__(library, _interface(model_description), instance_name, resources, tick=tick)
+        """Load and instantiate; FmuError carries the reason. ``tick_length`` [s] overrides the described step."""
+        super().__init__(library, _interface(model_description), instance_name, resources, tick_length=tick_length)
 
     def _instantiate(self, name: bytes, guid: bytes, resources: bytes) -> int | None:
         self._logger = _LOGGER(self._log)
@@ -108,7 +108,7 @@ class Factory:
     library: Path
     """The native library."""
     interface: Interface = field(repr=False)
-    """GUID, tick and variables."""
+    """GUID, tick length and variables."""
     defaults: Mapping[str, Value] = field(default_factory=dict, repr=False)
     """Parameters set at each `setup` before the caller's own (a vehicle variant's data)."""
     resources: str = ""
@@ -126,9 +126,9 @@ class Factory:
         return self.interface.table
 
     @property
-    def tick(self) -> float:
+    def tick_length(self) -> float:
         """Default length of one tick in s."""
-        return self.interface.tick
+        return self.interface.tick_length
 
     def instance(self, instance_name: str) -> FmuInstance:
         """A new instance; call its `setup` next. Raises FmuError."""

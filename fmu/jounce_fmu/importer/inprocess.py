@@ -100,12 +100,12 @@ def simulate(
         duration = max(float(t.times[-1]) for t in tracks)
     chosen, places = _chosen(table.outputs, outputs, "output")
     values = _parameters(table, parameters)
-    given = Inputs(tracks, table, float(values.get("tick", factory.tick)))
+    given = Inputs(tracks, table, float(values.get("tick", factory.tick_length)))
     u = given.start(np.array([s.start for s in table.inputs]))
     with factory.instance("simulate") as instance:
         instance.setup(values, {table.inputs[i].name: float(u[i]) for i in given.columns})
-        n_ticks = ticks(duration, instance.tick, "duration")
-        every = interval(output_interval, instance.tick, "output_interval")
+        n_ticks = ticks(duration, instance.tick_length, "duration")
+        every = interval(output_interval, instance.tick_length, "output_interval")
         columns = [s.index for s in chosen]
         rows = [(t, y[columns]) for t, y in run(instance, u, given, n_ticks=n_ticks, every=every)]
     units = {name: s.signal.unit for s in chosen for name in (s.name, s.signal.name)}
@@ -161,7 +161,7 @@ class Stepper:
         except BaseException:
             self._instance.free()
             raise
-        self._clock = Clock(self._instance.tick)
+        self._clock = Clock(self._instance.tick_length)
         self._tick = 0
         #: State at tick 0.
         self.start = self._look()

@@ -67,12 +67,12 @@ class FmuInstance:
 
     def __init__(
         self, library: str | Path, interface: Interface, instance_name: str, resources: str = "", *,
-        tick: float | None = None,
+        tick_length: float | None = None,
     ) -> None:  # fmt: skip
-        """Load and instantiate; FmuError carries the reason. ``tick`` (s) overrides the described step."""
+        """Load and instantiate; FmuError carries the reason. ``tick_length`` [s] overrides the described step."""
         self.interface = interface
         self.table = interface.table
-        self.tick = tick or interface.tick  # s, length of one tick
+        self.tick_length = tick_length or interface.tick_length  # s, length of one tick
         self.ticks = 0
         self.start_time = 0.0
         self.by_tick = False
@@ -117,7 +117,7 @@ class FmuInstance:
     @property
     def time(self) -> float:
         """Simulated time in s: start plus whole ticks."""
-        return self.start_time + self.ticks * self.tick
+        return self.start_time + self.ticks * self.tick_length
 
     @property
     def keeps_state(self) -> bool:
@@ -142,7 +142,7 @@ class FmuInstance:
         self._call("ExitInitializationMode")
         self.start_time, self.ticks = start_time, 0
         if self.interface.tick_parameter:
-            self.tick = float(values.get("tick", self.tick))
+            self.tick_length = float(values.get("tick", self.tick_length))
 
     def set_values(self, values: Mapping[str, Value]) -> None:
         """Set parameters or inputs by name, with values as `jounce.values` reads them.
@@ -184,7 +184,7 @@ class FmuInstance:
         end = self.ticks + n_ticks
         while self.ticks < end:
             ticks = min(most, end - self.ticks)
-            status = self._do_step(self.time, ticks * self.tick)
+            status = self._do_step(self.time, ticks * self.tick_length)
             if status > 1:
                 # Our own library names the tick; a foreign one cannot.
                 where = f" (tick {self.ticks})" if self.by_tick and n_ticks > 1 else ""
@@ -213,7 +213,7 @@ class FmuInstance:
             self._call(f"Serialize{self.state}", state, blob, size)
         finally:
             self._call(f"Free{self.state}", ct.byref(state))
-        return _CLOCK.pack(self.ticks, self.tick, self.start_time) + blob.raw
+        return _CLOCK.pack(self.ticks, self.tick_length, self.start_time) + blob.raw
 
     def set_state(self, blob: bytes) -> None:
         """Go back to a state of `get_state`; a blob the FMU refuses changes nothing."""
@@ -227,7 +227,7 @@ class FmuInstance:
             self._call(f"Set{self.state}", state)
         finally:
             self._call(f"Free{self.state}", ct.byref(state))
-        self.ticks, self.tick, self.start_time = _CLOCK.unpack_from(blob)
+        self.ticks, self.tick_length, self.start_time = _CLOCK.unpack_from(blob)
 
     def _check_keeps_state(self) -> None:
         if not self.keeps_state:
@@ -237,7 +237,7 @@ class FmuInstance:
         """Back to the state after instantiation; call `setup` next."""
         self._call("Reset")
         self.ticks, self.start_time = 0, 0.0
-        self.tick = self.interface.tick
+        self.tick_length = self.interface.tick_length
 
     def terminate(self) -> None:
         """End the run; outputs can still be read."""

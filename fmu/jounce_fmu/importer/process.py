@@ -62,7 +62,7 @@ class FmuProcess:
     def __init__(self, factory: Factory, name: str, limits: Limits) -> None:
         """Starts the process and instantiates there; call `setup` or `set_state` next. Raises FmuError."""
         self.table = factory.table
-        self.tick = factory.tick
+        self.tick_length = factory.tick_length
         self.keeps_state = factory.interface.keeps_state
         self._name, self._limits = name, limits
         self._opening = pickle.dumps((replace(factory, keep=None), name))
@@ -246,7 +246,7 @@ class FmuProcess:
         if len(reply) != TICK.size + self._outputs.nbytes:
             self._process.kill()
             raise self._ended()
-        (self.tick,) = TICK.unpack_from(reply)
+        (self.tick_length,) = TICK.unpack_from(reply)
         self._outputs = np.frombuffer(reply, dtype=np.float64, offset=TICK.size)
 
     def _killed(self) -> FmuGone:

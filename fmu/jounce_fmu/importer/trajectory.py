@@ -35,7 +35,7 @@ class Instance(Protocol):
     """What is needed of an instance, in process or hosted."""
 
     @property
-    def tick(self) -> float:
+    def tick_length(self) -> float:
         """Length of a tick [s]."""
 
     def set_inputs(self, values: Array) -> None:
@@ -65,9 +65,9 @@ class Track:
 class Inputs:
     """All inputs that change over time, for a tick length."""
 
-    def __init__(self, tracks: Sequence[Track], table: SignalTable, tick: float) -> None:
+    def __init__(self, tracks: Sequence[Track], table: SignalTable, tick_length: float) -> None:
         """Raises InputError for an input that two tracks give, and for a slope beyond the bounds of a rate."""
-        self._courses = [_Course(t, tick) for t in tracks if len(t.times)]
+        self._courses = [_Course(t, tick_length) for t in tracks if len(t.times)]
         scalars = [s for t in tracks if len(t.times) for s in t.scalars]
         names = [s.name for s in scalars]
         if twice := next((n for i, n in enumerate(names) if n in names[:i]), None):
@@ -92,9 +92,9 @@ class Inputs:
 class _Course:
     """One track in ticks."""
 
-    def __init__(self, track: Track, tick: float) -> None:
-        self._track, self._tick = track, tick
-        self._places = _snapped(track.times / tick)
+    def __init__(self, track: Track, tick_length: float) -> None:
+        self._track, self._tick_length = track, tick_length
+        self._places = _snapped(track.times / tick_length)
         self._on_line = np.array([not track.hold and _continuous(s) for s in track.scalars], dtype=bool)
         self._rates: list[tuple[int, Scalar]] = []
 
@@ -117,7 +117,7 @@ class _Course:
             if not np.all(good := (rate.minimum <= slopes) & (slopes <= rate.maximum)):
                 at = int(np.argmin(good))
                 raise InputError(
-                    f"{scalar.name} moves at {slopes[at]:g} {rate.signal.unit} at {near[at] * self._tick:g} s; "
+                    f"{scalar.name} moves at {slopes[at]:g} {rate.signal.unit} at {near[at] * self._tick_length:g} s; "
                     f"expected from {rate.minimum:g} to {rate.maximum:g} "
                     f"(let it take longer, give {rate.name}, or hold the values)"
                 )
@@ -152,7 +152,7 @@ class _Course:
         j = np.searchsorted(at, ticks + 1.0, side="left")
         between = (i >= 0) & (j == i + 1) & (j < len(at))
         own = slice(column, column + 1)
-        found: Array = (self._given(ticks + 1.0, own) - self._given(ticks, own))[:, 0] / self._tick
+        found: Array = (self._given(ticks + 1.0, own) - self._given(ticks, own))[:, 0] / self._tick_length
         a = i[between]
         found[between] = (v[a + 1] - v[a]) / (times[a + 1] - times[a])
         return found
@@ -175,9 +175,9 @@ def _put(u: Array, columns: NDArray[np.intp], row: Array) -> None:
 class Clock:
     """Times of ticks as one writes them: tick 700 of 0.001 s is 0.7 s, the double nearest to the decimal product."""
 
-    def __init__(self, tick: float) -> None:
-        """``tick`` [s]."""
-        self._numerator, self._denominator = Decimal(repr(tick)).as_integer_ratio()
+    def __init__(self, tick_length: float) -> None:
+        """``tick_length`` [s]."""
+        self._numerator, self._denominator = Decimal(repr(tick_length)).as_integer_ratio()
 
     def time(self, tick: int) -> float:
         """Time of a tick [s]."""
@@ -194,7 +194,7 @@ def run(
     ``stopped`` is asked before each native call, which is of `PIECE` ticks at most, with the tick [1]; once it says
     yes, the state there is the last one, also between two rows.
     """
-    clock, u = Clock(instance.tick), u.copy()
+    clock, u = Clock(instance.tick_length), u.copy()
     last = None
     yield 0.0, instance.get_outputs()
     for first in range(0, n_ticks, PIECE):
@@ -224,19 +224,19 @@ def _differ(a: Array, b: Array) -> NDArray[np.bool_]:
     return differ
 
 
-def ticks(seconds: float, tick: float, what: str) -> int:
+def ticks(seconds: float, tick_length: float, what: str) -> int:
     """The time in ticks; raises InputError where it is not a whole number of them."""
     if not 0.0 <= seconds < math.inf:
         raise InputError(f"{what} {seconds!r} s: expected a finite time from 0 s")
-    count = round(seconds / tick)
-    if abs(count - seconds / tick) > _ON_TICK * max(count, 1):
-        raise InputError(f"{what} {seconds!r} s: expected a whole multiple of the tick, {tick!r} s")
+    count = round(seconds / tick_length)
+    if abs(count - seconds / tick_length) > _ON_TICK * max(count, 1):
+        raise InputError(f"{what} {seconds!r} s: expected a whole multiple of the tick, {tick_length!r} s")
     return count
 
 
-def interval(seconds: float | None, tick: float, what: str) -> int:
+def interval(seconds: float | None, tick_length: float, what: str) -> int:
     """The same for the time between rows: at least a tick, and one where none is given."""
-    every = 1 if seconds is None else ticks(seconds, tick, what)
+    every = 1 if seconds is None else ticks(seconds, tick_length, what)
     if every < 1:
-        raise InputError(f"{what} {seconds!r} s: expected at least one tick, {tick!r} s")
+        raise InputError(f"{what} {seconds!r} s: expected at least one tick, {tick_length!r} s")
     return every

@@ -85,7 +85,7 @@ class _Worker:
                 self.instance.set_inputs(np.frombuffer(body, dtype=np.float64, offset=COUNT.size))
             if ticks:
                 self.instance.step(ticks)
-        return TICK.pack(self.instance.tick) + self.instance.get_outputs().tobytes()
+        return TICK.pack(self.instance.tick_length) + self.instance.get_outputs().tobytes()
 
     def free(self) -> None:
         if self.instance is not None:

@@ -40,9 +40,9 @@ class FmuHost:
         self._instance = instance
 
     @property
-    def tick(self) -> float:
+    def tick_length(self) -> float:
         """Tick length [s]."""
-        return self._instance.tick
+        return self._instance.tick_length
 
     def set_inputs(self, values: Vector) -> None:
         """Sets all inputs [unit of each]."""
@@ -148,9 +148,9 @@ class FmuModel:
         return self._factory.table
 
     @property
-    def tick(self) -> float:
+    def tick_length(self) -> float:
         """Default tick length [s]."""
-        return self._factory.tick
+        return self._factory.tick_length
 
     def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> HostedInstance:
         """An instance through its initialization; raises BadParameters with the FMU's words."""

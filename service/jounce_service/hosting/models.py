@@ -18,7 +18,7 @@ class HostedInstance(Protocol):
     """One running model. Raises SolverFailed where a step fails."""
 
     @property
-    def tick(self) -> float:
+    def tick_length(self) -> float:
         """Tick length [s]."""
 
     def set_inputs(self, values: Vector) -> None:
@@ -48,7 +48,7 @@ class HostedModel(Protocol):
         """Its signals."""
 
     @property
-    def tick(self) -> float:
+    def tick_length(self) -> float:
         """Default tick length [s]."""
 
     @property

@@ -209,7 +209,7 @@ def start_of(session: Session) -> pb.Snapshot:
     return pb.Snapshot(
         model=setup.name,
         build=setup.model.build,
-        tick_seconds=session.instance.tick,
+        tick_seconds=session.instance.tick_length,
         tick=session.tick,
         parameters=setup.parameters,
         start_inputs=setup.start.tolist(),

@@ -45,8 +45,8 @@ class Engine:
         #: The wall clock, for the pace; and the participants' time, which stands still while the server does.
         self.clock = SessionClock(asyncio.get_running_loop().time)
         self.patience = SessionClock(self.stalls.time)
-        self.pacer = None if pacing is None else Pacer(pacing, instance.tick)
-        self.meter = Meter(instance.tick, self.pacer) if config.metrics_address else None
+        self.pacer = None if pacing is None else Pacer(pacing, instance.tick_length)
+        self.meter = Meter(instance.tick_length, self.pacer) if config.metrics_address else None
         self._config = config
         self._call = woken
         self._alarm: LoopAlarm | None = None

@@ -22,7 +22,7 @@ async def join(session: Session, request: pb.Join, outlet: Outlet) -> tuple[Memb
             tick=member.participant.next_tick,
             clock_tick=session.tick,
             sim_ns=session.sim_ns,
-            tick_seconds=session.instance.tick,
+            tick_seconds=session.instance.tick_length,
             inputs=member.inputs.names,
             outputs=member.outputs.names,
             input_values=session.barrier.inputs[member.inputs.columns].tolist(),

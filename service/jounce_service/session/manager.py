@@ -288,7 +288,7 @@ class SessionManager:
             join_token=session.join_token,
             epoch=session.barrier.epoch,
             tick=session.tick,
-            tick_seconds=session.instance.tick,
+            tick_seconds=session.instance.tick_length,
         )
 
 

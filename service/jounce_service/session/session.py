@@ -106,7 +106,7 @@ class Session:
     @property
     def sim_ns(self) -> int:
         """Simulated time since tick 0 [ns]."""
-        return round(self.barrier.tick * self.instance.tick * 1e9)
+        return round(self.barrier.tick * self.instance.tick_length * 1e9)
 
     @property
     def connected(self) -> bool:
@@ -320,7 +320,7 @@ class Session:
         for member in self.members.values():
             member.reply, member.seen = None, tick
         if self.engine.pacer is not None:
-            self.engine.pacer.restart(self.instance.tick)
+            self.engine.pacer.restart(self.instance.tick_length)
         self.viewers.restart()
         self.failure = self.failure_reason = ""
         if self.state is not SessionState.PAUSED:
@@ -377,7 +377,7 @@ class Session:
         """Somebody has gone."""
         self._forget()
         if self.engine.pacer is not None and all(m.participant.gone_at is not None for m in self.members.values()):
-            self.engine.pacer.restart(self.instance.tick)
+            self.engine.pacer.restart(self.instance.tick_length)
         self.kick()
 
     def _forget(self) -> None:

@@ -29,9 +29,9 @@ _VARIABILITY = {
 }
 
 
-def describe(table: SignalTable, *, tick: float, version: str) -> pb.DescribeModelResponse:
-    """The DescribeModel reply; ``tick`` is the default tick length [s]."""
-    reply = pb.DescribeModelResponse(model=table.name, server_version=version, tick_seconds=tick)
+def describe(table: SignalTable, *, tick_length: float, version: str) -> pb.DescribeModelResponse:
+    """The DescribeModel reply; ``tick_length`` is the default [s]."""
+    reply = pb.DescribeModelResponse(model=table.name, server_version=version, tick_seconds=tick_length)
     scalars = iter(table.scalars)
     for signal in table.signals:
         parts = [next(scalars) for _ in signal.components]
@@ -60,7 +60,7 @@ def describe(table: SignalTable, *, tick: float, version: str) -> pb.DescribeMod
 
 def described(model: HostedModel, name: str) -> pb.DescribeModelResponse:
     """The same for a hosted model, under the name by which clients ask for it."""
-    reply = describe(model.table, tick=model.tick, version=__version__)
+    reply = describe(model.table, tick_length=model.tick_length, version=__version__)
     reply.model = name
     return reply
 
@@ -75,7 +75,7 @@ def status(session: Session) -> pb.GetSessionResponse:
         epoch=session.barrier.epoch,
         tick=session.tick,
         sim_ns=session.sim_ns,
-        tick_seconds=session.instance.tick,
+        tick_seconds=session.instance.tick_length,
         participants=participants(session.barrier, session.table, session.engine.patience.now()),
         failure=session.failure,
         failure_reason=session.failure_reason,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, TextIO
 
 from jounce.signals import Scalar, Signal, SignalTable
-from jounce_fmu.description.fmi2 import default_tick
+from jounce_fmu.description.fmi2 import default_tick_length
 from jounce_fmu.importer.tables import model_table
 from jounce_tools.cli.assignments import add_vehicle
 
@@ -103,7 +103,7 @@ def write_json(table: SignalTable, file: TextIO) -> None:
         }
         for g, scalars in groups(table)
     ]
-    json.dump({"vehicle": table.name, "tick": default_tick(table), "signals": signals}, file, indent=1)
+    json.dump({"vehicle": table.name, "tick": default_tick_length(table), "signals": signals}, file, indent=1)
     file.write("\n")
 
 

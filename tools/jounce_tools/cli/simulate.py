@@ -72,9 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None and sys.stdout.isatty():
         progress.be_quiet()
     with started(model, parameters, tracks) as begun, asked_to_stop() as stop:
-        tick = begun.instance.tick
-        n_ticks = ticks(duration, tick, "--duration")
-        every = interval(arguments.output_interval, tick, "--output-interval")
+        tick_length = begun.instance.tick_length
+        n_ticks = ticks(duration, tick_length, "--duration")
+        every = interval(arguments.output_interval, tick_length, "--output-interval")
 
         def stopped(at: int) -> bool:
             progress.at(at / n_ticks)
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
             ran = trajectory(begun.instance, begun.u, begun.inputs, n_ticks=n_ticks, every=every, stopped=stopped)
             done = write(rows, outputs, ran)
             passed = time.perf_counter() - begin
-            complete = not done.failure and done.time >= duration - 0.5 * tick
+            complete = not done.failure and done.time >= duration - 0.5 * tick_length
             reason = "" if complete else done.failure or "interrupted"
             note = "" if complete else f"stopped at {done.time!r} s of {duration!r} s: {reason}"
             rows.end(note)

@@ -31,7 +31,7 @@ class Begun:
 @contextmanager
 def started(model: HostedModel, parameters: Mapping[str, float], tracks: Sequence[Track]) -> Iterator[Begun]:
     """A run at tick 0, with the start inputs that the tracks give. Raises InputError, BadParameters."""
-    inputs = Inputs(tracks, model.table, parameters.get("tick", model.tick))
+    inputs = Inputs(tracks, model.table, parameters.get("tick", model.tick_length))
     u = inputs.start(np.array([s.start for s in model.table.inputs]))
     names = [s.name for s in model.table.inputs]
     instance = model.create("simulate", parameters, {names[i]: float(u[i]) for i in inputs.columns})

@@ -131,9 +131,9 @@ def planned(path: Path, content: Mapping[str, Any], model: HostedModel) -> tuple
     fixed, grid, drawn = _parameters(path.name, content, table)
     if "tick" not in {*fixed, *grid, *drawn}:  # where it is swept, it is each run's own affair
         try:
-            Inputs(tracks, table, model.tick)
-            ticks(duration, model.tick, "duration")
-            interval(every, model.tick, "output_interval")
+            Inputs(tracks, table, model.tick_length)
+            ticks(duration, model.tick_length, "duration")
+            interval(every, model.tick_length, "output_interval")
         except InputError as error:
             raise UsageError(f"{path.name}: {error}") from error
     draws, seed = content.get("draws", 1), content.get("seed", 0)

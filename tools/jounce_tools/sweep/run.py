@@ -44,8 +44,8 @@ def run_case(plan: Plan, case: Case) -> bytes:
         parameters = {n: check_scalar(table.by_name(n), v) for n, v in case.parameters.items()}
         columns = select(table.outputs, plan.outputs, "output").columns
         with started(model, parameters, plan.tracks) as begun:
-            n_ticks = ticks(plan.duration, begun.instance.tick, "duration")
-            every = interval(plan.output_interval, begun.instance.tick, "output_interval")
+            n_ticks = ticks(plan.duration, begun.instance.tick_length, "duration")
+            every = interval(plan.output_interval, begun.instance.tick_length, "output_interval")
             for time, y in trajectory(begun.instance, begun.u, begun.inputs, n_ticks=n_ticks, every=every):
                 rows.append((time, y[columns]))
         failed = ""

@@ -389,8 +389,8 @@ static int doubt(const double *p, int k, jn_fault *f) {
  * on the wheel's spin inertia; a step of RK4 is stable up to 2.8 over the rate of either, 2 is left here. ROSENBROCK, which is
  * stable, still makes energy where friction changes sides within a step: it gets what RK4 holds at 1 ms. */
 static int refuse_stiff_friction(const double *p, const double *d, jn_fault *f) {
-    const double radius = p[JN_P_tire_unloaded_radius], tick = p[JN_P_tick];
-    const double fastest = 2.0 / (p[JN_P_integrator] == 1.0 ? tick : STIFF_TICK);
+    const double radius = p[JN_P_tire_unloaded_radius], tick_length = p[JN_P_tick];
+    const double fastest = 2.0 / (p[JN_P_integrator] == 1.0 ? tick_length : STIFF_TICK);
     const double windings = p[JN_P_brake_spin_limit] / p[JN_P_brake_deflection];
     int c;
     for (c = 0; c < JN_CORNERS; c++) {

@@ -111,7 +111,7 @@ static int table_is_sound(const jn_model *m) {
     for (k = 0; m->nominals && k < m->n_x - m->n_memory; k++)
         if (!(m->nominals[k] > 0.0)) return 0;
     if (m->nominals && m->nominals[k] != 0.0) return 0;
-    row = m->n_u + m->n_y; /* a tick that changes on the way would break time = start + ticks * tick */
+    row = m->n_u + m->n_y; /* a tick that changes on the way would break time = start + ticks * tick_length */
     return (m->p_tick < 0 || m->signals[row + m->p_tick].fixed) &&
            (m->p_integrator < 0 || m->signals[row + m->p_integrator].fixed);
 }
@@ -165,7 +165,7 @@ void jn_reset(jn_instance *s) {
     s->ticks = 0;
     s->start_time = 0.0;
     s->stop_time = HUGE_VAL;
-    s->tick = DEFAULT_TICK;
+    s->tick_length = DEFAULT_TICK;
     s->start_dirty = s->outputs_dirty = 1;
     s->params_dirty = 0;
     s->inputs_dirty = 1;
@@ -282,9 +282,9 @@ static int try_start(jn_instance *s) {
     s->inputs_dirty = 1; /* parameters may have changed what is used */
     if (jn_judge(s)) return -1;
     memcpy(s->p_now, s->p, (size_t)m->n_p * sizeof *s->p);
-    if (m->p_tick >= 0) s->tick = s->p[m->p_tick];
-    if (!(s->tick > 0.0))
-        return jn_fail(s, "%s = %g: expected numbers > 0", m->signals[m->n_u + m->n_y + m->p_tick].name, s->tick);
+    if (m->p_tick >= 0) s->tick_length = s->p[m->p_tick];
+    if (!(s->tick_length > 0.0))
+        return jn_fail(s, "%s = %g: expected numbers > 0", m->signals[m->n_u + m->n_y + m->p_tick].name, s->tick_length);
     if (m->derive(s->p_now, s->d, &f)) return jn_fail_fault(s, "parameters refused", &f);
     if (m->start(s->p_now, s->d, s->u, s->x, &f)) return jn_fail_fault(s, "no start state", &f);
     if (m->finish) m->finish(s->x, s->u, s->p_now);
@@ -340,10 +340,10 @@ int jn_doubt(jn_instance *s, int k) {
     return 1;
 }
 
-double jn_time(const jn_instance *s) { return s->start_time + (double)s->ticks * s->tick; }
+double jn_time(const jn_instance *s) { return s->start_time + (double)s->ticks * s->tick_length; }
 
 /* What rounding may move a time or a step near t by [ticks]; beyond a quarter, ticks cannot be told apart there. */
-static double rounding(const jn_instance *s, double t) { return 4.0 * DBL_EPSILON * fabs(t) / s->tick; }
+static double rounding(const jn_instance *s, double t) { return 4.0 * DBL_EPSILON * fabs(t) / s->tick_length; }
 
 long long jn_whole_ticks(jn_instance *s, double t, double h, int part) {
     const double now = jn_time(s);
@@ -351,25 +351,25 @@ long long jn_whole_ticks(jn_instance *s, double t, double h, int part) {
     if (!jn_finite(t)) return jn_fail(s, "communication point = %g: not a finite number", t);
     if (!jn_finite(h)) return jn_fail(s, "step size = %g: not a finite number", h);
     /* Masters that sum their steps drift by rounding; half a tick tells drift from a wrong clock. */
-    if (fabs(t - now) > 0.5 * s->tick)
+    if (fabs(t - now) > 0.5 * s->tick_length)
         return jn_fail(s, "communication point = %g: the instance is at %g", t, now);
     if (rounding(s, t) > 0.25)
-        return jn_fail(s, "communication point = %g: rounding hides a tick of %g s so far from 0", t, s->tick);
-    ratio = h / s->tick;
-    if (ratio > 1e12) return jn_fail(s, "step size = %g: expected at most 1e12 ticks of %g s", h, s->tick);
+        return jn_fail(s, "communication point = %g: rounding hides a tick of %g s so far from 0", t, s->tick_length);
+    ratio = h / s->tick_length;
+    if (ratio > 1e12) return jn_fail(s, "step size = %g: expected at most 1e12 ticks of %g s", h, s->tick_length);
     n = floor(ratio + 0.5);
     slack = 1e-6 * n < 0.01 ? 1e-6 * n : 0.01; /* ticks; capped so that long steps stay whole, too */
     if (slack < 1e-6) slack = 1e-6;            /* what is left of a summed time is a step of no tick */
     slack += rounding(s, fabs(t) + fabs(h));
-    end = (t - now) / s->tick + ratio; /* a step that makes good the drift of t ends on a tick */
+    end = (t - now) / s->tick_length + ratio; /* a step that makes good the drift of t ends on a tick */
     if (n < 0.0 || (fabs(ratio - n) > slack && fabs(end - n) > slack))
-        return jn_fail(s, "step size = %g: expected a whole multiple of the tick %g s", h, s->tick);
-    over = s->start_time + ((double)s->ticks + n) * s->tick - s->stop_time;
+        return jn_fail(s, "step size = %g: expected a whole multiple of the tick %g s", h, s->tick_length);
+    over = s->start_time + ((double)s->ticks + n) * s->tick_length - s->stop_time;
     if (n > 0.0 && over > 1e-6 * h && over > 4.0 * DBL_EPSILON * fabs(s->stop_time))
         return jn_fail(s, "step size = %g: from %g it passes the stop time %g", h, now, s->stop_time);
     if (n > JN_MOST_TICKS && !part)
         return jn_fail(s, "step size = %g: a call cannot be ended on its way, expected at most %d ticks of %g s",
-                       h, JN_MOST_TICKS, s->tick);
+                       h, JN_MOST_TICKS, s->tick_length);
     return (long long)n;
 }
 
@@ -386,7 +386,7 @@ static void ahead(int n, const double *x, double factor, const double *k, double
 /* One tick of the classical fourth-order method (Hairer, Norsett, Wanner I, II.1, table 1.2). */
 static int rk4_tick(jn_instance *s, jn_fault *f) {
     const jn_model *m = s->model;
-    const double h = s->tick;
+    const double h = s->tick_length;
     const int n = m->n_x;
     double *x = s->x, *at = s->x_stage;
     double *k1 = s->dx, *k2 = s->dx2, *k3 = s->d_x, *k4 = s->d_rate; /* no tangents are under way within a tick */
@@ -422,7 +422,7 @@ static int one_tick(jn_instance *s, jn_fault *f) {
     const jn_model *m = s->model;
     const int implicit = m->p_integrator >= 0 && s->p_now[m->p_integrator] == ROSENBROCK;
     int i;
-    if (m->step ? m->step(s->tick, s->u, s->p_now, s->d, s->x, s->work, f)
+    if (m->step ? m->step(s->tick_length, s->u, s->p_now, s->d, s->x, s->work, f)
                 : implicit ? jn_rosenbrock_tick(s, f) : rk4_tick(s, f)) return -1;
     if (m->finish) m->finish(s->x, s->u, s->p_now);
     i = first_lost(s->x, m->n_x);

@@ -29,7 +29,7 @@ typedef struct jn_instance {
     int states; /* those this face knows: a snapshot taken in another one is refused */
     long long ticks;
     double start_time, stop_time; /* stop_time is infinite when there is none */
-    double tick;                  /* s, valid from the end of initialization */
+    double tick_length;           /* s, valid from the end of initialization */
     int start_dirty;              /* p or u changed before stepping: derive and start are due */
     int params_dirty;             /* a tunable parameter changed: it takes effect at the next step */
     int outputs_dirty;

@@ -62,7 +62,7 @@ static void solve(const double *a, const int *pivot, int n, double *b) {
 int jn_rosenbrock_tick(jn_instance *s, jn_fault *f) {
     const jn_model *m = s->model;
     const int n = m->n_x - m->n_memory;
-    const double h = s->tick;
+    const double h = s->tick_length;
     double *x = s->x, *stage = s->x_stage, *k1 = s->dx2, *k2 = s->dx, *by_time = s->d_rate;
     int i;
     if (m->jacobian(x, s->u, s->p_now, s->d, s->matrix, by_time, f)) return -1;

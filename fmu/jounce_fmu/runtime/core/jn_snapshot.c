@@ -119,6 +119,6 @@ int jn_snapshot_read(jn_instance *s, const unsigned char *blob, size_t size) {
     s->start_dirty = (h.flags & FLAG_START_DIRTY) != 0;
     s->params_dirty = (h.flags & FLAG_PARAMS_DIRTY) != 0;
     s->outputs_dirty = s->inputs_dirty = 1;
-    if (m->p_tick >= 0) s->tick = s->p_now[m->p_tick];
+    if (m->p_tick >= 0) s->tick_length = s->p_now[m->p_tick];
     return 0;
 }
