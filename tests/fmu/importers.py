@@ -13,6 +13,7 @@ import math
 import platform
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -147,9 +148,71 @@ def with_cofmupy(path: Path, _: str = "") -> Array:
     return np.array(rows)
 
 
+def with_pathsim(path: Path, kind: str = "CoSimulation") -> Array:
+    """PathSim with the FMU blocks of pathsim_fmi; every input but the connected ones is 0."""
+    import pathsim_fmi
+    from pathsim import Connection, Simulation
+    from pathsim.blocks import Source
+    from pathsim.solvers import RKCK54
+
+    step, now = 0.001, inputs(0)
+    sources = {name: Source(lambda t, name=name: now[name]) for name in now}
+    exchange = kind == "ModelExchange"
+    made = pathsim_fmi.ModelExchangeFMU if exchange else partial(pathsim_fmi.CoSimulationFMU, dt=step)
+    block = made(str(path), start_values={**PARAMETERS, **now})
+    wires = [Connection(source, block[name]) for name, source in sources.items()]
+    solver = {"Solver": RKCK54, "tolerance_lte_rel": 1e-8, "tolerance_lte_abs": 1e-10} if exchange else {}
+    simulation = Simulation([block, *sources.values()], wires, dt=step, log=False, **solver)
+    rows = []
+    for k in range(STEPS):
+        now.update(inputs(k))
+        if exchange:
+            simulation.run(0.05, reset=False, adaptive=True)
+        else:
+            for _tick in range(TICKS):
+                simulation.timestep(step)
+        rows.append(block.outputs.to_array().copy())
+    return np.array(rows)
+
+
+def with_fmuloader(path: Path, _: str = "") -> Array:
+    """fmuloader, a thin binding; the loop with a summed time is that of its page."""
+    from fmuloader import fmi2, fmi3
+
+    description = fmpy.read_model_description(str(path))
+    references = {v.name: v.valueReference for v in description.modelVariables}
+    outputs = [v.valueReference for v in description.modelVariables if v.causality == "output"]
+    name, guid = description.coSimulation.modelIdentifier, description.guid
+    if description.fmiVersion == "2.0":
+        slave = fmi2.Fmi2Slave(str(path), model_identifier=name)
+        slave.instantiate("vehicle", fmi2.Fmi2Type.CO_SIMULATION, guid=guid)
+        slave.setup_experiment(start_time=0.0, stop_time=1.0)
+        slave.enter_initialization_mode()
+        read, write = slave.get_real, slave.set_real
+    else:
+        slave = fmi3.Fmi3Slave(str(path), model_identifier=name)
+        slave.instantiate_co_simulation("vehicle", instantiation_token=guid)
+        slave.enter_initialization_mode(start_time=0.0, stop_time=1.0)
+        read, write = slave.get_float64, slave.set_float64
+    starts = {**PARAMETERS, **inputs(0)}
+    write([references[n] for n in starts], list(starts.values()))
+    slave.exit_initialization_mode()
+    rows, t = [], 0.0
+    for k in range(STEPS):
+        write([references[n] for n in inputs(k)], list(inputs(k).values()))
+        for _tick in range(TICKS):
+            slave.do_step(t, 0.001)
+            t += 0.001
+        rows.append(read(outputs))
+    slave.terminate()
+    slave.free_instance()
+    return np.array(rows)
+
+
 #: Package -> how it is driven.
 DRIVEN: dict[str, Callable[..., Array]] = {
     "fmpy": with_fmpy, "libcosimpy": with_libcosim, "ecospy": with_ecos, "cofmupy": with_cofmupy,
+    "pathsim_fmi": with_pathsim, "fmuloader": with_fmuloader,
 }  # fmt: skip
 #: Package, FMI version, form, interface: all that the package can import.
 CASES = [
@@ -159,6 +222,9 @@ CASES = [
     ("libcosimpy", 2, "scalars", "CoSimulation"),
     ("ecospy", 2, "scalars", "CoSimulation"), ("ecospy", 3, "scalars", "CoSimulation"),
     ("cofmupy", 2, "scalars", "CoSimulation"), ("cofmupy", 3, "scalars", "CoSimulation"),
+    ("pathsim_fmi", 2, "scalars", "CoSimulation"), ("pathsim_fmi", 2, "scalars", "ModelExchange"),
+    ("pathsim_fmi", 3, "scalars", "CoSimulation"), ("pathsim_fmi", 3, "scalars", "ModelExchange"),
+    ("fmuloader", 2, "scalars", "CoSimulation"), ("fmuloader", 3, "scalars", "CoSimulation"),
 ]  # fmt: skip
 
 
