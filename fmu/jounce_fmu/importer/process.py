@@ -9,13 +9,14 @@ import asyncio
 import logging
 import math
 import pickle
+import selectors
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -23,6 +24,7 @@ from typing import Final
 import numpy as np
 
 from jounce.values import Value
+from jounce_fmu.importer.allowance import INTERVAL, Allowance
 from jounce_fmu.importer.host import Factory
 from jounce_fmu.importer.instance import Array, FmuError
 from jounce_fmu.importer.output import Output
@@ -51,7 +53,8 @@ class Limits:
     """What a worker may take."""
 
     seconds: float = math.inf
-    """Wall-clock time of one request [s]: then the process is killed. Its start gets `STARTING` at least."""
+    """Wall-clock time of one request [s], less stalls of the asking process: then the worker is killed. Its start gets
+    `STARTING` at least."""
     memory: int = 0
     """Address space [bytes]; 0 = any."""
 
@@ -170,26 +173,28 @@ class FmuProcess:
     # ------------------------------------------------------------ inside
 
     def _ask(self, code: int, body: bytes, seconds: float = 0.0) -> bytes:
-        end = time.monotonic() + (seconds or self._limits.seconds)
+        allowance = Allowance(seconds or self._limits.seconds)
         self._check_there()
         try:
-            self._wait(end)
-            self._socket.sendall(FRAME.pack(len(body), code) + body)
+            # No more than fits, each time: a send that is cut by its timeout would not say how much has gone.
+            rest = memoryview(FRAME.pack(len(body), code) + body)
+            while rest:
+                self._wait(allowance, selectors.EVENT_WRITE)
+                rest = rest[self._socket.send(rest) :]
             while not self._complete():
-                self._wait(end)
+                self._wait(allowance, selectors.EVENT_READ)
                 self._take(self._socket.recv(_PIECE))
         except TimeoutError:
             raise self._killed() from None
         except OSError:
             raise self._ended() from None
-        self._socket.setblocking(False)
         return self._reply()
 
     async def _ask_soon(self, code: int, body: bytes) -> bytes:
         loop = asyncio.get_running_loop()
         self._check_there()
         try:
-            async with asyncio.timeout(None if self._limits.seconds == math.inf else self._limits.seconds):
+            async with _allowed(self._limits.seconds):
                 await loop.sock_sendall(self._socket, FRAME.pack(len(body), code) + body)
                 while not self._complete():
                     self._take(await loop.sock_recv(self._socket, _PIECE))
@@ -208,11 +213,13 @@ class FmuProcess:
         given, self._given = self._given, b""
         return COUNT.pack(n_ticks) + given
 
-    def _wait(self, end: float) -> None:
-        left = end - time.monotonic()
-        if left <= 0.0:
-            raise TimeoutError
-        self._socket.settimeout(None if left == math.inf else left)
+    def _wait(self, allowance: Allowance, event: int) -> None:
+        """Until the socket is ready; raises TimeoutError."""
+        with selectors.PollSelector() as selector:
+            selector.register(self._socket, event)
+            while not selector.select(None if (left := allowance.look()) == math.inf else left):
+                if not left:
+                    raise TimeoutError
 
     def _check_there(self) -> None:
         if self.gone:
@@ -265,6 +272,28 @@ class FmuProcess:
         how = f"exit code {code}" if code >= 0 else f"signal {-code} ({signal.strsignal(-code)})"
         allowed = f"; it may use {self._limits.memory} bytes" if self._limits.memory else ""
         return FmuGone(f"the process of {self.table.name} ended with {how}{allowed}")
+
+
+@asynccontextmanager
+async def _allowed(seconds: float) -> AsyncIterator[None]:
+    """Raises TimeoutError where the block takes longer."""
+    loop, allowance = asyncio.get_running_loop(), Allowance(seconds)
+    async with asyncio.timeout(None) as limit:
+
+        def look() -> None:
+            nonlocal handle
+            left = allowance.look()
+            if left:
+                handle = loop.call_later(left, look)
+            else:
+                limit.reschedule(loop.time())
+
+        handle = loop.call_later(min(seconds, INTERVAL), look) if seconds < math.inf else None
+        try:
+            yield
+        finally:
+            if handle is not None:
+                handle.cancel()
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
