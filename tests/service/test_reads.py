@@ -5,10 +5,18 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import numpy as np
 import pytest
+import virtual
+from integrator_model import TABLE, IntegratorModel
+from virtual import Connection, Lobby
 
+from jounce_proto import jounce_pb2 as pb
+from jounce_service import ServerConfig
+from jounce_service.session.session import Session
+from jounce_service.session.session_spec import Setup
 from jounce_service.transport import reads
-from jounce_service.transport.reads import BURST, SPACING, Reads
+from jounce_service.transport.reads import BURST, LONG, SPACING, Reads
 
 
 @pytest.fixture
@@ -57,3 +65,35 @@ def test_nobody_is_remembered_who_does_not_read_any_more(finish: Any) -> None:
         assert not every._late and not every._now
 
     finish(run())
+
+
+def test_a_long_request_counts_as_many_reads(clock: list[float], finish: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "time", lambda: 1000.0 + sum(clock))
+        every = Reads()
+        for _ in range(10):
+            async with every.turn("ipv4:1", 2_000_000):
+                pass
+        assert sum(clock) == pytest.approx((10 * (1 + 2_000_000 // LONG) - BURST) * SPACING)
+
+    finish(run())
+
+
+def test_joins_that_are_refused_take_turns_and_one_that_is_good_comes_in_at_once() -> None:
+    async def case() -> tuple[float, float]:
+        model = IntegratorModel()
+        setup = Setup(model, "integrator", {}, np.array([s.start for s in TABLE.inputs]), ())
+        session = Session("s", setup, setup.instance("s"), ServerConfig())
+        loop = asyncio.get_running_loop()
+        loops, good = Connection(Lobby(session)), Connection(Lobby(session))
+        for k in range(BURST + 100):
+            reply = await loops.ask(join=pb.Join(session_id="s", name="a", inputs=[f"nothing {k}"]))
+            assert reply.error.reason == "UNKNOWN_SIGNAL"
+        took = loop.time()
+        assert (await good.ask(join=pb.Join(session_id="s", name="b"))).HasField("joined")
+        return took, loop.time() - took
+
+    took, waited = virtual.run(case())
+    assert took == pytest.approx(100 * SPACING, rel=0.05)
+    assert waited < SPACING

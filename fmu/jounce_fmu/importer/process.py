@@ -278,6 +278,7 @@ class FmuProcess:
 async def _allowed(seconds: float) -> AsyncIterator[None]:
     """Raises TimeoutError where the block takes longer."""
     loop, allowance = asyncio.get_running_loop(), Allowance(seconds)
+    handle: asyncio.TimerHandle | None = None
     async with asyncio.timeout(None) as limit:
 
         def look() -> None:
@@ -288,7 +289,8 @@ async def _allowed(seconds: float) -> AsyncIterator[None]:
             else:
                 limit.reschedule(loop.time())
 
-        handle = loop.call_later(min(seconds, INTERVAL), look) if seconds < math.inf else None
+        if seconds < math.inf:
+            handle = loop.call_later(min(seconds, INTERVAL), look)
         try:
             yield
         finally:

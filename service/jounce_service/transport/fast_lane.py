@@ -29,6 +29,7 @@ from jounce_proto import keepalive, packed
 from jounce_service.server.config import ServerConfig
 from jounce_service.session.manager import SessionManager
 from jounce_service.transport import errors
+from jounce_service.transport.reads import Reads
 from jounce_service.transport.security import tls_context
 from jounce_service.transport.stream import Stream
 from jounce_service.transport.tls_gate import Gate, Handshakes
@@ -62,6 +63,8 @@ class FastLane:
         #: Connections ended by the server, by reason.
         self.closed: Counter[Closed] = Counter()
         self.connections: set[Connection] = set()
+        #: Turns of the Joins of each connection.
+        self.reads = Reads()
         #: Time from which a reason is logged again.
         self._silent: dict[Closed, float] = {}
         self._listeners: list[asyncio.Server] = []
@@ -199,7 +202,7 @@ class Connection(asyncio.Protocol):
             transport.close()
             return
         keepalive.apply(transport.get_extra_info("socket"), self._lane.config.keepalive)
-        self._stream = Stream(self._lane.manager, self)
+        self._stream = Stream(self._lane.manager, self, self._lane.reads, str(id(self)))
         self._lane.connections.add(self)
         self._timer = self._lane.manager.stalls.call_later(self._lane.config.fast_join_timeout, self._expire)
         self.task = self._loop.create_task(self._stream.run())

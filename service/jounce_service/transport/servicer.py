@@ -195,7 +195,7 @@ class SessionCalls(rpc.SessionServiceServicer):
         """One participant's stream."""
         join_by = self._manager.stalls.time() + self._manager.config.message_timeout
         async with _errors_to(context), _Ahead(context) as ahead:
-            await Stream(self._manager, ahead).run(join_by)
+            await Stream(self._manager, ahead, self._reads, context.peer()).run(join_by)
 
     async def _made(self, making: Coroutine[Any, Any, _Reply], undo: _Undo[_Reply]) -> _Reply:
         """Something new. Where the caller has gone nobody knows its name, so it does not stay."""

@@ -17,6 +17,7 @@ from jounce_service.session.members import Member, Taker
 from jounce_service.session.session import Session
 from jounce_service.session.stalls import Stalls
 from jounce_service.transport import errors
+from jounce_service.transport.reads import Reads
 
 #: A reply, or what will give it.
 Begun: TypeAlias = "packed.Reply | asyncio.Future[packed.Reply]"
@@ -39,10 +40,14 @@ async def in_time(stalls: Stalls, seconds: float, what: str) -> AsyncIterator[No
 class Stream:
     """The stream's side of a Member."""
 
-    def __init__(self, manager: SessionManager, context: Any) -> None:
-        """``context`` is the call's grpc.aio.ServicerContext, or what has its ``read`` and ``write``."""
+    def __init__(self, manager: SessionManager, context: Any, reads: Reads | None = None, peer: str = "") -> None:
+        """``context`` is the call's grpc.aio.ServicerContext, or what has its ``read`` and ``write``.
+
+        Joins take their turn among the ``reads`` of ``peer``, its connection; each of its own without.
+        """
         self._manager = manager
         self._context = context
+        self._reads, self._peer = reads or Reads(), peer
         self._session: Session | None = None
         self._member: Member | None = None
         self._events: list[pb.Event] = []
@@ -123,6 +128,9 @@ class Stream:
     async def _answered(self, request: pb.LockstepRequest) -> packed.Reply:
         kind = request.WhichOneof("kind")
         if kind == "join":
+            async with self._reads.turn(self._peer, request.ByteSize()):
+                # Only the beginning is in the turn: a Join may have to wait for a long move.
+                pass
             if self._member is not None:
                 raise errors.AlreadyJoined(
                     "the stream has joined already",
