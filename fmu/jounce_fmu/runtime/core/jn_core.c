@@ -332,7 +332,7 @@ int jn_finish_init(jn_instance *s) {
     return 0;
 }
 
-int jn_doubt(jn_instance *s, int k) {
+int jn_parameter_warning(jn_instance *s, int k) {
     jn_fault f;
     jn_clear_fault(&f);
     if (!s->model->doubt || !s->model->doubt(s->p_now, k, &f)) return 0;

@@ -60,7 +60,7 @@ double jn_value(const jn_instance *s, int row);
 
 int jn_setup(jn_instance *s, double start_time, int has_stop, double stop_time);
 int jn_finish_init(jn_instance *s);
-int jn_doubt(jn_instance *s, int k); /* 1 with s->error filled: the k-th warning about the parameters */
+int jn_parameter_warning(jn_instance *s, int k); /* 1 with s->error filled: the k-th warning about the parameters */
 double jn_time(const jn_instance *s);
 enum { JN_MOST_TICKS = 1000000 }; /* of one call: under a minute, after which the caller is asked again */
 /* How many ticks h is, none for what summing leaves over; -1 and an error when it is not a whole number of them, the

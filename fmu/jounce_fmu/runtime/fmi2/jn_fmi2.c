@@ -173,7 +173,7 @@ fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
     if (jn_finish_init(s)) return jn_fmi2_refuse(s, "fmi2ExitInitializationMode");
     if (jn_fmi2_face(s)->base.exchange) s->state = JN_EVENT;
     jn_fmi2_face(s)->last_step = fmi2OK;
-    for (k = 0; jn_doubt(s, k); k++) say(s, LOG_WARNING, fmi2Warning, s->error);
+    for (k = 0; jn_parameter_warning(s, k); k++) say(s, LOG_WARNING, fmi2Warning, s->error);
     say(s, LOG_EVENT, fmi2OK, "initialized");
     return fmi2OK;
 }

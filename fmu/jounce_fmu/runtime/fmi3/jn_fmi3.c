@@ -212,7 +212,7 @@ fmi3Status fmi3ExitInitializationMode(fmi3Instance c) {
     if (!s) return fmi3Error;
     if (jn_finish_init(s)) return jn_fmi3_refuse(s, "fmi3ExitInitializationMode");
     if (s->states & JN_EVENT) s->state = JN_EVENT;
-    for (k = 0; jn_doubt(s, k); k++) say(s, LOG_WARNING, fmi3Warning, "fmi3ExitInitializationMode", s->error);
+    for (k = 0; jn_parameter_warning(s, k); k++) say(s, LOG_WARNING, fmi3Warning, "fmi3ExitInitializationMode", s->error);
     say(s, LOG_EVENT, fmi3OK, "fmi3ExitInitializationMode", "initialized");
     return fmi3OK;
 }
