@@ -432,7 +432,7 @@ static int one_tick(jn_instance *s, jn_fault *f) {
     return -1;
 }
 
-int jn_settle(jn_instance *s) {
+int jn_apply_tunables(jn_instance *s) {
     const jn_model *m = s->model;
     const size_t bytes_p = (size_t)m->n_p * sizeof *s->p;
     jn_fault f;
@@ -455,7 +455,7 @@ long long jn_advance(jn_instance *s, long long n, int part) {
     jn_fault f;
     long long i;
     jn_clear_fault(&f);
-    if (jn_judge(s) || jn_settle(s)) return -1;
+    if (jn_judge(s) || jn_apply_tunables(s)) return -1;
     if (n > JN_MOST_TICKS) n = JN_MOST_TICKS; /* only with `part` */
     memcpy(s->x_old, s->x, bytes_x);
     for (i = 0; i < n; i++) {

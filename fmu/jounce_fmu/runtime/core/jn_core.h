@@ -66,7 +66,7 @@ enum { JN_MOST_TICKS = 1000000 }; /* of one call: under a minute, after which th
 /* How many ticks h is, none for what summing leaves over; -1 and an error when it is not a whole number of them, the
  * clock disagrees, or it is longer than a call may be, which with `part` is no error. */
 long long jn_whole_ticks(jn_instance *s, double t, double h, int part);
-int jn_settle(jn_instance *s); /* changed tunable parameters in effect */
+int jn_apply_tunables(jn_instance *s); /* changed tunable parameters in effect */
 /* n ticks; how many were taken, or -1. All or none, but with `part`: then those before the one that breaks down, if any
  * (a next call meets it at once, and says why), and JN_MOST_TICKS at most. */
 long long jn_advance(jn_instance *s, long long n, int part);

@@ -32,7 +32,7 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
     jn_instance *s = enter(c, NEW_DISCRETE, "fmi2NewDiscreteStates");
     if (!s) return fmi2Error;
     if (!info) return jn_fmi2_null(s, "fmi2NewDiscreteStates");
-    if (jn_settle(s)) return jn_fmi2_refuse(s, "fmi2NewDiscreteStates");
+    if (jn_apply_tunables(s)) return jn_fmi2_refuse(s, "fmi2NewDiscreteStates");
     info->newDiscreteStatesNeeded = info->terminateSimulation = info->nominalsOfContinuousStatesChanged = fmi2False;
     info->valuesOfContinuousStatesChanged = info->nextEventTimeDefined = fmi2False;
     info->nextEventTime = 0.0;

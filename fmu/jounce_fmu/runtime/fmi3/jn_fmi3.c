@@ -261,7 +261,7 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance c, fmi3Boolean *need_update, fm
     if (!s) return fmi3Error;
     if (!need_update || !terminate || !nominals_changed || !values_changed || !next_event_defined || !next_event_time)
         return jn_fmi3_null(s, "fmi3UpdateDiscreteStates");
-    if (jn_fmi3_face(s)->base.exchange && jn_settle(s)) return jn_fmi3_refuse(s, "fmi3UpdateDiscreteStates");
+    if (jn_fmi3_face(s)->base.exchange && jn_apply_tunables(s)) return jn_fmi3_refuse(s, "fmi3UpdateDiscreteStates");
     *need_update = *terminate = *nominals_changed = *values_changed = *next_event_defined = fmi3False;
     *next_event_time = 0.0;
     return fmi3OK;
