@@ -21,7 +21,7 @@ enum { BLOCK = 4 }; /* doubles; vectors are computed in whole blocks, whose rest
 
 int jn_finite(double value) { return value - value == 0.0; }
 
-int jn_first_odd(const double *v, int n) {
+int jn_first_nonfinite(const double *v, int n) {
     double all[BLOCK] = {0.0};
     int i, j;
     for (i = 0; i < n; i += BLOCK)
@@ -288,7 +288,7 @@ static int try_start(jn_instance *s) {
     if (m->derive(s->p_now, s->d, &f)) return jn_fail_fault(s, "parameters refused", &f);
     if (m->start(s->p_now, s->d, s->u, s->x, &f)) return jn_fail_fault(s, "no start state", &f);
     if (m->finish) m->finish(s->x, s->u, s->p_now);
-    i = jn_first_odd(s->x, m->n_x);
+    i = jn_first_nonfinite(s->x, m->n_x);
     if (i >= 0) return jn_fail(s, "no start state: state %d is not a finite number", i);
     s->start_dirty = s->params_dirty = 0;
     s->outputs_dirty = 1;
@@ -311,7 +311,7 @@ int jn_refresh(jn_instance *s) {
     if (jn_judge(s)) return -1;
     jn_clear_fault(&f);
     if (m->outputs(s->x, s->u, s->p_now, s->d, s->ticks, s->y, &f)) return jn_fail_fault(s, "no outputs", &f);
-    i = jn_first_odd(s->y, m->n_y);
+    i = jn_first_nonfinite(s->y, m->n_y);
     if (i >= 0) return jn_fail(s, "output %s = %g: not a finite number", m->signals[m->n_u + i].name, s->y[i]);
     s->outputs_dirty = 0;
     return 0;

@@ -83,6 +83,6 @@ void jn_clear_fault(jn_fault *f);
 int jn_fail_fault(jn_instance *s, const char *where, jn_fault *f); /* jn_fail with the model's reason */
 int jn_finite(double value);
 /* Place of the first number that is not finite in a vector of the instance, or -1. */
-int jn_first_odd(const double *v, int n);
+int jn_first_nonfinite(const double *v, int n);
 
 #endif
