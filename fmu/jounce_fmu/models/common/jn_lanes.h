@@ -126,7 +126,7 @@ typedef long long jn_m4 __attribute__((vector_size(32), aligned(8), may_alias));
 #endif
 
 /* Four numbers of each corner, from four rows of corners: to[4 c + k] = rows[4 k + c]. */
-JN_FN void JN_NAME(jn_turn)(const double *rows, double *to) {
+JN_FN void JN_NAME(jn_transpose)(const double *rows, double *to) {
 #if JN_LANES == 4 && defined(__x86_64__)
     const __m256d a = _mm256_loadu_pd(rows), b = _mm256_loadu_pd(rows + 4);
     const __m256d c = _mm256_loadu_pd(rows + 8), d = _mm256_loadu_pd(rows + 12);
