@@ -39,7 +39,8 @@ class Ce:
         self.inner_numbers = [flat(n) for n in self.vectors["inner numbers"]]
         self.linkage, self.own = flat(self.vectors["linkage"]), flat(self.vectors["chassis numbers"])
         self.corner, self.steering, self.inner = (self.functions[n] for n in ("corner", "steering", "inner"))
-        self.eliminate, self.expand, self.chassis = (self.functions[n] for n in ("eliminate", "expand", "chassis"))
+        self.inward_sweep, self.outward_sweep, self.chassis = (
+            self.functions[n] for n in ("inward_sweep", "outward_sweep", "chassis"))
         self.wheel_axial = [flat(n) for n in self.vectors["axial"]]
         p = {name: ca.SX(entry.value) for name, entry in vehicle.entries.items()}
         self.outline = [np.concatenate([flat(ca.evalf(parameters.outline_points(p, name, a, s)))

@@ -37,8 +37,8 @@ HARNESS = """
 void one(int f, int lane, const double *a, const double *b, const double *c, const double *d, double *o) {
     if (f == 0) corner_1(a + lane, b + lane, c, d + lane, o + lane);
     if (f == 3) corner_dynamics_1(a + lane, b + lane, c, d + lane, o + lane);
-    if (f == 1) eliminate_1(a + lane, b + lane, c + lane, o + lane);
-    if (f == 2) expand_1(a + lane, b + lane, c, d + lane, o + lane);
+    if (f == 1) inward_sweep_1(a + lane, b + lane, c + lane, o + lane);
+    if (f == 2) outward_sweep_1(a + lane, b + lane, c, d + lane, o + lane);
     if (f == 4) inner_1(a, b + lane, o + lane);
 }
 void wheel_one(int lane, const double *a, const double *b, const double *c, const double *d, const double *e,
@@ -56,8 +56,8 @@ void wheel_four(const double *a, const double *b, const double *c, const double 
 void four(int f, const double *a, const double *b, const double *c, const double *d, double *o) {
     if (f == 0) corner_4(a, b, c, d, o);
     if (f == 3) corner_dynamics_4(a, b, c, d, o);
-    if (f == 1) eliminate_4(a, b, c, o);
-    if (f == 2) expand_4(a, b, c, d, o);
+    if (f == 1) inward_sweep_4(a, b, c, o);
+    if (f == 2) outward_sweep_4(a, b, c, d, o);
     if (f == 4) inner_4(a, b, o);
 }
 void report_one(int lane, const double *const *a, double *o, double *s) {
@@ -142,7 +142,7 @@ def test_one_lane_and_four_lanes_give_the_same_bits_and_casadis_values(library: 
     c = both(0, corner.OUTPUTS.size, *moving)
     lean = both(3, corner.DYNAMICS.size, *moving)
     assert np.allclose(lean, c[: corner.DYNAMICS.size], rtol=1e-12, atol=1e-12)
-    g = both(1, articulated.GATHERED.size, np.ascontiguousarray(c), loads, axial)
+    g = both(1, articulated.ARTICULATED_BODY.size, np.ascontiguousarray(c), loads, axial)
     e = both(2, 2, np.ascontiguousarray(c), np.ascontiguousarray(g), acc, axial)
     arm = np.random.default_rng(seed).uniform(-0.4, 0.4, 3)
     inner = both(4, steering.INNER.size, flat(CE.steering(arm, CE.linkage)), _lanes(CE.inner_numbers))
@@ -150,9 +150,9 @@ def test_one_lane_and_four_lanes_give_the_same_bits_and_casadis_values(library: 
         assert np.allclose(inner[:, k], CE.inner_end(k, tuple(arm)), rtol=1e-12, atol=1e-12)
         raw = flat(CE.corner(states[k], ends[k], omega, CE.numbers[k]))
         assert np.allclose(c[:, k], raw, rtol=1e-10, atol=1e-10)
-        gathered = flat(CE.eliminate(raw, given[k], CE.wheel_axial[k]))
-        assert np.allclose(g[:, k], gathered, rtol=1e-9, atol=1e-8)
-        assert np.allclose(e[:, k], flat(CE.expand(raw, gathered, acc, CE.wheel_axial[k])), rtol=1e-8, atol=1e-8)
+        body = flat(CE.inward_sweep(raw, given[k], CE.wheel_axial[k]))
+        assert np.allclose(g[:, k], body, rtol=1e-9, atol=1e-8)
+        assert np.allclose(e[:, k], flat(CE.outward_sweep(raw, body, acc, CE.wheel_axial[k])), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -211,9 +211,9 @@ def test_the_functions_of_the_whole_vehicle_compute_casadis_values(library: ctyp
     got = _call(library.once, arm, CE.linkage, size=steering.LINK.size, head=(0,))
     assert np.allclose(got, flat(CE.steering(arm, CE.linkage)), rtol=1e-12, atol=1e-12)
     omega, external = rng.normal(size=3), 1000 * rng.normal(size=6)
-    gathered = np.concatenate([articulated_lower(rng), 100 * rng.normal(size=6)])
-    got = _call(library.once, CE.own, omega, gathered, external, size=6, head=(1,))
-    assert np.allclose(got, flat(CE.chassis(CE.own, omega, gathered, external)), rtol=1e-10, atol=1e-12)
+    body = np.concatenate([articulated_lower(rng), 100 * rng.normal(size=6)])
+    got = _call(library.once, CE.own, omega, body, external, size=6, head=(1,))
+    assert np.allclose(got, flat(CE.chassis(CE.own, omega, body, external)), rtol=1e-10, atol=1e-12)
     q = rng.normal(size=4)
     chassis = np.concatenate([rng.normal(size=3), q / np.linalg.norm(q), rng.normal(size=6)])
     acc, gravity = rng.normal(size=6), np.array([9.81])
@@ -238,8 +238,9 @@ def test_the_wheel_report_gives_the_same_bits_in_both_widths_and_casadis_values(
     chassis, acceleration = rng.normal(size=wheel.CHASSIS.size), rng.normal(size=6)
     chassis[3:7] /= np.linalg.norm(chassis[3:7])
     corners = [flat(CE.corner(states[k], ends[k], omega, CE.numbers[k])) for k in range(4)]
-    hubs, gathered, own = (rng.normal(size=(4, v.size)) for v in (wheel.RESULTS, articulated.GATHERED, reports.OWN))
-    arrays = [_lanes(corners), _lanes(list(hubs)), _lanes(list(gathered)), chassis, _lanes(list(own)), acceleration,
+    layouts = (wheel.RESULTS, articulated.ARTICULATED_BODY, reports.OWN)
+    hubs, bodies, own = (rng.normal(size=(4, v.size)) for v in layouts)
+    arrays = [_lanes(corners), _lanes(list(hubs)), _lanes(list(bodies)), chassis, _lanes(list(own)), acceleration,
               _lanes(CE.wheel_axial)]  # fmt: skip
     pointers = (ctypes.c_void_p * 7)(*(a.ctypes.data for a in arrays))
     rows, shares = reports.WHEEL.size, reports.SHARE.size
@@ -250,7 +251,7 @@ def test_the_wheel_report_gives_the_same_bits_in_both_widths_and_casadis_values(
     assert [a.tobytes() for a in one] == [a.tobytes() for a in four]
     function = reports.wheel_function()
     for k in range(4):
-        lane = (corners[k], hubs[k], gathered[k], chassis, own[k], acceleration, CE.wheel_axial[k])
+        lane = (corners[k], hubs[k], bodies[k], chassis, own[k], acceleration, CE.wheel_axial[k])
         for got, want in zip(four, function(*lane), strict=True):
             assert np.allclose(got[k::4], flat(want), rtol=1e-9, atol=1e-9)
 

@@ -75,7 +75,7 @@ def test_a_schedule_that_cannot_run_is_refused(steps: tuple[Call | Sum, ...], me
 def test_a_force_element_in_the_schedule_reaches_values_tangents_and_the_jacobians_pass() -> None:
     """A new call of the wheels needs no line of C."""
     vectors = {**SCHEDULE.vectors, "more": made("more")}
-    at = next(k for k, s in enumerate(EVALUATION) if isinstance(s, Call) and s.function == "eliminate")
+    at = next(k for k, s in enumerate(EVALUATION) if isinstance(s, Call) and s.function == "inward_sweep")
     steps = (*EVALUATION[:at], Call("rubber", ("corner", "wheel numbers"), ("more",)), *EVALUATION[at:])
     c = Recursion(Schedule(vectors, steps))
     value = "JN_NAME(rubber)(e->corner + c, d + D_WHEELS + c, e->more + c);"

@@ -28,7 +28,7 @@ GIVEN = Layout(drive=1, brake=1, force=3, moment=3, point=3, ground=3, normal=3,
 NUMBERS = Layout(
     **{f"tire.{name}": 1 for name in tire.PARAMETERS}, **{name: 1 for name in brake.PARAMETERS}
 )
-#: What the equations of motion need: loads for `articulated.eliminate`, rates of the STATES after the spin rate, and
+#: What the equations of motion need: loads for `articulated.inward_sweep`, rates of the STATES after the spin rate, and
 #: the tire's deflection, which has a limit.
 DYNAMICS = Layout(loads=8, rates=STATES.size - 1, deflection=1)
 #: First those, then what only the output signals and the start need.

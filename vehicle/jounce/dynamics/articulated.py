@@ -1,8 +1,8 @@
 """The articulated-body recursion over four corners and the chassis (Jain 2016, Eqs. 4, 6, 7).
 
-`eliminate` gathers one corner onto the chassis, `solve` is the chassis's symmetric 6x6 system, `expand`
-gives the corner's accelerations back. Accelerations are [angular; linear] of the chassis reference frame in
-chassis axes, the linear one less gravity, so gravity needs no term of its own.
+`inward_sweep` reduces one corner to an articulated body on the chassis, `solve` is the chassis's symmetric 6x6 system,
+`outward_sweep` gives the corner's accelerations back. Accelerations are [angular; linear] of the chassis reference
+frame in chassis axes, the linear one less gravity, so gravity needs no term of its own.
 The same steps are the subsystem synthesis of Song and Kim (effective mass and force, Eqs. 17-20, 29-32).
 """
 
@@ -16,9 +16,9 @@ from jounce.suspension.double_wishbone import OUTPUTS
 
 #: What acts on one corner: tire wrench at the wheel centre (chassis axes), drive torque and signed brake torque.
 LOADS = Layout(force=3, moment=3, drive=1, brake=1)
-#: A corner gathered on the chassis: articulated inertia by columns of its lower triangle, bias wrench, and
-#: what `expand` needs.
-GATHERED = Layout(inertia=21, bias=6, epsilon=1, torque=1)
+#: A corner as an articulated body on the chassis: inertia by columns of its lower triangle, bias wrench, and
+#: what `outward_sweep` needs.
+ARTICULATED_BODY = Layout(inertia=21, bias=6, epsilon=1, torque=1)
 
 
 def spatial_inertia(mass: SX, moment: SX, inertia: SX) -> SX:
@@ -43,8 +43,8 @@ def full(v: SX) -> SX:
     return m
 
 
-def eliminate(corner: dict[str, SX], load: dict[str, SX], along: SX, shaft: SX) -> SX:
-    """GATHERED of one corner: its P+ and z+ on the chassis (Eqs. 4 and 6 with the aggregates of 9-11).
+def inward_sweep(corner: dict[str, SX], load: dict[str, SX], along: SX, shaft: SX) -> SX:
+    """ARTICULATED_BODY of one corner: its P+ and z+ on the chassis (Eqs. 4 and 6 with the aggregates of 9-11).
 
     along and shaft [kg m2]: wheel and axle-shaft inertia about the spin axis.
     """
@@ -58,14 +58,14 @@ def eliminate(corner: dict[str, SX], load: dict[str, SX], along: SX, shaft: SX) 
     epsilon = q - corner["bias_theta"]
     inertia = spatial_inertia(corner["mass"], corner["moment"], corner["inertia"]) - h @ h.T / d
     bias = corner["bias"] - applied + h * (epsilon / d)
-    return GATHERED.join(inertia=lower(inertia), bias=bias, epsilon=epsilon, torque=torque)
+    return ARTICULATED_BODY.join(inertia=lower(inertia), bias=bias, epsilon=epsilon, torque=torque)
 
 
-def expand(corner: dict[str, SX], gathered: dict[str, SX], acceleration: SX, along: SX, shaft: SX) -> SX:
+def outward_sweep(corner: dict[str, SX], body: dict[str, SX], acceleration: SX, along: SX, shaft: SX) -> SX:
     """(theta acceleration, spin acceleration) [rad/s2] of one corner (Eq. 7)."""
-    theta = (gathered["epsilon"] - dot(corner["momentum"], acceleration)) / corner["d"]
+    theta = (body["epsilon"] - dot(corner["momentum"], acceleration)) / corner["d"]
     turn = dot(corner["axis"], acceleration[:3] + corner["upright_unit"] * theta) + corner["axis_bias"]
-    return ca.vertcat(theta, (gathered["torque"] - along * turn) / (along + shaft))
+    return ca.vertcat(theta, (body["torque"] - along * turn) / (along + shaft))
 
 
 def _inverse(m: SX) -> SX:
@@ -89,31 +89,32 @@ def solve(inertia: SX, wrench: SX) -> SX:
     return ca.vertcat(angular, mass @ (wrench[3:] - inertia[3:, :3] @ angular))
 
 
-def chassis_acceleration(own: SX, omega: SX, gathered: SX, external: SX) -> SX:
+def chassis_acceleration(own: SX, omega: SX, body: SX, external: SX) -> SX:
     """[angular; linear less gravity] acceleration of the chassis frame, chassis axes [rad/s2, m/s2].
 
-    own: (mass, first moment, inertia) of the chassis; gathered: the sum of the corners' inertia and bias
-    (21 + 6); external: [moment; force] at the chassis origin [N m, N].
+    own: (mass, first moment, inertia) of the chassis; body: the corners' inertia and bias,
+    summed (21 + 6); external: [moment; force] at the chassis origin [N m, N].
     """
     mass, moment, inertia = own[0], own[1:4], own[4:10]
     gyro = ca.vertcat(cross(omega, matrix(inertia) @ omega), cross(omega, cross(omega, moment)))
-    total = spatial_inertia(mass, moment, inertia) + full(gathered[:21])
-    return solve(total, external - gyro - gathered[21:27])
+    total = spatial_inertia(mass, moment, inertia) + full(body[:21])
+    return solve(total, external - gyro - body[21:27])
 
 
-def eliminate_function() -> ca.Function:
-    """eliminate(corner outputs, loads, [along, shaft]) -> GATHERED."""
+def inward_sweep_function() -> ca.Function:
+    """inward_sweep(corner outputs, loads, [along, shaft]) -> ARTICULATED_BODY."""
     c, u, w = SX.sym("c", OUTPUTS.size), SX.sym("u", LOADS.size), SX.sym("w", 2)
-    return ca.Function("eliminate", [c, u, w], [ca.cse(eliminate(OUTPUTS.split(c), LOADS.split(u), w[0], w[1]))])
+    return ca.Function("inward_sweep", [c, u, w], [ca.cse(inward_sweep(OUTPUTS.split(c), LOADS.split(u), w[0], w[1]))])
 
 
-def expand_function() -> ca.Function:
-    """expand(corner outputs, GATHERED, chassis acceleration, [along, shaft]) -> (theta, spin) acceleration."""
-    c, g, a, w = SX.sym("c", OUTPUTS.size), SX.sym("g", GATHERED.size), SX.sym("a", 6), SX.sym("w", 2)
-    return ca.Function("expand", [c, g, a, w], [ca.cse(expand(OUTPUTS.split(c), GATHERED.split(g), a, w[0], w[1]))])
+def outward_sweep_function() -> ca.Function:
+    """outward_sweep(corner outputs, ARTICULATED_BODY, chassis acceleration, [along, shaft]) -> (theta, spin) rates."""
+    c, g, a, w = SX.sym("c", OUTPUTS.size), SX.sym("g", ARTICULATED_BODY.size), SX.sym("a", 6), SX.sym("w", 2)
+    found = outward_sweep(OUTPUTS.split(c), ARTICULATED_BODY.split(g), a, w[0], w[1])
+    return ca.Function("outward_sweep", [c, g, a, w], [ca.cse(found)])
 
 
 def chassis_function() -> ca.Function:
-    """chassis(own 10, angular velocity 3, gathered 27, external 6) -> acceleration 6."""
+    """chassis(own 10, angular velocity 3, body 27, external 6) -> acceleration 6."""
     own, omega, g, e = SX.sym("own", 10), SX.sym("omega", 3), SX.sym("g", 27), SX.sym("e", 6)
     return ca.Function("chassis", [own, omega, g, e], [ca.cse(chassis_acceleration(own, omega, g, e))])

@@ -10,7 +10,7 @@
 
 enum {
     N_POINTS = 3, /* of the body's outline that belong to a corner */
-    JN_SUMS = (JN_GATHERED_epsilon + 3) / 4 * 4, /* what the chassis takes from a corner, in whole blocks of four */
+    JN_SUMS = (JN_ARTICULATED_BODY_epsilon + 3) / 4 * 4, /* what the chassis takes from a corner, in whole blocks of four */
     /* places in d */
     D_CORNERS = 0,
     D_AXIAL = D_CORNERS + JN_CORNERS * JN_CORNER_NUMBER_N,
@@ -46,7 +46,7 @@ typedef struct {
     double corner[JN_CORNERS * JN_CORNER_N];
     double given[JN_CORNERS * JN_GIVEN_N];
     double wheel[JN_CORNERS * JN_WHEEL_N];
-    double gathered[JN_CORNERS * JN_GATHERED_N];
+    double articulated_body[JN_CORNERS * JN_ARTICULATED_BODY_N];
     double back[JN_CORNERS * 2];  /* theta and spin accelerations */
     double acceleration[6];       /* chassis, angular and linear less gravity */
     int near;                     /* may the body be on the ground? */

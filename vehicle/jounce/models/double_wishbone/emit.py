@@ -48,7 +48,8 @@ LAYOUTS = {
     "CORNER_NUMBER": Layout(**corner.NUMBERS.sizes, prepared=CORNER.size1_in(3) - corner.NUMBERS.size),
     "CHASSIS": wheel.CHASSIS, "GIVEN": wheel.GIVEN,
     "WHEEL_NUMBER": Layout(**wheel.NUMBERS.sizes, prepared=WHEEL.size1_in(4) - wheel.NUMBERS.size),
-    "WHEEL": wheel.RESULTS, "GATHERED": articulated.GATHERED, "REPORT": reports.WHEEL, "SHARE": reports.SHARE,
+    "WHEEL": wheel.RESULTS, "ARTICULATED_BODY": articulated.ARTICULATED_BODY, "REPORT": reports.WHEEL,
+    "SHARE": reports.SHARE,
     "CHASSIS_NUMBER": reports.NUMBERS, "OUTLINE": outline.RESULTS, "POINT": outline.POINT, "CONTACT": outline.CONTACT,
 }  # fmt: skip
 
@@ -57,8 +58,8 @@ def lane_functions() -> list[ca.Function]:
     """Evaluated for each corner, four lanes at once where the processor can."""
     f = functions()
     return [f["inner"], first_rows(CORNER, "corner_dynamics", corner.DYNAMICS.size), CORNER,
-            first_rows(WHEEL, "wheel_dynamics", wheel.DYNAMICS.size), WHEEL, f["eliminate"], f["expand"], f["report"],
-            f["angle"], outline.function()]  # fmt: skip
+            first_rows(WHEEL, "wheel_dynamics", wheel.DYNAMICS.size), WHEEL, f["inward_sweep"], f["outward_sweep"],
+            f["report"], f["angle"], outline.function()]  # fmt: skip
 
 
 def scalar_functions() -> list[ca.Function]:

@@ -21,8 +21,8 @@ def functions() -> dict[str, ca.Function]:
     """Every function of the schedule by name; numbers of the vehicle are inputs, as `numbers` gives them."""
     made = (
         steering.function(), steering.inner_function(), corner.function(), wheel.function(),
-        articulated.eliminate_function(), motion.external_function(), articulated.chassis_function(),
-        articulated.expand_function(), motion.function(), reports.wheel_function(), reports.chassis_function(),
+        articulated.inward_sweep_function(), motion.external_function(), articulated.chassis_function(),
+        articulated.outward_sweep_function(), motion.function(), reports.wheel_function(), reports.chassis_function(),
         reports.angle_function(),
     )  # fmt: skip
     return {f.name(): f for f in made}

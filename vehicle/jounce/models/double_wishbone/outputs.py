@@ -9,7 +9,7 @@ from __future__ import annotations
 import casadi as ca
 
 from jounce.contact import wheel
-from jounce.dynamics.articulated import GATHERED, LOADS
+from jounce.dynamics.articulated import ARTICULATED_BODY, LOADS
 from jounce.math.algebra import SX, cross, dot, matrix, rotation
 from jounce.math.layout import Layout
 from jounce.suspension import double_wishbone as corner
@@ -55,7 +55,7 @@ def steering_load(part: dict[str, SX], load: dict[str, SX], acceleration: SX, th
     """Share of one corner in the torque [N.m] of the linkage on the Pitman arm, left positive.
 
     Virtual work of a unit turn of the arm at fixed chassis and theta: applied forces less inertia forces
-    (Jain 2016, Eqs. 9-11 with the arm's column of X); wheel spin eliminated as in `articulated.eliminate`.
+    (Jain 2016, Eqs. 9-11 with the arm's column of X); wheel spin eliminated as in `articulated.inward_sweep`.
     """
     torque = dot(part["axis"], load["moment"]) + load["drive"] + load["brake"]
     kept = part["axis"] * (along / (along + shaft) * torque)
@@ -65,15 +65,15 @@ def steering_load(part: dict[str, SX], load: dict[str, SX], acceleration: SX, th
 
 
 def wheel_function() -> ca.Function:
-    """report(corner, wheel results, GATHERED, chassis, own, acceleration 6, [along, shaft]) -> WHEEL, SHARE."""
-    layouts = (corner.OUTPUTS, wheel.RESULTS, GATHERED, wheel.CHASSIS, OWN)
+    """report(corner, wheel results, ARTICULATED_BODY, chassis, own, acceleration 6, [along, shaft]) -> WHEEL, SHARE."""
+    layouts = (corner.OUTPUTS, wheel.RESULTS, ARTICULATED_BODY, wheel.CHASSIS, OWN)
     flat = [SX.sym(f"r{k}", layout.size) for k, layout in enumerate(layouts)]
     acceleration, axial = SX.sym("a", 6), SX.sym("w", 2)
-    part, hub, gathered, chassis, own = (layout.split(v) for layout, v in zip(layouts, flat, strict=True))
+    part, hub, articulated_body, chassis, own = (layout.split(v) for layout, v in zip(layouts, flat, strict=True))
     r = rotation(chassis["quaternion"])
     axis, omega = part["axis"], chassis["angular"]
     carrier = omega + part["upright_velocity"]
-    theta = (gathered["epsilon"] - dot(part["momentum"], acceleration)) / part["d"]
+    theta = (articulated_body["epsilon"] - dot(part["momentum"], acceleration)) / part["d"]
     report = WHEEL.join(
         pos=hub["centre"], lin_vel=hub["velocity"],
         rot=product(chassis["quaternion"], small_turn(ca.reshape(part["upright_axes"], 3, 3))),

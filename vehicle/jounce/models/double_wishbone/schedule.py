@@ -31,7 +31,7 @@ VECTORS: dict[str, Vector] = {
     "inner": made("inner"),
     "corner": made("corner"),
     "wheel": made("wheel"),
-    "gathered": made("gathered"),
+    "articulated_body": made("articulated_body"),
     "total": local("total"),
     "wrench": local("loads"),
     "acceleration": made("acceleration", per_wheel=False),
@@ -61,13 +61,13 @@ EVALUATION = (
     Call("corner", ("corner state", "inner", "angular", "corner numbers"), ("corner",), lean="corner_dynamics"),
     Call("wheel", ("corner", "chassis", "wheel state", "wheel inputs", "wheel numbers"), ("wheel",),
          lean="wheel_dynamics"),
-    Call("eliminate", ("corner", "wheel", "axial"), ("gathered",)),
+    Call("inward_sweep", ("corner", "wheel", "axial"), ("articulated_body",)),
     Glue("if (refuse_range(x, e, f)) return 1;", "if (refuse_range(x, e, f)) return 1;"),
-    Sum("gathered", "total"),
+    Sum("articulated_body", "total"),
     Call("external", ("quaternion", "world wrench"), ("wrench",), zero_with="world wrench"),
     Glue("JN_NAME(load_body)(x, d, e, loads);", "JN_NAME(load_body_forward)(x, d, d_x, e, d_e, loads, d_loads);"),
     Call("chassis", ("chassis numbers", "angular", "total", "wrench"), ("acceleration",)),
-    Call("expand", ("corner", "gathered", "acceleration", "axial"), ("back",)),
+    Call("outward_sweep", ("corner", "articulated_body", "acceleration", "axial"), ("back",)),
 )  # fmt: skip
 
 #: From there to the rates that are not states or accelerations themselves (`RATES`).
@@ -78,7 +78,7 @@ MOTION = (
 
 #: From there to the outputs.
 REPORTS = (
-    Call("report", ("corner", "wheel", "gathered", "chassis", "own state", "acceleration", "axial"),
+    Call("report", ("corner", "wheel", "articulated_body", "chassis", "own state", "acceleration", "axial"),
          ("report", "share")),
     Call("chassis_report", ("chassis", "acceleration", "chassis numbers"), ("chassis report", "body", "adjacent")),
     Glue("take_angles(y, opposite);", "take_angles(y, opposite);\n    take_angles(d_y, d_opposite);"),
