@@ -183,7 +183,7 @@ def _recorder(config: ServerConfig) -> Recorder | None:
     try:
         return Recorder(Path(config.record), config.record_every, config.max_recording_bytes)
     except ModuleNotFoundError as error:
-        raise ConfigError(f"recordings: {missing('mcap')}") from error
+        raise ConfigError(f"recordings: {missing('mcap') or error}") from error
     except OSError as error:
         raise ConfigError(f"no recordings can be kept: {error}") from error
 
