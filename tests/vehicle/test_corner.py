@@ -104,7 +104,7 @@ def test_velocities_and_unit_velocities_are_the_derivatives_of_the_positions(
         assert np.allclose((ahead[value] - behind[value]) / (2 * h), o[derivative], atol=2e-7)
     axis_rate = (ahead["axis"] - behind["axis"]) / (2 * h)
     assert np.allclose(np.cross(o["upright_velocity"], o["axis"]), axis_rate, atol=2e-7)
-    assert np.allclose(o["centre_velocity"], o["centre_unit"] * rate + o["centre_steer"] * arm_rate, atol=1e-12)
+    assert np.allclose(o["centre_velocity"], o["centre_partial"] * rate + o["centre_steer"] * arm_rate, atol=1e-12)
 
 
 @settings(max_examples=30, deadline=None)

@@ -53,7 +53,7 @@ def inward_sweep(corner: dict[str, SX], load: dict[str, SX], along: SX, shaft: S
     torque = dot(axis, moment) + load["drive"] + load["brake"]
     kept = axis * (along / (along + shaft) * torque)
     applied = ca.vertcat(moment + cross(centre, force) - kept, force)
-    q = dot(corner["upright_unit"], moment - kept + axis * load["drive"]) + dot(corner["centre_unit"], force)
+    q = dot(corner["upright_partial"], moment - kept + axis * load["drive"]) + dot(corner["centre_partial"], force)
     h, d = corner["momentum"], corner["d"]
     epsilon = q - corner["bias_theta"]
     inertia = spatial_inertia(corner["mass"], corner["moment"], corner["inertia"]) - h @ h.T / d
@@ -64,7 +64,7 @@ def inward_sweep(corner: dict[str, SX], load: dict[str, SX], along: SX, shaft: S
 def outward_sweep(corner: dict[str, SX], body: dict[str, SX], acceleration: SX, along: SX, shaft: SX) -> SX:
     """(theta acceleration, spin acceleration) [rad/s2] of one corner (Eq. 7)."""
     theta = (body["epsilon"] - dot(corner["momentum"], acceleration)) / corner["d"]
-    turn = dot(corner["axis"], acceleration[:3] + corner["upright_unit"] * theta) + corner["axis_bias"]
+    turn = dot(corner["axis"], acceleration[:3] + corner["upright_partial"] * theta) + corner["axis_bias"]
     return ca.vertcat(theta, (body["torque"] - along * turn) / (along + shaft))
 
 

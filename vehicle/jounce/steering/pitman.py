@@ -17,13 +17,13 @@ from jounce.math.layout import Layout
 NUMBERS = Layout(arm=2, idler=2, base=2, length2=1, branch=1)
 #: Motion of the steering link in the steering plane: its end on the arm, about the arm's axis, and the vector along
 #: it; per unit of the arm angle, in time, accelerations; then the discriminant of the four-bar.
-LINK = Layout(arm=2, link=2, arm_unit=2, link_unit=2, arm_velocity=2, link_velocity=2, arm_acceleration=2,
+LINK = Layout(arm=2, link=2, arm_partial=2, link_partial=2, arm_velocity=2, link_velocity=2, arm_acceleration=2,
               link_acceleration=2, discriminant=1)  # fmt: skip
 #: How an inner tierod end rides on the link: where it would be with the arm's axis, chassis axes; how it follows the
 #: two axes of the steering plane (x, y, z of the chassis; zeros where the end is fixed); its place on the link.
 INNER_NUMBERS = Layout(origin=3, follows=3, along=1, across=1)
 #: Motion of one inner tierod end, chassis axes: place, per unit of the arm angle, velocity, acceleration.
-INNER = Layout(end=3, end_unit=3, end_velocity=3, end_acceleration=3)
+INNER = Layout(end=3, end_partial=3, end_velocity=3, end_acceleration=3)
 
 
 def _frame(p: Mapping[str, SX]) -> SX:
@@ -99,7 +99,7 @@ def link_motion(angle: SX, rate: SX, acceleration: SX, n: dict[str, SX]) -> SX:
     link2 = swing * turn - held * turned**2 - end2
     fast = rate * rate
     return LINK.join(
-        arm=end, link=link, arm_unit=end1, link_unit=link1, arm_velocity=end1 * rate, link_velocity=link1 * rate,
+        arm=end, link=link, arm_partial=end1, link_partial=link1, arm_velocity=end1 * rate, link_velocity=link1 * rate,
         arm_acceleration=end2 * fast + end1 * acceleration, link_acceleration=link2 * fast + link1 * acceleration,
         discriminant=disc,
     )  # fmt: skip
@@ -113,7 +113,7 @@ def inner_motion(link: dict[str, SX], n: dict[str, SX]) -> SX:
         v = link[f"arm{suffix}"] + own * n["along"] + _perp(own) * n["across"]
         return n["follows"] * ca.vertcat(v[0], v[1], v[0])
 
-    return INNER.join(end=n["origin"] + carried(""), end_unit=carried("_unit"), end_velocity=carried("_velocity"),
+    return INNER.join(end=n["origin"] + carried(""), end_partial=carried("_partial"), end_velocity=carried("_velocity"),
                       end_acceleration=carried("_acceleration"))  # fmt: skip
 
 

@@ -37,14 +37,14 @@ STATES = Layout(theta=1, theta_rate=1, spin_rate=1)
 
 #: What the equations of motion need of a corner.
 DYNAMICS = Layout(
-    centre=3, axis=3, centre_velocity=3, upright_velocity=3, centre_unit=3, upright_unit=3,
+    centre=3, axis=3, centre_velocity=3, upright_velocity=3, centre_partial=3, upright_partial=3,
     mass=1, moment=3, inertia=6, momentum=6, d=1, bias=6, bias_theta=1,
     axis_bias=1, margin_upper=1, margin_tierod=1,
 )  # fmt: skip
 #: What the corner function returns: first those, then what only the output signals need.
 OUTPUTS = Layout(
     **DYNAMICS.sizes, spring_length=1, spring_force=1, shock_length=1, shock_rate=1, shock_force=1, spring_energy=1,
-    travel=1, travel_unit=1, upright_axes=9, closure=1,
+    travel=1, travel_partial=1, upright_axes=9, closure=1,
     steer_momentum=6, steer_theta=1, steer_bias=1, centre_steer=3, upright_steer=3, kinetic=1,
     linear_momentum=3,
 )  # fmt: skip
@@ -61,7 +61,7 @@ class Body:
     """About the centre of mass; the upper triangle counts."""
     turn: Motion
     principal: SX | None = None
-    """Moment of inertia about the axis of `turn.unit` and `turn.steer`, where that is a principal axis."""
+    """Moment of inertia about the axis of `turn.partial` and `turn.steer`, where that is a principal axis."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _bodies(i: dict[str, SX], n: dict[str, SX]) -> tuple[list[Body], Geometry]:
         y = n[f"{name}_y"] * arm.cos + cross(arm.axis, n[f"{name}_y"]) * arm.sin
         j = n[f"{name}_inertia"]
         inertia = j[2] * SX.eye(3) + (j[0] - j[2]) * (arm.axis @ arm.axis.T) + ((j[1] - j[2]) * y) @ y.T
-        about = Motion(arm.axis * turn.unit, still, arm.axis * turn.rate, arm.axis * turn.bias)
+        about = Motion(arm.axis * turn.partial, still, arm.axis * turn.rate, arm.axis * turn.bias)
         return Body(n[f"{name}_mass"], com, swung(turn, radial, swing), inertia, about, j[0])
 
     def on_lower(point: SX) -> tuple[SX, Motion]:
@@ -109,7 +109,7 @@ def _bodies(i: dict[str, SX], n: dict[str, SX]) -> tuple[list[Body], Geometry]:
     still = SX(3, 1)
     com, com_motion = on_upright(n["carrier_com"])
     centre, centre_motion = on_upright(n["wheel_centre"])
-    inner = Motion(still, i["end_unit"], i["end_velocity"], i["end_acceleration"])
+    inner = Motion(still, i["end_partial"], i["end_velocity"], i["end_acceleration"])
     outer = link.ball + turning(upright, p.triad @ n["kb"])
     rod, rod_length = p.K - i["end"], ca.sqrt(n["kl"])
     foot, foot_motion = on_lower(n["shock_a0"])
@@ -158,16 +158,16 @@ def _sum(bodies: list[Body], omega: SX) -> dict[str, SX]:
         m, r, x, t = body.mass, body.com, body.motion, body.turn
         swept = cross(omega, r)
         f = m * (x.bias + cross(omega, 2 * x.rate + swept))
-        moment, unit, steer = m * r, m * x.unit, m * x.steer
+        moment, partial, steer = m * r, m * x.partial, m * x.steer
         total["mass"] += m
         total["moment"] += moment
         total["inertia"] += _point_inertia(r, moment)
-        total["h"] += ca.vertcat(cross(r, unit), unit)
-        total["d"] += dot(x.unit, unit)
+        total["h"] += ca.vertcat(cross(r, partial), partial)
+        total["d"] += dot(x.partial, partial)
         total["b"] += ca.vertcat(cross(r, f), f)
-        total["bt"] += dot(x.unit, f)
+        total["bt"] += dot(x.partial, f)
         total["hs"] += ca.vertcat(cross(r, steer), steer)
-        total["st"] += dot(x.unit, steer)
+        total["st"] += dot(x.partial, steer)
         total["sb"] += dot(x.steer, f)
         total["kin"] += 0.5 * m * dot(x.rate + swept, x.rate + swept)
         total["lin"] += m * (x.rate + swept)
@@ -178,14 +178,14 @@ def _sum(bodies: list[Body], omega: SX) -> dict[str, SX]:
         spun = inertia @ w
         torque = inertia @ (t.bias + cross(omega, t.rate)) + cross(w, spun)
         own = inertia if body.principal is None else body.principal * SX.eye(3)
-        unit, steer = own @ t.unit, own @ t.steer
+        partial, steer = own @ t.partial, own @ t.steer
         total["inertia"] += six
-        total["h"] += ca.vertcat(unit, SX(3, 1))
-        total["d"] += dot(t.unit, unit)
+        total["h"] += ca.vertcat(partial, SX(3, 1))
+        total["d"] += dot(t.partial, partial)
         total["b"] += ca.vertcat(torque, SX(3, 1))
-        total["bt"] += dot(t.unit, torque)
+        total["bt"] += dot(t.partial, torque)
         total["hs"] += ca.vertcat(steer, SX(3, 1))
-        total["st"] += dot(t.unit, steer)
+        total["st"] += dot(t.partial, steer)
         total["sb"] += dot(t.steer, torque)
         total["kin"] += 0.5 * dot(w, spun)
     return total
@@ -211,27 +211,28 @@ def function() -> ca.Function:
     hidden = along * along / (along + shaft) * dot(axis, w)
     gyro = (hidden + along * spin) * cross(w, axis)
     total["b"] += ca.vertcat(gyro, SX(3, 1))
-    total["bt"] += dot(turn.unit, gyro)
+    total["bt"] += dot(turn.partial, gyro)
     total["sb"] += dot(turn.steer, gyro)
     total["kin"] += 0.5 * (hidden * dot(axis, w) + along * spin * (2 * dot(axis, w) + spin) + shaft * spin * spin)
 
     spring = n["spring_c"] - g.seat
     spring_length = ca.sqrt(dot(spring, spring))
-    spring_unit = -dot(spring, g.seat_motion.unit) / spring_length
+    spring_partial = -dot(spring, g.seat_motion.partial) / spring_length
     shock_rate = dot(g.strut, g.head.rate)
     f_spring, energy = spring_force(spring_length, n)
     f_end, end_energy = shock_ends(g.strut_length, shock_rate, n)
     f_shock = shock_force(g.strut_length, shock_rate, n) + f_end
     out = OUTPUTS.join(**{
         "centre": g.centre, "axis": axis, "centre_velocity": motion.rate, "upright_velocity": turn.rate,
-        "centre_unit": motion.unit, "upright_unit": turn.unit, "mass": total["mass"], "moment": total["moment"],
-        "inertia": total["inertia"], "momentum": total["h"], "d": total["d"], "bias": total["b"],
-        "bias_theta": total["bt"] - f_spring * spring_unit - f_shock * dot(g.strut, g.head.unit),
+        "centre_partial": motion.partial, "upright_partial": turn.partial,
+        "mass": total["mass"], "moment": total["moment"], "inertia": total["inertia"],
+        "momentum": total["h"], "d": total["d"], "bias": total["b"],
+        "bias_theta": total["bt"] - f_spring * spring_partial - f_shock * dot(g.strut, g.head.partial),
         "axis_bias": dot(axis, turn.bias + cross(omega, turn.rate)),
         "margin_upper": g.link.pose.margins[0], "margin_tierod": g.link.pose.margins[1],
         "spring_length": spring_length, "spring_force": f_spring, "shock_length": g.strut_length,
         "shock_rate": shock_rate, "shock_force": f_shock, "spring_energy": energy + end_energy,
-        "travel": g.centre[2] - n["wheel_height0"], "travel_unit": motion.unit[2],
+        "travel": g.centre[2] - n["wheel_height0"], "travel_partial": motion.partial[2],
         "upright_axes": ca.reshape(g.link.pose.triad @ ca.reshape(n["upright_axes"], 3, 3), 9, 1),
         "closure": ca.fmax(ca.fabs(g.gaps[0]), ca.fabs(g.gaps[1])),
         "steer_momentum": total["hs"], "steer_theta": total["st"], "steer_bias": total["sb"],

@@ -53,36 +53,41 @@ class Pose:
 class Motion:
     """First and second time derivative of a point or an angle: how it follows theta, the Pitman arm and time."""
 
-    unit: SX
-    """Per unit theta rate."""
+    partial: SX
+    """Partial velocity: per unit theta rate (Kane and Levinson)."""
     steer: SX
     """Per unit rate of the Pitman arm, theta at rest."""
     rate: SX
     """Velocity relative to the chassis."""
     bias: SX
-    """The part of the acceleration that is not `unit` times the theta acceleration."""
+    """The part of the acceleration that is not `partial` times the theta acceleration."""
 
     def __add__(self, other: Motion) -> Motion:
         """Motion of one carried by the other."""
-        return Motion(self.unit + other.unit, self.steer + other.steer, self.rate + other.rate, self.bias + other.bias)
+        return Motion(
+            self.partial + other.partial, self.steer + other.steer, self.rate + other.rate, self.bias + other.bias
+        )
 
     def __sub__(self, other: Motion) -> Motion:
         """Motion as seen from the other."""
-        return Motion(self.unit - other.unit, self.steer - other.steer, self.rate - other.rate, self.bias - other.bias)
+        return Motion(
+            self.partial - other.partial, self.steer - other.steer, self.rate - other.rate, self.bias - other.bias
+        )
 
     def __mul__(self, factor: SX | float) -> Motion:
         """Motion of a vector that is `factor` times as long."""
-        return Motion(self.unit * factor, self.steer * factor, self.rate * factor, self.bias * factor)
+        return Motion(self.partial * factor, self.steer * factor, self.rate * factor, self.bias * factor)
 
 
-def driven(unit: SX, bias: SX, rate: SX) -> Motion:
+def driven(partial: SX, bias: SX, rate: SX) -> Motion:
     """Motion that theta alone drives, at its rate."""
-    return Motion(unit, SX(unit.shape[0], 1), unit * rate, bias)
+    return Motion(partial, SX(partial.shape[0], 1), partial * rate, bias)
 
 
 def swung(turn: Motion, radial: SX, swing: SX) -> Motion:
     """Motion of a point of an arm (`Arm.at`) whose angle has that motion."""
-    return Motion(swing * turn.unit, SX(3, 1), swing * turn.rate, swing * turn.bias - radial * (turn.rate * turn.rate))
+    bias = swing * turn.bias - radial * (turn.rate * turn.rate)
+    return Motion(swing * turn.partial, SX(3, 1), swing * turn.rate, bias)
 
 
 def pose(theta: SX, end: SX, n: dict[str, SX]) -> Pose:
@@ -142,32 +147,32 @@ def move(i: dict[str, SX], n: dict[str, SX]) -> Linkage:
     # upper arm: F on its circle moves along DF as D does
     link, (_, radial, swing) = p.F - p.D, p.upper.at(n["F0"])
     reach = dot(link, swing)
-    unit_rate = dot(link, ball.unit) / reach
-    gap_unit = swing * unit_rate - ball.unit
-    gap = gap_unit * rate
-    inward = -radial * (unit_rate * rate) ** 2
+    rate_partial = dot(link, ball.partial) / reach
+    gap_partial = swing * rate_partial - ball.partial
+    gap = gap_partial * rate
+    inward = -radial * (rate_partial * rate) ** 2
     turn_bias = (dot(link, ball.bias - inward) - dot(gap, gap)) / reach
-    upper = driven(unit_rate, turn_bias, rate)
+    upper = driven(rate_partial, turn_bias, rate)
     # upright: D and F give its turn across the kingpin axis, the tierod gives that about it
     king, length = p.triad[:, 2], ca.sqrt(n["df2"])
     r, rod = p.triad @ n["kb"], p.K - i["end"]
     reach = dot(rod, cross(king, r))
-    across = cross(king, gap_unit) / length
-    unit_turn = across - king * (dot(rod, ball.unit + cross(across, r)) / reach)
-    w = unit_turn * rate + king * (dot(rod, i["end_velocity"]) / reach)
+    across = cross(king, gap_partial) / length
+    turn_partial = across - king * (dot(rod, ball.partial + cross(across, r)) / reach)
+    w = turn_partial * rate + king * (dot(rod, i["end_velocity"]) / reach)
     fast = cross(w, r)
     rod_rate = ball.rate + fast - i["end_velocity"]
     across = (cross(king, swing * turn_bias + inward - ball.bias) + gap * dot(w, king)) / length
     joint = i["end_acceleration"] - ball.bias - cross(w, fast) - cross(across, r)
     bias = across + king * ((dot(rod, joint) - dot(rod_rate, rod_rate)) / reach)
-    upright = Motion(unit_turn, king * (dot(rod, i["end_unit"]) / reach), w, bias)
+    upright = Motion(turn_partial, king * (dot(rod, i["end_partial"]) / reach), w, bias)
     return Linkage(p, lower, upper, upright, ball)
 
 
 def turning(turn: Motion, arm: SX) -> Motion:
     """Motion of a vector on a body with that turn."""
     v = cross(turn.rate, arm)
-    return Motion(cross(turn.unit, arm), cross(turn.steer, arm), v, cross(turn.bias, arm) + cross(turn.rate, v))
+    return Motion(cross(turn.partial, arm), cross(turn.steer, arm), v, cross(turn.bias, arm) + cross(turn.rate, v))
 
 
 def rod_turn(axis: SX, length: SX, end: Motion) -> Motion:
@@ -175,4 +180,4 @@ def rod_turn(axis: SX, length: SX, end: Motion) -> Motion:
     w = cross(axis, end.rate) / length
     stretch = dot(axis, end.rate)
     bias = (cross(axis, end.bias) - 2 * stretch * w) / length
-    return Motion(cross(axis, end.unit) / length, cross(axis, end.steer) / length, w, bias)
+    return Motion(cross(axis, end.partial) / length, cross(axis, end.steer) / length, w, bias)

@@ -89,7 +89,7 @@ static int wheel_mobility(probe *s, int c, double mobility[3], jn_fault *f) {
             hub[0] = a[3] + a[1] * r[2] - a[2] * r[1];
             hub[1] = a[4] + a[2] * r[0] - a[0] * r[2];
             hub[2] = a[5] + a[0] * r[1] - a[1] * r[0];
-            for (k = 0; k < 3; k++) hub[k] += lane(s->e.corner, JN_CORNER_centre_unit + k, c) * lane(s->e.back, 0, c);
+            for (k = 0; k < 3; k++) hub[k] += lane(s->e.corner, JN_CORNER_centre_partial + k, c) * lane(s->e.back, 0, c);
             if (pass) mobility[axis] = (hub[axis] - before[axis]) / PROBE;
             else memcpy(before, hub, sizeof before);
         }

@@ -79,7 +79,7 @@ def wheel_function() -> ca.Function:
         rot=product(chassis["quaternion"], small_turn(ca.reshape(part["upright_axes"], 3, 3))),
         ang_vel=r @ (carrier + axis * own["spin_rate"]), omega=own["spin_rate"], angle=own["spin"],
         steer=ca.atan2(-axis[0], axis[1]), inclination=ca.asin(axis[2]), arm_angle=own["theta"],
-        travel=part["travel"], travel_rate=part["travel_unit"] * own["theta_rate"],
+        travel=part["travel"], travel_rate=part["travel_partial"] * own["theta_rate"],
         spring_length=part["spring_length"], spring_force=part["spring_force"], shock_length=part["shock_length"],
         shock_rate=part["shock_rate"], shock_force=part["shock_force"], tire_force=hub["force"],
         tire_moment=hub["moment"], slip=hub["slip"], slip_angle=hub["slip_angle"], deflection=hub["deflection"],
