@@ -11,7 +11,7 @@ from typing import Final
 
 from jounce_service.server.config import GROUPS, ServerConfig
 from jounce_service.server.settings import flag, variable
-from jounce_service.session.states import ALLOWED, SessionState
+from jounce_service.session.states import ALLOWED, TRANSITIONS, SessionState
 from jounce_service.transport.errors import TABLE
 from jounce_tools.cli.main import EXIT_CODES
 from jounce_tools.simulate.csv_inputs import FORMAT
@@ -23,6 +23,18 @@ def states() -> Iterator[str]:
     yield "|---" * (1 + len(SessionState)) + "|"
     for call, allowed in ALLOWED.items():
         yield f"| `{call}` | " + " | ".join("yes" if s in allowed else "-" for s in SessionState) + " |"
+
+
+def state_diagram() -> Iterator[str]:
+    """How a session gets from state to state."""
+    yield "```mermaid"
+    yield "stateDiagram-v2"
+    yield f"    [*] --> {SessionState.CREATED.name}: CreateSession, ForkSession at tick 0"
+    yield f"    [*] --> {SessionState.RUNNING.name}: ForkSession"
+    for (before, after), causes in TRANSITIONS.items():
+        yield f"    {before.name} --> {after.name}: {', '.join(causes)}"
+    yield f"    {SessionState.CLOSED.name} --> [*]"
+    yield "```"
 
 
 def statuses() -> Iterator[str]:
@@ -60,6 +72,7 @@ def exit_codes() -> Iterator[str]:
 #: Name in the page's markers -> rows.
 TABLES: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "states": states,
+    "state diagram": state_diagram,
     "statuses": statuses,
     "configuration": configuration,
     "csv": csv_format,
@@ -67,7 +80,7 @@ TABLES: Final[dict[str, Callable[[], Iterator[str]]]] = {
 }
 #: Page -> its tables.
 PAGES: Final = {
-    "service.md": ("states", "statuses"),
+    "service.md": ("states", "state diagram", "statuses"),
     "configuration.md": ("configuration",),
     "csv.md": ("csv",),
     "command-line.md": ("exit codes",),

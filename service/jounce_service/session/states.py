@@ -45,6 +45,21 @@ ALLOWED: Final[dict[str, frozenset[SessionState]]] = {
 }
 
 
+#: State -> state, and what leads there: calls, or words for what is no call.
+TRANSITIONS: Final[dict[tuple[SessionState, SessionState], tuple[str, ...]]] = {
+    (SessionState.CREATED, SessionState.RUNNING): ("Advance", "Step", "RestoreSnapshot"),
+    (SessionState.CREATED, SessionState.PAUSED): ("PauseSession",),
+    (SessionState.RUNNING, SessionState.PAUSED): ("PauseSession",),
+    (SessionState.PAUSED, SessionState.RUNNING): ("ResumeSession",),
+    (SessionState.PAUSED, SessionState.CREATED): ("ResumeSession",),
+    (SessionState.RUNNING, SessionState.CREATED): ("ResetSession", "RestoreSnapshot"),
+    (SessionState.FAILED, SessionState.CREATED): ("ResetSession", "RestoreSnapshot"),
+    (SessionState.FAILED, SessionState.RUNNING): ("RestoreSnapshot",),
+    **{(state, SessionState.FAILED): ("a failure",) for state in sorted(_ALIVE)},
+    **{(state, SessionState.CLOSED): ("DeleteSession",) for state in sorted(_THERE)},
+}
+
+
 def require(call: str, state: SessionState, why: str = "", reason: str = "") -> None:
     """Raises where the state does not allow the call; ``why`` and ``reason`` are those of a failure."""
     allowed = ALLOWED[call]
