@@ -89,7 +89,8 @@ class Chain:
             "wheel state": [wheel.STATES.join(bristle=x["bristle"][2 * k : 2 * k + 2], **{
                 name: x[name][k] for name in wheel.STATES.sizes if name != "bristle"}) for k in range(4)],
             "own state": [reports.OWN.join(**{name: x[name][k] for name in reports.OWN.sizes}) for k in range(4)],
-            "wheel inputs": [wheel.GIVEN.join(drive=u["drive"][k], brake=u["brake"][k], force=SX(3, 1), moment=SX(3, 1),
+            "wheel inputs": [wheel.INPUTS.join(
+                drive=u["drive"][k], brake=u["brake"][k], force=SX(3, 1), moment=SX(3, 1),
                                               point=SX(3, 1), **plane, height_only=0, external=0) for k in range(4)],
         }  # fmt: skip
         compose((*EVALUATION, *MOTION, *REPORTS[:2]), self.ce.functions, vectors)

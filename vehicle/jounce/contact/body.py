@@ -25,7 +25,7 @@ RESULTS = Layout(wrench=6, force=3, energy=1)
 
 
 def function() -> ca.Function:
-    """outline(CHASSIS, wheel.GIVEN, POINT, CONTACT) -> RESULTS of one point; zero where it is above the ground.
+    """outline(CHASSIS, wheel.INPUTS, POINT, CONTACT) -> RESULTS of one point; zero where it is above the ground.
 
     Along the normal `springs.hard_contact`. Friction opposes the sliding velocity v with min(mu N, d |v|): Coulomb's
     law with a viscous part near rest (the regularised law 2.2 of Olsson et al. 1998, Eur. J. Control 4, 176), which
@@ -35,19 +35,19 @@ def function() -> ca.Function:
     Where the terrain is known under the wheels alone (`height_only`), the plane's height is taken right below the
     anchor, some centimetres from where the terrain was asked.
     """
-    parts = (wheel.CHASSIS, wheel.GIVEN, POINT, CONTACT)
+    parts = (wheel.CHASSIS, wheel.INPUTS, POINT, CONTACT)
     flat = [SX.sym(f"b{k}", part.size) for k, part in enumerate(parts)]
-    chassis, given, place, contact = (part.split(v) for part, v in zip(parts, flat, strict=True))
-    r, n, point = rotation(chassis["quaternion"]), given["normal"], place["point"]
+    chassis, inputs, place, contact = (part.split(v) for part, v in zip(parts, flat, strict=True))
+    r, n, point = rotation(chassis["quaternion"]), inputs["normal"], place["point"]
     anchor = chassis["position"] + r @ place["anchor"]
-    below = ca.vertcat(anchor[:2], given["ground"][2])
-    ground = ca.if_else(given["height_only"] > 0.5, below, given["ground"])
+    below = ca.vertcat(anchor[:2], inputs["ground"][2])
+    ground = ca.if_else(inputs["height_only"] > 0.5, below, inputs["ground"])
     depth = dot(n, ground - chassis["position"] - r @ point)
     velocity = r @ (chassis["linear"] + cross(chassis["angular"], point))
     normal_speed = dot(n, velocity)
     load = hard_contact(depth, -normal_speed, contact["stiffness"], contact["damping"])
     sliding = velocity - normal_speed * n
-    limit = contact["friction"] * given["friction"] * load / ca.sqrt(dot(sliding, sliding) + TINY)
+    limit = contact["friction"] * inputs["friction"] * load / ca.sqrt(dot(sliding, sliding) + TINY)
     drag = ca.if_else(load > 0.0, ca.fmin(limit, contact["friction_damping"]), 0.0)
     force = load * n - drag * sliding
     own = r.T @ force

@@ -23,7 +23,7 @@ STATES = Layout(spin_rate=1, bristle=2, wind_up=1, rolled=1, turned=1, travelled
 #: Inputs: torques [N.m], external wrench about its point (world), terrain plane (world), whether only the
 #: height of `ground` counts, right below or above the query point (1), and whether the contact wrench is the
 #: external one (1) or the tire's (0).
-GIVEN = Layout(drive=1, brake=1, force=3, moment=3, point=3, ground=3, normal=3, friction=1, height_only=1, external=1)
+INPUTS = Layout(drive=1, brake=1, force=3, moment=3, point=3, ground=3, normal=3, friction=1, height_only=1, external=1)
 #: Numbers of the tire and the brake.
 NUMBERS = Layout(
     **{f"tire.{name}": 1 for name in tire.PARAMETERS}, **{name: 1 for name in brake.PARAMETERS}
@@ -37,10 +37,10 @@ RESULTS = Layout(**DYNAMICS.sizes, force=3, moment=3, slip=1, slip_angle=1, quer
 
 
 def function() -> ca.Function:
-    """wheel(HUB, CHASSIS, STATES, GIVEN, NUMBERS) -> RESULTS."""
-    parts = (HUB, CHASSIS, STATES, GIVEN, NUMBERS)
+    """wheel(HUB, CHASSIS, STATES, INPUTS, NUMBERS) -> RESULTS."""
+    parts = (HUB, CHASSIS, STATES, INPUTS, NUMBERS)
     flat = [SX.sym(f"v{k}", part.size) for k, part in enumerate(parts)]
-    hub, chassis, state, given, number = (part.split(v) for part, v in zip(parts, flat, strict=True))
+    hub, chassis, state, inputs, number = (part.split(v) for part, v in zip(parts, flat, strict=True))
     r = rotation(chassis["quaternion"])
     omega = chassis["angular"]
     centre = chassis["position"] + r @ hub["centre"]
@@ -49,24 +49,24 @@ def function() -> ca.Function:
     body = tire.Hub(centre, velocity, r @ hub["axis"], r @ turning)
     par = {name: number[f"tire.{name}"] for name in tire.PARAMETERS}
     query = tire.query_point(body, par)
-    below = ca.vertcat(query[:2], given["ground"][2])
-    ground = ca.if_else(given["height_only"] > 0.5, below, given["ground"])
-    plane = tire.Plane(ground, given["normal"], given["friction"])
+    below = ca.vertcat(query[:2], inputs["ground"][2])
+    ground = ca.if_else(inputs["height_only"] > 0.5, below, inputs["ground"])
+    plane = tire.Plane(ground, inputs["normal"], inputs["friction"])
     contact = tire.tmeasy(body, plane, tire.STATES.join(**{name: state[name] for name in tire.STATES.sizes}), par)
-    outside = given["external"] > 0.5
+    outside = inputs["external"] > 0.5
     frame = ca.horzcat(contact.heading, contact.left, plane.normal)
-    force = ca.if_else(outside, given["force"], contact.force)
-    lever = cross(given["point"] - centre, given["force"])
-    moment = ca.if_else(outside, given["moment"] + lever, contact.moment)
+    force = ca.if_else(outside, inputs["force"], contact.force)
+    lever = cross(inputs["point"] - centre, inputs["force"])
+    moment = ca.if_else(outside, inputs["moment"] + lever, contact.moment)
     torque, wind_up = brake.brake(
-        state["spin_rate"], given["brake"], state["wind_up"], {name: number[name] for name in brake.PARAMETERS}
+        state["spin_rate"], inputs["brake"], state["wind_up"], {name: number[name] for name in brake.PARAMETERS}
     )  # fmt: skip
-    loads = articulated.LOADS.join(force=r.T @ force, moment=r.T @ moment, drive=given["drive"], brake=torque)
+    loads = articulated.LOADS.join(force=r.T @ force, moment=r.T @ moment, drive=inputs["drive"], brake=torque)
     rates = tire.STATES.split(ca.if_else(outside, SX(tire.STATES.size, 1), contact.rate)) | {"wind_up": wind_up}
     out = RESULTS.join(
         loads=loads, rates=ca.vertcat(*(rates[name] for name in STATES.sizes if name in rates)),
-        force=ca.if_else(outside, frame.T @ given["force"], contact.contact_force),
-        moment=ca.if_else(outside, frame.T @ given["moment"], contact.contact_moment), slip=contact.slip,
+        force=ca.if_else(outside, frame.T @ inputs["force"], contact.contact_force),
+        moment=ca.if_else(outside, frame.T @ inputs["moment"], contact.contact_moment), slip=contact.slip,
         slip_angle=contact.slip_angle, deflection=ca.if_else(outside, 0.0, contact.deflection), query=query,
         centre=centre, velocity=velocity, heading=contact.heading, left=contact.left,
     )  # fmt: skip

@@ -101,19 +101,19 @@ static void put_angles(const double *angles, double *y) {
     for (k = 0; k < N_ANGLES; k++) y[angle_places[k]] = angles[k];
 }
 
-/* n inputs of wheel c from that of the first wheel on, to their place in GIVEN. */
-static void copy_inputs(const double *u, int c, int from, int n, int place, double *given) {
+/* n inputs of wheel c from that of the first wheel on, to their place in WHEEL_INPUT. */
+static void copy_inputs(const double *u, int c, int from, int n, int place, double *wheel_inputs) {
     int k;
-    for (k = 0; k < n; k++) given[JN_CORNERS * (place + k) + c] = u[from + c * U_WHEEL + k];
+    for (k = 0; k < n; k++) wheel_inputs[JN_CORNERS * (place + k) + c] = u[from + c * U_WHEEL + k];
 }
 
 /* The inputs that are used as they are. */
-static void copy_wheel_inputs(const double *u, int c, double *given) {
-    copy_inputs(u, c, JN_U_wheel_FL_drive_torque, 1, JN_GIVEN_drive, given);
-    copy_inputs(u, c, JN_U_wheel_FL_brake_torque, 1, JN_GIVEN_brake, given);
-    copy_inputs(u, c, JN_U_wheel_FL_force_x, 3, JN_GIVEN_force, given);
-    copy_inputs(u, c, JN_U_wheel_FL_moment_x, 3, JN_GIVEN_moment, given);
-    copy_inputs(u, c, JN_U_wheel_FL_point_x, 3, JN_GIVEN_point, given);
+static void copy_wheel_inputs(const double *u, int c, double *wheel_inputs) {
+    copy_inputs(u, c, JN_U_wheel_FL_drive_torque, 1, JN_WHEEL_INPUT_drive, wheel_inputs);
+    copy_inputs(u, c, JN_U_wheel_FL_brake_torque, 1, JN_WHEEL_INPUT_brake, wheel_inputs);
+    copy_inputs(u, c, JN_U_wheel_FL_force_x, 3, JN_WHEEL_INPUT_force, wheel_inputs);
+    copy_inputs(u, c, JN_U_wheel_FL_moment_x, 3, JN_WHEEL_INPUT_moment, wheel_inputs);
+    copy_inputs(u, c, JN_U_wheel_FL_point_x, 3, JN_WHEEL_INPUT_point, wheel_inputs);
 }
 
 /* A vector divided by this, of whatever length it is, has a square that is a number. */
@@ -125,26 +125,26 @@ void jn_unit_normal(const double *v, double *unit) {
 }
 
 /* Torques, external wrench and terrain of each wheel. */
-static void fill_given(const double *u, const double *d, double *given) {
+static void fill_wheel_inputs(const double *u, const double *d, double *wheel_inputs) {
     int c, k;
     for (c = 0; c < JN_CORNERS; c++) {
         const double *normal = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
-        double *to = given + c;
-        copy_wheel_inputs(u, c, given);
-        if (to[JN_CORNERS * JN_GIVEN_brake] < 0.0) to[JN_CORNERS * JN_GIVEN_brake] = 0.0;
-        to[JN_CORNERS * JN_GIVEN_height_only] = d[D_HEIGHT_ONLY];
-        to[JN_CORNERS * JN_GIVEN_external] = d[D_EXTERNAL];
+        double *to = wheel_inputs + c;
+        copy_wheel_inputs(u, c, wheel_inputs);
+        if (to[JN_CORNERS * JN_WHEEL_INPUT_brake] < 0.0) to[JN_CORNERS * JN_WHEEL_INPUT_brake] = 0.0;
+        to[JN_CORNERS * JN_WHEEL_INPUT_height_only] = d[D_HEIGHT_ONLY];
+        to[JN_CORNERS * JN_WHEEL_INPUT_external] = d[D_EXTERNAL];
         if (d[D_HEIGHT_ONLY] != 0.0) {
             double unit[3];
             jn_unit_normal(normal, unit);
-            to[JN_CORNERS * JN_GIVEN_ground] = to[JN_CORNERS * (JN_GIVEN_ground + 1)] = 0.0;
-            to[JN_CORNERS * (JN_GIVEN_ground + 2)] = u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
-            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = unit[k];
-            to[JN_CORNERS * JN_GIVEN_friction] = u[JN_U_wheel_FL_terrain_mu + c * U_WHEEL];
+            to[JN_CORNERS * JN_WHEEL_INPUT_ground] = to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 1)] = 0.0;
+            to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 2)] = u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
+            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_normal + k)] = unit[k];
+            to[JN_CORNERS * JN_WHEEL_INPUT_friction] = u[JN_U_wheel_FL_terrain_mu + c * U_WHEEL];
         } else {
-            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_ground + k)] = d[D_GROUND + k];
-            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = d[D_NORMAL + k];
-            to[JN_CORNERS * JN_GIVEN_friction] = d[D_FRICTION];
+            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_ground + k)] = d[D_GROUND + k];
+            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_normal + k)] = d[D_NORMAL + k];
+            to[JN_CORNERS * JN_WHEEL_INPUT_friction] = d[D_FRICTION];
         }
     }
 }
@@ -160,22 +160,22 @@ static void unit_forward(int n, const double *v, const double *d_v, double *d_un
     for (k = 0; k < n; k++) d_unit[k] = (d_v[k] - along / square * v[k]) / sqrt(square);
 }
 
-/* Tangents of `fill_given` for inputs that move by d_u. */
-static void fill_given_forward(const double *u, const double *d, const double *d_u, double *d_given) {
+/* Tangents of `fill_wheel_inputs` for inputs that move by d_u. */
+static void fill_wheel_inputs_forward(const double *u, const double *d, const double *d_u, double *d_wheel_inputs) {
     int c, k;
-    memset(d_given, 0, JN_CORNERS * JN_GIVEN_N * sizeof *d_given);
+    memset(d_wheel_inputs, 0, JN_CORNERS * JN_WHEEL_INPUT_N * sizeof *d_wheel_inputs);
     for (c = 0; c < JN_CORNERS; c++) {
         const double *n = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
         const double *d_n = d_u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
-        double *to = d_given + c, d_unit[3], scaled[3], d_scaled[3];
-        copy_wheel_inputs(d_u, c, d_given);
-        if (u[JN_U_wheel_FL_brake_torque + c * U_WHEEL] < 0.0) to[JN_CORNERS * JN_GIVEN_brake] = 0.0;
+        double *to = d_wheel_inputs + c, d_unit[3], scaled[3], d_scaled[3];
+        copy_wheel_inputs(d_u, c, d_wheel_inputs);
+        if (u[JN_U_wheel_FL_brake_torque + c * U_WHEEL] < 0.0) to[JN_CORNERS * JN_WHEEL_INPUT_brake] = 0.0;
         if (d[D_HEIGHT_ONLY] == 0.0) continue;
-        to[JN_CORNERS * (JN_GIVEN_ground + 2)] = d_u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
+        to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 2)] = d_u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
         for (k = 0; k < 3; k++) scaled[k] = n[k] / measure(n), d_scaled[k] = d_n[k] / measure(n);
         unit_forward(3, scaled, d_scaled, d_unit);
-        for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_GIVEN_normal + k)] = d_unit[k];
-        to[JN_CORNERS * JN_GIVEN_friction] = d_u[JN_U_wheel_FL_terrain_mu + c * U_WHEEL];
+        for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_normal + k)] = d_unit[k];
+        to[JN_CORNERS * JN_WHEEL_INPUT_friction] = d_u[JN_U_wheel_FL_terrain_mu + c * U_WHEEL];
     }
 }
 
@@ -189,7 +189,7 @@ static void to_chassis(const double *q, const double *n, double *out) {
 
 /* Does the box around the body's outline reach below the terrain anywhere? Most often it does not. Where an external
  * partner carries the wheels it alone knows the ground, and the body touches nothing. */
-static int body_is_near(const double *x, const double *d, const double *given) {
+static int body_is_near(const double *x, const double *d, const double *wheel_inputs) {
     const int planes = d[D_HEIGHT_ONLY] != 0.0 ? JN_CORNERS : 1;
     const double *box = d + D_BOX, *at = x + JN_X_position;
     int c, k;
@@ -204,17 +204,17 @@ static int body_is_near(const double *x, const double *d, const double *given) {
     }
     for (c = 0; c < planes; c++) {
         double n[3], lies[3], height = 0.0;
-        for (k = 0; k < 3; k++) n[k] = given[JN_CORNERS * (JN_GIVEN_normal + k) + c];
+        for (k = 0; k < 3; k++) n[k] = wheel_inputs[JN_CORNERS * (JN_WHEEL_INPUT_normal + k) + c];
         to_chassis(x + JN_X_quaternion, n, lies);
         if (d[D_HEIGHT_ONLY] != 0.0) { /* through the anchor: n . (at - ground) = n_z (at_z - h) - n_xy . R anchor */
             double up[3], anchor[3];
             static const double z[3] = {0.0, 0.0, 1.0};
             to_chassis(x + JN_X_quaternion, z, up);
             for (k = 0; k < 3; k++) anchor[k] = d[D_OUTLINE + JN_CORNERS * (JN_POINT_anchor + k) + c];
-            height = n[2] * (at[2] - given[JN_CORNERS * (JN_GIVEN_ground + 2) + c]);
+            height = n[2] * (at[2] - wheel_inputs[JN_CORNERS * (JN_WHEEL_INPUT_ground + 2) + c]);
             for (k = 0; k < 3; k++) height -= (lies[k] - n[2] * up[k]) * anchor[k];
         } else {
-            for (k = 0; k < 3; k++) height += n[k] * (at[k] - given[JN_CORNERS * (JN_GIVEN_ground + k) + c]);
+            for (k = 0; k < 3; k++) height += n[k] * (at[k] - wheel_inputs[JN_CORNERS * (JN_WHEEL_INPUT_ground + k) + c]);
         }
         for (k = 0; k < 3; k++) height += lies[k] * box[lies[k] > 0.0 ? k : 3 + k];
         if (!(height > 0.0)) return 1;
@@ -223,10 +223,10 @@ static int body_is_near(const double *x, const double *d, const double *given) {
 }
 
 /* Cosine of the angle between the vehicle's z axis and the mean normal of the terrain under its wheels. */
-static double uprightness(const double *x, const double *given) {
+static double uprightness(const double *x, const double *wheel_inputs) {
     double mean[3], lies[3];
     int k;
-    for (k = 0; k < 3; k++) mean[k] = sum(given, JN_GIVEN_normal + k);
+    for (k = 0; k < 3; k++) mean[k] = sum(wheel_inputs, JN_WHEEL_INPUT_normal + k);
     to_chassis(x + JN_X_quaternion, mean, lies);
     return lies[2] / sqrt(mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]);
 }

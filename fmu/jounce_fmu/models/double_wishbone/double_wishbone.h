@@ -44,7 +44,7 @@ enum {
 typedef struct {
     double inner[JN_CORNERS * JN_INNER_N]; /* motion of the inner tierod ends */
     double corner[JN_CORNERS * JN_CORNER_N];
-    double given[JN_CORNERS * JN_GIVEN_N];
+    double wheel_inputs[JN_CORNERS * JN_WHEEL_INPUT_N];
     double wheel[JN_CORNERS * JN_WHEEL_N];
     double articulated_body[JN_CORNERS * JN_ARTICULATED_BODY_N];
     double back[JN_CORNERS * 2];  /* theta and spin accelerations */

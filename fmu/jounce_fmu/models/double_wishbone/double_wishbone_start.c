@@ -58,10 +58,10 @@ static double wheel_number(const rest *r, int k) { return r->d[D_WHEELS + JN_COR
 
 /* Tangential force [N] on wheel c that makes its contact force point against gravity, within friction. */
 static void hold(const rest *r, int c, double *along, double *across) {
-    const double *w = r->e.wheel, *g = r->e.given;
-    const double up = lane(g, JN_GIVEN_normal + 2, c), load = lane(w, JN_WHEEL_force + 2, c);
+    const double *w = r->e.wheel, *g = r->e.wheel_inputs;
+    const double up = lane(g, JN_WHEEL_INPUT_normal + 2, c), load = lane(w, JN_WHEEL_force + 2, c);
     const double most = wheel_number(r, JN_WHEEL_NUMBER_tire_pn_max);
-    const double grip = lane(g, JN_GIVEN_friction, c) * (load < most ? load : most);
+    const double grip = lane(g, JN_WHEEL_INPUT_friction, c) * (load < most ? load : most);
     double size;
     /* T = load (z / n_z - n), and the contact axes are square to n */
     *along = load / up * lane(w, JN_WHEEL_heading + 2, c);

@@ -51,7 +51,7 @@ def right_hand_side(vehicle: Vehicle) -> ca.Function:
         "corner state": [ca.vertcat(x["theta"][k], x["theta_rate"][k], x["spin_rate"][k]) for k in range(4)],
         "wheel state": [wheel.STATES.join(bristle=x["bristle"][2 * k : 2 * k + 2], wind_up=0, **{
             name: x[name][k] for name in ("spin_rate", *OF_TIRES)}) for k in range(4)],
-        "wheel inputs": [wheel.GIVEN.join(drive=u["drive"][k], brake=0, force=SX(3, 1), moment=SX(3, 1),
+        "wheel inputs": [wheel.INPUTS.join(drive=u["drive"][k], brake=0, force=SX(3, 1), moment=SX(3, 1),
                                           point=SX(3, 1), **plane, height_only=0, external=0) for k in range(4)],
     }  # fmt: skip
     compose((*EVALUATION, *MOTION), functions(), vectors)

@@ -46,7 +46,7 @@ LAYOUTS = {
     "X": STATES, "LINKAGE": steering.NUMBERS, "LINK": steering.LINK, "INNER": steering.INNER,
     "INNER_NUMBER": steering.INNER_NUMBERS, "CORNER": corner.OUTPUTS,
     "CORNER_NUMBER": Layout(**corner.NUMBERS.sizes, prepared=CORNER.size1_in(3) - corner.NUMBERS.size),
-    "CHASSIS": wheel.CHASSIS, "GIVEN": wheel.GIVEN,
+    "CHASSIS": wheel.CHASSIS, "WHEEL_INPUT": wheel.INPUTS,
     "WHEEL_NUMBER": Layout(**wheel.NUMBERS.sizes, prepared=WHEEL.size1_in(4) - wheel.NUMBERS.size),
     "WHEEL": wheel.RESULTS, "ARTICULATED_BODY": articulated.ARTICULATED_BODY, "REPORT": reports.WHEEL,
     "SHARE": reports.SHARE,
