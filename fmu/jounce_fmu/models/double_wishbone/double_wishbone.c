@@ -61,7 +61,7 @@ static double sum(const double *lanes, int k) {
 }
 
 /* The corner with the largest number. */
-static int widest(const double *lanes, int k) {
+static int argmax(const double *lanes, int k) {
     const double *v = lanes + JN_CORNERS * k;
     int best = 0, c;
     for (c = 1; c < JN_CORNERS; c++)
