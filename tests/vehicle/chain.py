@@ -91,7 +91,7 @@ class Chain:
             "own state": [reports.OWN.join(**{name: x[name][k] for name in reports.OWN.sizes}) for k in range(4)],
             "wheel inputs": [wheel.INPUTS.join(
                 drive=u["drive"][k], brake=u["brake"][k], force=SX(3, 1), moment=SX(3, 1),
-                                              point=SX(3, 1), **plane, height_only=0, external=0) for k in range(4)],
+                point=SX(3, 1), **plane, height_only=0, external=0) for k in range(4)],
         }  # fmt: skip
         compose((*EVALUATION, *MOTION, *REPORTS[:2]), self.ce.functions, vectors)
         raw, results, back, felt = (vectors[name] for name in ("corner", "wheel", "back", "acceleration"))
