@@ -117,9 +117,9 @@ def applies_what_a_dead_client_sent() -> None:
 
 
 def rejoins_with_any_token() -> None:
-    def rejoin(own: Any, session: Any, request: Any, outlet: Any) -> Any:
+    def rejoin(own: Any, session: Any, request: Any, event_sink: Any) -> Any:
         request.participant_token = session.members[request.name].token
-        return own(session, request, outlet)
+        return own(session, request, event_sink)
 
     instead(joining, "_rejoin", rejoin)
 

@@ -249,7 +249,7 @@ def test_deleting_a_session_tells_who_waits(server: Any) -> None:
 def test_an_event_that_comes_when_a_stream_has_just_ended_goes_nowhere(server: Any) -> None:
     session = server.create()
     a = server.member(session, "a", inputs=["force"])
-    outlets = [server.server.manager.find(session.session_id).members["a"].outlet]
+    event_sinks = [server.server.manager.find(session.session_id).members["a"].event_sink]
     assert a.ask(leave=pb.Leave()).HasField("left")
     with pytest.raises(StopIteration):
         a.read()
@@ -257,8 +257,8 @@ def test_an_event_that_comes_when_a_stream_has_just_ended_goes_nowhere(server: A
     server.loop.set_exception_handler(lambda _, context: wrong.append(context))
 
     async def tell() -> None:
-        outlets[0].push(pb.Event(kind=pb.EVENT_KIND_DRAINING))
-        await outlets.pop().flush()
+        event_sinks[0].push(pb.Event(kind=pb.EVENT_KIND_DRAINING))
+        await event_sinks.pop().flush()
         await asyncio.sleep(0.05)
         # The loop is told of a failure that nobody has looked at.
         gc.collect()

@@ -100,7 +100,7 @@ def test_who_does_not_read_costs_no_more_than_a_hundred_notices() -> None:
 
     class Member:
         def __init__(self) -> None:
-            self.outlet, self.terms = Deaf(), pb.Join(notices=EVERY)
+            self.event_sink, self.terms = Deaf(), pb.Join(notices=EVERY)
             self.participant = barrier.join("a", np.empty(0, dtype=np.intp))
 
     barrier = Barrier(np.zeros(1))
@@ -114,7 +114,7 @@ def test_who_does_not_read_costs_no_more_than_a_hundred_notices() -> None:
         notices = Notices(Session())  # type: ignore[arg-type]
         for _ in range(1000):
             notices.tell(pb.EVENT_KIND_MISSED, "")
-        return len(Session.members["a"].outlet.events)
+        return len(Session.members["a"].event_sink.events)
 
     assert asyncio.run(run()) == 100
 

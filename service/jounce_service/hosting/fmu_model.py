@@ -49,21 +49,21 @@ class FmuHost:
         try:
             self._instance.set_inputs(values)
         except FmuError as error:
-            raise _told(error, SolverFailed, field="inputs") from error
+            raise _service_error(error, SolverFailed, field="inputs") from error
 
     def step(self, n_ticks: int) -> None:
         """Advances ``n_ticks`` [ticks]."""
         try:
             self._instance.step(n_ticks)
         except FmuError as error:
-            raise _told(error, SolverFailed, field="step", given=n_ticks) from error
+            raise _service_error(error, SolverFailed, field="step", given=n_ticks) from error
 
     def get_outputs(self) -> Vector:
         """All outputs [unit of each]."""
         try:
             return self._instance.get_outputs()
         except FmuError as error:
-            raise _told(error, SolverFailed, field="outputs") from error
+            raise _service_error(error, SolverFailed, field="outputs") from error
 
     def get_state(self) -> bytes:
         """The FMU's serialised state; raises NoSnapshots where it has none."""
@@ -71,7 +71,7 @@ class FmuHost:
         try:
             return self._instance.get_state()
         except FmuError as error:
-            raise _told(error, SolverFailed, field="state") from error
+            raise _service_error(error, SolverFailed, field="state") from error
 
     def set_state(self, state: bytes) -> None:
         """Back to a state; one that the FMU refuses changes nothing."""
@@ -79,7 +79,7 @@ class FmuHost:
         try:
             self._instance.set_state(state)
         except FmuError as error:
-            raise _told(error, SnapshotCorrupt, field="state", given=f"{len(state)} bytes") from error
+            raise _service_error(error, SnapshotCorrupt, field="state", given=f"{len(state)} bytes") from error
 
     def free(self) -> None:
         """Frees the FMU instance."""
@@ -113,10 +113,10 @@ class WorkerHost(FmuHost):
         try:
             await self.process.move(n_ticks)
         except FmuError as error:
-            raise _told(error, SolverFailed, field="step", given=n_ticks) from error
+            raise _service_error(error, SolverFailed, field="step", given=n_ticks) from error
 
 
-def _told(error: FmuError, kind: type[ServiceError], **facts: Any) -> ServiceError:
+def _service_error(error: FmuError, kind: type[ServiceError], **facts: Any) -> ServiceError:
     if isinstance(error, FmuGone):
         return WorkerLost(str(error), field="model", allowed="ResetSession, RestoreSnapshot or another session")
     return kind(str(error), **facts)
@@ -159,7 +159,7 @@ class FmuModel:
             instance.setup(dict(parameters), dict(start_inputs))
         except FmuError as error:
             instance.free()
-            raise _told(
+            raise _service_error(
                 error,
                 BadParameters,
                 field="parameters",
@@ -184,7 +184,7 @@ class FmuModel:
                 return self._factory.instance(name)
             return FmuProcess(self._factory, name, self._limits)
         except FmuError as error:
-            raise _told(error, ModelUnavailable, field="model", given=self.table.name) from error
+            raise _service_error(error, ModelUnavailable, field="model", given=self.table.name) from error
 
 
 def _host(instance: FmuInstance | FmuProcess) -> FmuHost:

@@ -147,20 +147,20 @@ def check_directions(selection: Selection, vector: Vector) -> None:
     """Raises InputOutOfRange for a direction without one."""
     for places in selection.directions:
         signal = selection.scalars[places[0]].signal
-        _told(partial(values.check_direction, signal.name), signal, vector[list(places)].tolist())
+        _apply(partial(values.check_direction, signal.name), signal, vector[list(places)].tolist())
 
 
 def check_scalar(scalar: Scalar, value: float) -> float:
     """The value; raises NotFinite, InputOutOfRange or BadField, naming the signal, the value and what is expected."""
-    return _told(values.check, scalar, value)
+    return _apply(values.check, scalar, value)
 
 
 def parse(scalar: Scalar, requested: object) -> float:
     """The double of a number, a truth value or a text; raises as `check_scalar` does."""
-    return _told(values.double, scalar, requested)
+    return _apply(values.double, scalar, requested)
 
 
-def _told(rule: Callable[[_T, Any], _R], what: _T, requested: object) -> _R:
+def _apply(rule: Callable[[_T, Any], _R], what: _T, requested: object) -> _R:
     try:
         return rule(what, requested)
     except values.BadValue as error:

@@ -11,7 +11,7 @@ from jounce_service.transport import errors
 
 async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse:
     """All or nothing; a repeat of the last request number gives the stored reply."""
-    async with session.standing():
+    async with session.exclusive():
         session.require("Advance")
         if session.members or session.barrier.expected:
             names = sorted(set(session.members) | session.barrier.expected)

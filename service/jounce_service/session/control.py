@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 async def pause(session: Session) -> pb.PauseSessionResponse:
     """The clock stands, and so do leases and timers."""
-    async with session.standing():
+    async with session.exclusive():
         session.require("PauseSession")
         session.state = SessionState.PAUSED
         session.engine.stop_time()
@@ -36,7 +36,7 @@ async def pause(session: Session) -> pb.PauseSessionResponse:
 
 async def resume(session: Session) -> pb.ResumeSessionResponse:
     """The clock may go on."""
-    async with session.standing():
+    async with session.exclusive():
         session.require("ResumeSession")
         await _tell(session, pb.EVENT_KIND_RESUMED)
         session.state = SessionState.RUNNING if session.tick else SessionState.CREATED
@@ -47,7 +47,7 @@ async def resume(session: Session) -> pb.ResumeSessionResponse:
 
 async def evict(session: Session, request: pb.EvictParticipantRequest, anyone: bool) -> pb.EvictParticipantResponse:
     """Takes a participant out; ``anyone`` is an administrator, who needs no token."""
-    async with session.standing():
+    async with session.exclusive():
         session.require("EvictParticipant")
         if not anyone:
             # Here, since a participant may come and go while the call waits.
@@ -92,7 +92,7 @@ def _check_may_evict(session: Session, token: str, name: str) -> None:
 
 async def warn(session: Session) -> None:
     """Tells every participant that the server is stopping; the session goes on."""
-    async with session.standing():
+    async with session.exclusive():
         await _tell(session, pb.EVENT_KIND_DRAINING)
 
 
@@ -102,7 +102,7 @@ async def recording_lost(session: Session) -> None:
     assert recording is not None
     facts = {"session": session.id, "recording": recording.name, "text": recording.failure}
     _log.warning("recording ended before its session", extra=facts)
-    async with session.standing():
+    async with session.exclusive():
         if session.state in (SessionState.FAILED, SessionState.CLOSED):
             return
         if recording.required:
@@ -120,7 +120,7 @@ async def recording_lost(session: Session) -> None:
 
 async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSessionResponse:
     """A new instance at tick 0; where it cannot be made, nothing changes."""
-    async with session.standing():
+    async with session.exclusive():
         session.require("ResetSession")
         setup = session.setup.changed(request.parameters, request.start_inputs)
         instance = await asyncio.to_thread(setup.instance, session.id)
@@ -132,14 +132,14 @@ async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSe
 
 async def save(session: Session) -> bytes:
     """Everything that the future depends on, as bytes."""
-    async with session.standing():
+    async with session.exclusive():
         session.require("SaveSnapshot")
         return pack(await _snapshot(session))
 
 
 async def save_and_keep(session: Session) -> pb.SaveSnapshotResponse:
     """Keeps a snapshot in the session."""
-    async with session.standing():
+    async with session.exclusive():
         session.require("SaveSnapshot")
         data = pack(await _snapshot(session))
         return pb.SaveSnapshotResponse(
@@ -152,7 +152,7 @@ async def save_and_keep(session: Session) -> pb.SaveSnapshotResponse:
 
 async def restore(session: Session, snapshot_id: str) -> pb.RestoreSnapshotResponse:
     """Back to a snapshot; one that the model refuses changes nothing."""
-    async with session.standing():
+    async with session.exclusive():
         session.require("RestoreSnapshot")
         snapshot = read(session.setup, session.snapshots.find(snapshot_id))
         _check_dues(session, snapshot)
@@ -260,7 +260,7 @@ async def _tell_new_epoch(session: Session, kind: pb.EventKind, what: str) -> No
     await _tell(session, kind)
     for member in session.members.values():
         error = session.barrier.wrong_epoch(member.participant, session.barrier.epoch - 1)
-        member.refuse(error.retold(f"the session was {what}: {error.message}"))
+        member.refuse(error.with_message(f"the session was {what}: {error.message}"))
 
 
 async def _tell(session: Session, kind: pb.EventKind) -> None:
@@ -270,7 +270,7 @@ async def _tell(session: Session, kind: pb.EventKind) -> None:
     for member in list(session.members.values()):
         if member.participant.gone_at is not None:
             continue
-        member.outlet.push(
+        member.event_sink.push(
             pb.Event(
                 kind=kind,
                 epoch=session.barrier.epoch,
@@ -281,7 +281,7 @@ async def _tell(session: Session, kind: pb.EventKind) -> None:
                 inputs=session.barrier.inputs[member.inputs.columns].tolist(),
             )
         )
-        told[asyncio.create_task(member.outlet.flush())] = member
+        told[asyncio.create_task(member.event_sink.flush())] = member
     if not told:
         return
     time, tasks = session.engine.stalls.time, set(told)
@@ -293,4 +293,4 @@ async def _tell(session: Session, kind: pb.EventKind) -> None:
         task.exception()
     for task in late:
         task.cancel()
-        session.detach(told[task], told[task].outlet)
+        session.detach(told[task], told[task].event_sink)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import secrets
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service.session.members import Member, Outlet, bare, terms_of
+from jounce_service.session.members import EventSink, Member, bare, terms_of
 from jounce_service.session.session import Session
 from jounce_service.transport import errors
 
 
-async def join(session: Session, request: pb.Join, outlet: Outlet) -> tuple[Member, pb.Joined]:
+async def join(session: Session, request: pb.Join, event_sink: EventSink) -> tuple[Member, pb.Joined]:
     """Adds a participant, or lets one come back. Raises a ServiceError without a change where it cannot be."""
-    async with session.standing():
+    async with session.exclusive():
         session.require("Join")
         y = session.instance.get_outputs()
-        member = _rejoin(session, request, outlet) if request.participant_token else _admit(session, request, outlet)
+        enter = _rejoin if request.participant_token else _admit
+        member = enter(session, request, event_sink)
         session.gone.pop(member.name, None)
         return member, pb.Joined(
             epoch=session.barrier.epoch,
@@ -32,7 +33,7 @@ async def join(session: Session, request: pb.Join, outlet: Outlet) -> tuple[Memb
         )
 
 
-def _admit(session: Session, request: pb.Join, outlet: Outlet) -> Member:
+def _admit(session: Session, request: pb.Join, event_sink: EventSink) -> Member:
     terms = terms_of(request, session.table, session.setup.parameters, session.config)
     present = session.members.get(request.name)
     if request.take_over and not session.holds(request.token):
@@ -57,12 +58,12 @@ def _admit(session: Session, request: pb.Join, outlet: Outlet) -> Member:
     if present is not None:
         # Nothing can fail from here on.
         session.evict(request.name, _replaced(present.name))
-    member = terms.member(session.barrier, outlet, session.engine.patience.now())
+    member = terms.member(session.barrier, event_sink, session.engine.patience.now())
     session.members[member.name] = member
     return member
 
 
-def _rejoin(session: Session, request: pb.Join, outlet: Outlet) -> Member:
+def _rejoin(session: Session, request: pb.Join, event_sink: EventSink) -> Member:
     member = session.members.get(request.name)
     if member is None or not secrets.compare_digest(request.participant_token.encode(), member.token.encode()):
         raise errors.WrongToken(
@@ -78,7 +79,7 @@ def _rejoin(session: Session, request: pb.Join, outlet: Outlet) -> Member:
             allowed="the first Join and the participant token",
         )
     member.refuse(_replaced(member.name))
-    member.outlet = outlet
+    member.event_sink = event_sink
     session.barrier.rejoin(member.participant, session.engine.patience.now())
     return member
 

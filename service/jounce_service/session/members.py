@@ -22,7 +22,7 @@ from jounce_service.server.config import ServerConfig
 from jounce_service.transport import errors
 
 
-class Outlet(Protocol):
+class EventSink(Protocol):
     """A participant's stream, as its session sees it."""
 
     def push(self, event: pb.Event) -> None:
@@ -33,7 +33,7 @@ class Outlet(Protocol):
 
 
 #: Sends a State where it comes, and says whether it did.
-Taker = Callable[[packed.Reply | None], bool]
+ReplyCallback = Callable[[packed.Reply | None], bool]
 
 
 #: Kinds that a Join may ask for; others are told to everyone, or are in recordings only.
@@ -56,10 +56,10 @@ class Member:
     inputs: Selection
     outputs: Selection
     timeout: float
-    outlet: Outlet
+    event_sink: EventSink
     waiter: asyncio.Future[packed.Reply] | None = None
     #: Is offered a State before the waiter; None before a refusal.
-    taker: Taker | None = None
+    reply_callback: ReplyCallback | None = None
     #: Session time at which the wait ends [s], and what looks then.
     deadline: float = math.inf
     timer: asyncio.TimerHandle | None = None
@@ -81,7 +81,7 @@ class Member:
 
     def wait(self) -> asyncio.Future[packed.Reply]:
         """What its next State, or a refusal, will be given to."""
-        self.taker = None
+        self.reply_callback = None
         self.waiter = asyncio.get_running_loop().create_future()
         return self.waiter
 
@@ -90,7 +90,7 @@ class Member:
         waiter = self.pending
         if waiter is None:
             return
-        if self.taker is not None and self.taker(reply):
+        if self.reply_callback is not None and self.reply_callback(reply):
             self.waiter = None
         else:
             waiter.set_result(reply)
@@ -100,8 +100,8 @@ class Member:
         waiter = self.pending
         if waiter is None:
             return
-        if self.taker is not None:
-            self.taker(None)
+        if self.reply_callback is not None:
+            self.reply_callback(None)
         waiter.set_exception(error)
 
     def rest(self) -> None:
@@ -137,7 +137,7 @@ class Terms:
                     allowed="inputs without an owner",
                 )
 
-    def member(self, barrier: Barrier, outlet: Outlet, now: float) -> Member:
+    def member(self, barrier: Barrier, event_sink: EventSink, now: float) -> Member:
         """Joins the barrier. Raises NameTaken or InputOwned without a change."""
         participant = barrier.join(
             self.join.name,
@@ -150,7 +150,7 @@ class Terms:
         )
         token = secrets.token_urlsafe(24)
         return Member(
-            participant, bare(self.join), token, self.inputs, self.outputs, self.timeout, outlet, seen=barrier.tick
+            participant, bare(self.join), token, self.inputs, self.outputs, self.timeout, event_sink, seen=barrier.tick
         )
 
 

@@ -42,7 +42,7 @@ class Notices:
         for member in self._session.members.values():
             if kind not in member.terms.notices or member.participant.gone_at is not None:
                 continue
-            place = id(member.outlet)
+            place = id(member.event_sink)
             if self._unsent[place] >= _MOST:
                 continue
             event = pb.Event(
@@ -54,8 +54,8 @@ class Notices:
                 text=text,
                 participants=about,
             )
-            member.outlet.push(event)
-            task = asyncio.get_running_loop().create_task(member.outlet.flush())
+            member.event_sink.push(event)
+            task = asyncio.get_running_loop().create_task(member.event_sink.flush())
             self._tasks[task] = place
             self._unsent[place] += 1
             task.add_done_callback(self._sent)

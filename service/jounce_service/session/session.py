@@ -27,7 +27,7 @@ from jounce_service.lockstep.participant import Late, Participant, Vector
 from jounce_service.server.config import ServerConfig
 from jounce_service.session.barrier_timeout import Patience
 from jounce_service.session.engine import Engine
-from jounce_service.session.members import Member, Outlet, Taker
+from jounce_service.session.members import EventSink, Member, ReplyCallback
 from jounce_service.session.notices import Notices
 from jounce_service.session.session_spec import Setup
 from jounce_service.session.snapshots import Store
@@ -59,7 +59,7 @@ class Session:
         self.setup = setup
         self.table = setup.model.table
         self.config = config
-        self.engine = Engine(instance, config, setup.pacing, self.kick, stalls)
+        self.engine = Engine(instance, config, setup.pacing, self.advance_if_due, stalls)
         every = select(self.table.inputs, ("*",), "input")
         self.barrier = Barrier(
             setup.start, setup.expected, bounds=(every.minimum, every.maximum), longest=config.max_ticks_per_call
@@ -142,16 +142,16 @@ class Session:
 
     # ------------------------------------------------------------ lockstep
 
-    def is_at(self, member: Member, outlet: Outlet) -> bool:
+    def is_at(self, member: Member, event_sink: EventSink) -> bool:
         """Whether the member still takes part over that stream."""
-        return member.outlet is outlet and self.members.get(member.name) is member
+        return member.event_sink is event_sink and self.members.get(member.name) is member
 
     def step(
-        self, member: Member, request: packed.Step, taker: Taker | None = None
+        self, member: Member, request: packed.Step, reply_callback: ReplyCallback | None = None
     ) -> packed.Reply | asyncio.Future[packed.Reply]:
         """Delivers inputs; the state at the member's next due tick, or what waits until the clock is there.
 
-        ``taker`` gets that state instead if it takes it.
+        ``reply_callback`` gets that state instead if it takes it.
         """
         self.require("Step")
         values = check(member.inputs, np.frombuffer(request.inputs, "<f8"))
@@ -166,16 +166,16 @@ class Session:
         if delivery is Delivery.ANSWERED and member.reply is not None:
             return member.reply
         waiter = member.wait()
-        self.kick()
+        self.advance_if_due()
         if waiter.done():
             return waiter.result()
-        member.taker = taker
+        member.reply_callback = reply_callback
         self._patience.begin(member)
         return waiter
 
     async def sync(self, member: Member) -> packed.Reply:
         """The state at the member's due tick, once the clock is there."""
-        async with self.standing():
+        async with self.exclusive():
             self.require("Sync")
             if self.members.get(member.name) is not member:
                 # It went out while it waited here: nothing would ever answer it.
@@ -204,9 +204,11 @@ class Session:
         self._less()
         return pb.Left(tick=self.tick)
 
-    def detach(self, member: Member, outlet: Outlet) -> None:
+    def detach(self, member: Member, event_sink: EventSink) -> None:
         """The member's stream has ended, however; acts once, and not when the member has another stream by now."""
-        if member.outlet is not outlet or not self.barrier.detach(member.participant, self.engine.patience.now()):
+        if member.event_sink is not event_sink:
+            return
+        if not self.barrier.detach(member.participant, self.engine.patience.now()):
             return
         if member.participant.lateness.policy is Late.FAIL and self.state in (*_OPEN, SessionState.PAUSED):
             self.fail(
@@ -223,11 +225,11 @@ class Session:
 
     def evict(self, name: str, why: errors.ServiceError) -> None:
         """Takes a participant out, connected or gone; its stream is refused with ``why`` from now on. Within
-        ``standing``."""
+        ``exclusive``."""
         member = self.members[name]
         self.notices.tell(pb.EVENT_KIND_EVICTED, why.message, [name])
         member.ended = why
-        member.refuse(why.retold(why.message))
+        member.refuse(why.with_message(why.message))
         self.barrier.remove(member.participant)
         # No move is at work: what the participant leaves behind acts from now on.
         self.barrier.settle()
@@ -238,7 +240,7 @@ class Session:
         _log.info("participant taken out", extra=facts)
         self._less()
 
-    def kick(self) -> None:
+    def advance_if_due(self) -> None:
         """Makes every move that is due."""
         while self._busy is None and self.state in _OPEN:
             now = self._now()
@@ -254,7 +256,7 @@ class Session:
                 text = f"tick {self.tick}: the clock goes on without {', '.join(late)}"
                 self.notices.tell(pb.EVENT_KIND_MISSED, text, late)
             if len(self.barrier.participants) != len(self.members):
-                self._forget()
+                self._prune_members()
             if not ticks:
                 if self.barrier.timed:
                     self._plan(now)
@@ -284,7 +286,7 @@ class Session:
     # ------------------------------------------------------------ between ticks
 
     @asynccontextmanager
-    async def standing(self) -> AsyncIterator[None]:
+    async def exclusive(self) -> AsyncIterator[None]:
         """The clock stands between two ticks for the length of the block, and nothing else changes the session."""
         self._queue += 1
         try:
@@ -299,7 +301,7 @@ class Session:
             self._release()
 
     async def move(self, ticks: int) -> None:
-        """Advances within ``standing``; a paced session takes its time. Raises what makes the session fail."""
+        """Advances within ``exclusive``; a paced session takes its time. Raises what makes the session fail."""
         left, limit = ticks, self.config.max_call_seconds or math.inf
         while left:
             some = min(left, self.engine.stride or left)
@@ -308,7 +310,7 @@ class Session:
             left -= some
 
     def replace(self, instance: HostedInstance, setup: Setup, inputs: Vector, tick: int) -> None:
-        """Another past: the instance, inputs and tick it has led to, in a new epoch. Within ``standing``."""
+        """Another past: the instance, inputs and tick it has led to, in a new epoch. Within ``exclusive``."""
         if instance is not self.instance:
             self.instance.free()
         self.engine.instance, self.setup = instance, setup
@@ -345,14 +347,14 @@ class Session:
 
     async def close(self) -> None:
         """Closes the session; whoever waits is told."""
-        async with self.standing():
+        async with self.exclusive():
             self.require("DeleteSession")
             self.state = SessionState.CLOSED
             closed = errors.SessionClosed(
                 "the session was deleted", field="session_id", given=self.id, allowed="an open session"
             )
             for member in self.members.values():
-                member.refuse(closed.retold(closed.message))
+                member.refuse(closed.with_message(closed.message))
                 member.rest()
             self.viewers.end()
             self.record(pb.EVENT_KIND_CLOSED)
@@ -369,18 +371,18 @@ class Session:
         self.record(pb.EVENT_KIND_FAILED, text=text)
         self.notices.tell(pb.EVENT_KIND_FAILED, text, error.missing)
         for member in self.members.values():
-            member.refuse(error.retold(self.failure))
+            member.refuse(error.with_message(self.failure))
 
     # ------------------------------------------------------------ inside
 
     def _less(self) -> None:
         """Somebody has gone."""
-        self._forget()
+        self._prune_members()
         if self.engine.pacer is not None and all(m.participant.gone_at is not None for m in self.members.values()):
             self.engine.pacer.restart(self.instance.tick_length)
-        self.kick()
+        self.advance_if_due()
 
-    def _forget(self) -> None:
+    def _prune_members(self) -> None:
         for name in self.members.keys() - self.barrier.participants.keys():
             self.members.pop(name).rest()
 
@@ -392,7 +394,7 @@ class Session:
     def _release(self) -> None:
         self._stand()
         if not self._queue:
-            self.kick()
+            self.advance_if_due()
 
     def _stand(self) -> None:
         busy, self._busy = self._busy, None
@@ -417,7 +419,7 @@ class Session:
         finally:
             self._stand()
         if not self._queue:
-            asyncio.get_running_loop().call_soon(self.kick)
+            asyncio.get_running_loop().call_soon(self.advance_if_due)
 
     def _now(self) -> float:
         return self.engine.patience.now() if self.barrier.timed else 0.0

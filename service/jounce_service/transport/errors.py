@@ -43,7 +43,7 @@ class ServiceError(Exception):
         self.epoch = epoch
 
 
-    def retold(self, message: str) -> ServiceError:
+    def with_message(self, message: str) -> ServiceError:
         """The same refusal with another text: an exception of its own, since a traceback grows where it is raised."""
         return type(self)(
             message,

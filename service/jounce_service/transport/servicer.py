@@ -201,7 +201,7 @@ class SessionCalls(rpc.SessionServiceServicer):
         """Something new. Where the caller has gone nobody knows its name, so it does not stay."""
         task = asyncio.create_task(_outcome(making))
         try:
-            return _told(await asyncio.shield(task))
+            return _result(await asyncio.shield(task))
         except asyncio.CancelledError:
             unwanted = asyncio.create_task(_unmake(task, undo))
             self._unwanted.add(unwanted)
@@ -276,7 +276,7 @@ def _summary(registry: Registry, name: str) -> pb.ModelSummary:
 
 async def _whole(change: Coroutine[Any, Any, _Reply]) -> _Reply:
     # A caller that goes away must not stop a change half-way.
-    return _told(await asyncio.shield(asyncio.create_task(_outcome(change))))
+    return _result(await asyncio.shield(asyncio.create_task(_outcome(change))))
 
 
 async def _outcome(change: Coroutine[Any, Any, _Reply]) -> _Reply | errors.ServiceError:
@@ -293,7 +293,7 @@ async def _unmake(task: asyncio.Task[_Reply | errors.ServiceError], undo: _Undo[
         await _outcome(undo(made))
 
 
-def _told(outcome: _Reply | errors.ServiceError) -> _Reply:
+def _result(outcome: _Reply | errors.ServiceError) -> _Reply:
     if isinstance(outcome, errors.ServiceError):
         raise outcome
     return outcome

@@ -13,7 +13,7 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_proto import packed
 from jounce_service.session.join import join
 from jounce_service.session.manager import SessionManager
-from jounce_service.session.members import Member, Taker
+from jounce_service.session.members import Member, ReplyCallback
 from jounce_service.session.session import Session
 from jounce_service.session.stalls import Stalls
 from jounce_service.transport import errors
@@ -81,13 +81,13 @@ class Stream:
         if isinstance(request, packed.LockstepRequest):
             await self.finish(self.begin(request))
         else:
-            await self._send(await self._told(self._answered(request)))
+            await self._send(await self._reply_or_refusal(self._answered(request)))
 
-    def begin(self, request: packed.LockstepRequest, taker: Taker | None = None) -> Begun:
-        """The reply to a Step that waits for nothing; for any other what waits, and ``taker`` for its State."""
+    def begin(self, request: packed.LockstepRequest, reply_callback: ReplyCallback | None = None) -> Begun:
+        """The reply to a Step that waits for nothing; else what waits, and ``reply_callback`` gets its State."""
         try:
             session, member = self._joined()
-            return session.step(member, request.step, taker)
+            return session.step(member, request.step, reply_callback)
         except errors.ServiceError as error:
             return _refusal(error)
 
@@ -100,7 +100,7 @@ class Stream:
         """Sends the reply, once it is there."""
         if isinstance(begun, asyncio.Future):
             assert self._session is not None and self._member is not None
-            begun = await self._told(self._session.answered(self._member, begun))
+            begun = await self._reply_or_refusal(self._session.answered(self._member, begun))
         await self._send(begun)
 
     async def _send(self, reply: packed.Reply) -> None:
@@ -119,7 +119,7 @@ class Stream:
         async with self._lock:
             await self._write_events()
 
-    async def _told(self, reply: Coroutine[Any, Any, packed.Reply]) -> packed.Reply:
+    async def _reply_or_refusal(self, reply: Coroutine[Any, Any, packed.Reply]) -> packed.Reply:
         try:
             return await reply
         except errors.ServiceError as error:
@@ -162,7 +162,7 @@ class Stream:
             raise errors.NotJoined("the stream has not joined a session", field="kind", allowed="join")
         if not self._session.is_at(self._member, self):
             if self._member.ended is not None:
-                raise self._member.ended.retold(self._member.ended.message)
+                raise self._member.ended.with_message(self._member.ended.message)
             raise errors.StreamReplaced(
                 f"{self._member.name!r} takes part over another stream, or its lease has ended",
                 field="kind",
