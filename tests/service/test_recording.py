@@ -344,7 +344,7 @@ def test_a_full_recording_ends_and_the_session_goes_on(serve: Start, tmp_path: P
     end = time.monotonic() + 20.0
     while not server.status(session).recording.failure:
         assert a.step(random.uniform(-1.0, 1.0), 0.0).HasField("state") and time.monotonic() < end
-    assert "20000 are allowed" in server.status(session).recording.failure
+    assert "expected at most 20000" in server.status(session).recording.failure
     assert a.step(1.0, 1.0).HasField("state")
     report = replay(recorded(server, session, tmp_path / "rec"), registry(IntegratorModel()))
     assert (report.first, report.complete) == (None, True) and report.ticks > 0

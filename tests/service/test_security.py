@@ -1,4 +1,4 @@
-"""Who may talk to the server, and what becomes of those who mean it harm: refused, and the server is healthy."""
+"""Access to the server, and attacks on it: each is refused, and the server stays healthy."""
 
 from __future__ import annotations
 

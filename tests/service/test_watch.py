@@ -1,4 +1,4 @@
-"""Viewers: decimated frames; a slow viewer loses frames, never time."""
+"""Viewers: decimated frames; a slow viewer drops frames and does not slow the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be used, in words: for programs that call the tools, and for the command line."""
+"""Errors about what the user gave, for programs that call the tools and for the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jounce_service.transport import errors
 
 
 class UsageError(ValueError):
-    """What the user gave cannot be used; the text says what, where and what is allowed."""
+    """What the user gave cannot be used; the text says what, where and what is expected."""
 
 
 def with_expected(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""A model's operating point, and what its linear model says there.
+"""The operating point of a model, and a summary of its linear model there.
 
 The vehicle first runs for a while with its inputs held, at a speed that equal drive torques on all wheels hold.
 """

@@ -1,4 +1,4 @@
-"""Client of the jounce lockstep service: knows the wire, nothing else."""
+"""Client of the jounce lockstep service. It depends on the wire contract alone."""
 
 from jounce_client._wire import Event as Event
 from jounce_client._wire import Frame as Frame

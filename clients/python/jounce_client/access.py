@@ -1,4 +1,4 @@
-"""How a client shows who it is, and checks who answers: TLS and bearer tokens."""
+"""Authentication of client and server: TLS and bearer tokens."""
 
 from __future__ import annotations
 

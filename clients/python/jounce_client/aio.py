@@ -224,7 +224,7 @@ class AsyncOpenSession(Session):
 
 
 class _Viewers:
-    """Those that the server may not have in place yet."""
+    """Viewers that the server may not have accepted yet."""
 
     def __init__(self) -> None:
         self._calls: list[Any] = []
@@ -233,7 +233,7 @@ class _Viewers:
         self._calls = [c for c in self._calls if not c.done()] + [call]
 
     async def in_place(self) -> None:
-        """Waits until they are, or have been refused, which is for their own readers to learn."""
+        """Waits until every viewer has been accepted or refused; a refusal is raised to its own reader."""
         while self._calls:
             begun = asyncio.ensure_future(self._calls.pop().initial_metadata())
             await asyncio.wait([begun])

@@ -75,7 +75,7 @@ PLATFORMS_INSTALL = "pip install 'jounce[platforms]', or in a clone pip install 
 
 
 class BuildError(RuntimeError):
-    """The native library could not be made; the text is the compiler's own where it spoke."""
+    """The native library could not be made; the text is the compiler's output where there is any."""
 
 
 class BadRequest(BuildError):

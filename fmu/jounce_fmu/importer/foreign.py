@@ -1,4 +1,4 @@
-"""What a master needs to know of an FMU, from our signal table or from a foreign model description."""
+"""The interface of an FMU for a master, from our signal table or from a foreign model description."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _bound(v: Any, text: str) -> float:
 
 
 def _limits(name: str) -> tuple[float, float]:
-    """What a type can hold."""
+    """Smallest and largest value of a type."""
     if name == "Boolean":
         return 0.0, 1.0
     if _TYPES[name][0] == "Real":
@@ -214,7 +214,7 @@ def read_description(path: str | Path) -> Any:
 
 @contextmanager
 def refused_as_value_error() -> Iterator[None]:
-    """What goes wrong with a foreign description becomes a ValueError: fmpy raises whatever it runs into."""
+    """Turns every error of a foreign description into a ValueError, since fmpy raises many types."""
     try:
         yield
     except (ValueError, OSError):

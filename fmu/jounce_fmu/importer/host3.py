@@ -17,7 +17,7 @@ _SIZES = (8, 16, 32, 64)
 
 
 class Fmu3Instance(FmuInstance):
-    """One instance of FMI 3.0. Events are the FMU's own business, and steps end where they should."""
+    """One instance of FMI 3.0. The FMU handles its events itself, and every step must end at its full length."""
 
     prefix, state, deserialize = "fmi3", "FMUState", "DeserializeFMUState"
     dtypes = {

@@ -310,7 +310,7 @@ def load(path: Path) -> ct.CDLL:
 
 
 def _number(variable: Variable, value: Value, kind: np.dtype[Any]) -> float:
-    """The value as the FMU's type can hold it; what is in bounds is the FMU's to say."""
+    """The value as a number of the FMU's type. The FMU itself checks the bounds."""
     try:
         number = read(variable.name, variable.signal, value)
     except BadValue as error:

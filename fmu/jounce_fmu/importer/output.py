@@ -1,4 +1,4 @@
-"""What code that keeps no log prints, as lines for one."""
+"""Forwards what native code or a child process prints to a logger, line by line."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def main(descriptor: int, memory: int) -> None:
         except FmuError as error:
             status, reply = REFUSED, str(error).encode()
         except MemoryError:
-            status, reply = REFUSED, f"out of memory: {memory} bytes are allowed".encode()
+            status, reply = REFUSED, f"out of memory: the limit is {memory} bytes".encode()
         connection.sendall(FRAME.pack(len(reply), status) + reply)
     worker.free()
 

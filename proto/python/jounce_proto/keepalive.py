@@ -1,4 +1,4 @@
-"""One rule for peers that have gone without a word: what server and clients ask of gRPC and of a plain TCP socket.
+"""Keep-alive options of gRPC and of plain TCP sockets from one setting, for the server and the clients.
 
 A peer that has been silent for a third of the time is asked for a sign of life, and has the rest for it. What was sent
 and is not acknowledged has no longer than the whole time: while it is under way, TCP asks for no other sign (RFC 5482).
@@ -13,7 +13,7 @@ _NEVER = 2**31 - 1
 
 
 def grpc_options(seconds: float) -> list[tuple[str, int]]:
-    """Options of a channel or server; 0 = nobody is asked."""
+    """Options of a channel or server; 0 = no keep-alive."""
     ask, wait = (max(1, round(seconds * part * 1e3)) if seconds else _NEVER for part in (1.0 / 3.0, 2.0 / 3.0))
     return [
         ("grpc.keepalive_time_ms", ask),
@@ -26,7 +26,7 @@ def grpc_options(seconds: float) -> list[tuple[str, int]]:
 
 
 def apply(connection: socket.socket, seconds: float) -> None:
-    """The same for a TCP socket, in whole seconds; a unix socket has no line that could be cut."""
+    """The same for a TCP socket, in whole seconds. A unix socket needs none."""
     if connection.family not in (socket.AF_INET, socket.AF_INET6) or not seconds:
         return
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

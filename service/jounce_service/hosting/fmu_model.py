@@ -245,7 +245,7 @@ def _own_vehicle(place: str) -> tuple[str, Path]:
 def _files(places: Iterable[str]) -> Iterator[Path]:
     """The FMUs that the places name; clients only ever name models, so no other file is opened."""
     for place in map(Path, places):
-        # What lies in a folder may be anything: it is told as that model's.
+        # Any file may lie in the folder: its error is reported as that of the model.
         found = sorted(place.glob("*.fmu")) if place.is_dir() else [place] if place.is_file() else []
         if not found:
             raise ConfigError(f"fmu {str(place)!r}: expected an FMU or a folder with some")

@@ -1,4 +1,4 @@
-"""Where the numbers of a recording come from: what an exported table says beside them."""
+"""Metadata of a recording for exported tables: model, build, parameters, times."""
 
 from __future__ import annotations
 

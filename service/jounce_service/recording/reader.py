@@ -1,4 +1,4 @@
-"""Reads recordings, also such as were cut when their writer was killed."""
+"""Reads recordings, also those that end early because their writer was killed."""
 
 from __future__ import annotations
 

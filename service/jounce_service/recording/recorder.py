@@ -106,7 +106,7 @@ class Recording:
         self._put(_OUTPUTS, tick, values.tobytes())
 
     def close(self) -> None:
-        """No more comes; ``closed`` is done when all is written."""
+        """Ends the recording; ``closed`` is done when all is written."""
         self._ended = True
 
     def status(self) -> pb.RecordingStatus:
@@ -141,7 +141,7 @@ class Recording:
             self._writer.end_chunk()
             self.size = self._file.tell()
             if self.size > self._most:
-                self._fail(f"{self.size} bytes: {self._most} are allowed")
+                self._fail(f"{self.size} bytes; expected at most {self._most}")
                 ended = True
             if ended:
                 self._writer.finish()
@@ -227,7 +227,7 @@ class Recorder:
                     if recording._drain():
                         self._recordings.remove(recording)
         finally:
-            # A defect ends the recordings; whoever waits for them must not wait for ever.
+            # After a defect nothing is written any more: end all recordings, so that no caller waits for ever.
             for recording in self._recordings:
                 recording._fail("the recorder has stopped")
                 for waited_for in (recording.begun, recording.closed):

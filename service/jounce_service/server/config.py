@@ -50,7 +50,7 @@ class ServerConfig:
     tell_timeout: float = _setting(1.0, "seconds within which a participant must take in an event")
     spin: float = _setting(0.00005, "seconds that a paced session busy-waits before a tick is released")
     busy_poll: float = _setting(0.0002, "seconds of polling before it sleeps, while clients need less; 0 = none")
-    realtime: bool = _setting(False, "real-time priority, locked memory, no core asleep: what the system grants")
+    realtime: bool = _setting(False, "real-time priority, locked memory, no CPU idle states, as far as granted")
     realtime_priority: int = _setting(40, "priority of SCHED_FIFO, 2 to 98; workers get one less")
     realtime_cores: str = _setting("", "cores to pin to, as 1 or 0,2-3, where the priority is granted; '' for none")
     keepalive: float = _setting(15.0, "seconds after which a peer that does not answer is gone; 0 = never", 0, 86400)

@@ -1,4 +1,4 @@
-"""The server's event loop: while clients answer at once it looks for more work before it sleeps."""
+"""The server's event loop: while clients answer quickly it polls for a short time before it blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SURE: Final = 8
 
 
 class BusySelector(selectors.DefaultSelector):
-    """Polls for a while before it blocks, as long as that pays: who answers within it finds the process awake."""
+    """Polls before it blocks, as long as recent waits were short: this saves the wake-up of the process."""
 
     def __init__(self, seconds: float) -> None:
         """``seconds`` [s] of polling, where the last waits were shorter than that and there is another core."""
@@ -45,7 +45,7 @@ class BusySelector(selectors.DefaultSelector):
 
 
 def _cores() -> int:
-    """That this thread may run on."""
+    """Cores that this thread may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -55,7 +55,7 @@ def start_logging(form: str) -> None:
 
 
 def _standard_error() -> TextIO:
-    """Standard error for the log alone: what others print there, the core of gRPC for one, become lines of it."""
+    """Keeps standard error for the log. What others print there, such as the core of gRPC, becomes log lines."""
     kept = os.fdopen(os.dup(2), "w", buffering=1, encoding="utf-8")
     pipe, end = os.pipe()
     os.dup2(end, 2)

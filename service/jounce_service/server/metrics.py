@@ -33,7 +33,7 @@ class Meter:
     """One session's counters; its session writes, the endpoint reads."""
 
     def __init__(self, tick_seconds: float, pacer: Pacer | None) -> None:
-        """Nothing counted yet."""
+        """All counters start at zero."""
         self.tick_seconds = tick_seconds
         self.ticks = 0
         self.seconds = 0.0

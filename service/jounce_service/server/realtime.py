@@ -1,4 +1,4 @@
-"""Real-time priority, locked memory, cores that do not sleep, for this process and as far as the system grants them."""
+"""Real-time priority, locked memory and disabled CPU idle states for this process, as far as the system grants them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check(config: ServerConfig) -> frozenset[int]:
 
 
 def enter(config: ServerConfig) -> None:
-    """Takes what is granted and logs it; a server that gets less than it asked for runs on, and says so.
+    """Requests the settings and logs what was granted. The server also runs with less; a warning says what is missing.
 
     Call it before the event loop: threads that begin later inherit priority and cores.
     """
@@ -54,7 +54,7 @@ def enter(config: ServerConfig) -> None:
 
 
 def settle() -> None:
-    """What has been made so far stays: a full garbage collection, 35 ms at a start, need not walk through it."""
+    """Freeze the objects made so far, so that a full garbage collection (35 ms at a start) skips them."""
     gc.collect()
     gc.freeze()
 
@@ -97,7 +97,7 @@ def _lock_memory() -> str:
 
 
 def _stay_awake() -> str:
-    """Idle cores poll until this process ends, so that none takes a wake-up, or the host's time, to come back."""
+    """Disable CPU idle states until this process ends, so that a core needs no time to wake up."""
     try:
         os.write(os.open(_LATENCY, os.O_WRONLY), bytes(4))
     except OSError as error:
@@ -117,6 +117,6 @@ def _pin(cores: frozenset[int]) -> str:
 
 
 def _threads() -> Iterable[int]:
-    """Threads that libraries started at import; 0, the calling one, where the system does not tell."""
+    """Ids of all threads of the process; [0], the calling thread, where the system does not list them."""
     folder = Path("/proc/self/task")
     return [int(p.name) for p in folder.iterdir()] if folder.is_dir() else [0]

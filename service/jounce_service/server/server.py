@@ -48,7 +48,7 @@ class Running(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
     """The calls under way, each a task of gRPC's."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """No calls yet."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
@@ -189,7 +189,7 @@ def _recorder(config: ServerConfig) -> Recorder | None:
 
 
 def _check_free(address: str) -> None:
-    """Raises OSError where nobody could listen: gRPC would print lines of its own, and say less."""
+    """Raises OSError where the address cannot be bound, before gRPC prints lines of its own that say less."""
     host, _, port = address.rpartition(":")
     found = socket.getaddrinfo(host.strip("[]") or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, place = found[0]
@@ -207,7 +207,7 @@ def _check_addresses(config: ServerConfig) -> None:
     for path in (config.socket_path, config.fast_socket):
         # The kernel's sun_path holds 108 bytes, with the closing zero.
         if len(path.encode()) > 107:
-            raise ConfigError(f"the socket path has {len(path.encode())} bytes; 107 are allowed")
+            raise ConfigError(f"the socket path has {len(path.encode())} bytes; expected at most 107")
     if config.fast_socket and config.fast_socket == config.socket_path:
         raise ConfigError(f"{config.fast_socket} is given twice: gRPC and the fast lane need a socket each")
     if config.address:

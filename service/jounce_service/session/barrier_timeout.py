@@ -34,7 +34,7 @@ class Patience:
     """Ends waits of a session's members with BarrierTimeout, each after the member's own timeout."""
 
     def __init__(self, session: Waited) -> None:
-        """Nobody waits yet."""
+        """No waits yet."""
         self._session = session
 
     def begin(self, member: Member) -> None:

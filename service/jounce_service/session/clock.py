@@ -1,4 +1,4 @@
-"""Wall-clock time as a session sees it, and an alarm that is more exact than the event loop's own timers."""
+"""Wall-clock time of a session, and an alarm that is more exact than the timers of the event loop."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class SessionClock:
         return self._base() - self._offset if self._stopped is None else self._stopped
 
     def stop(self) -> None:
-        """Time stands still."""
+        """Stops the time."""
         self._stopped = self.now()
 
     def go(self) -> None:
-        """Time goes on from where it stood."""
+        """Lets the time go on from where it stopped."""
         if self._stopped is not None:
             self._offset = self._base() - self._stopped
             self._stopped = None
@@ -66,7 +66,7 @@ class LoopAlarm:
             self._arm(when)
 
     def close(self) -> None:
-        """No call any more."""
+        """Cancels the call."""
         self._when = -math.inf
         if self._handle is not None:
             self._handle.cancel()

@@ -1,4 +1,4 @@
-"""What acts on a session between two ticks: pause, resume, reset, snapshots. Everyone is told before it goes on."""
+"""Calls that act between two ticks: pause, resume, reset, snapshots. Every participant gets the event before the next tick."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 async def pause(session: Session) -> pb.PauseSessionResponse:
-    """The clock stands, and so do leases and timers."""
+    """Pauses the clock, the leases and the timers."""
     async with session.exclusive():
         session.require("PauseSession")
         session.state = SessionState.PAUSED

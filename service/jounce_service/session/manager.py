@@ -192,7 +192,7 @@ class SessionManager:
         return [s.id for s in old]
 
     async def reap_for_ever(self) -> None:
-        """Reaps now and then, until cancelled."""
+        """Reaps at intervals until cancelled."""
         while True:
             await asyncio.sleep(max(0.05, min(self.config.session_lease / 4.0, 30.0)))
             await self.reap(self.stalls.time())
@@ -213,7 +213,7 @@ class SessionManager:
         await asyncio.gather(*(warn(s) for s in self._sessions.values()))
 
     def end_views(self) -> None:
-        """Lets every viewer go."""
+        """Ends the stream of every viewer."""
         for session in self._sessions.values():
             session.viewers.end()
 

@@ -105,7 +105,7 @@ class Member:
         waiter.set_exception(error)
 
     def rest(self) -> None:
-        """Nobody looks at its deadline any more."""
+        """Drops its deadline."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None

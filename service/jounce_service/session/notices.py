@@ -27,10 +27,10 @@ class Told(Protocol):
 
 
 class Notices:
-    """Tells those of a session's members that have asked."""
+    """Sends notices to the members of a session that asked for them."""
 
     def __init__(self, session: Told) -> None:
-        """Nothing has happened yet."""
+        """No notices yet."""
         self._session = session
         # Notices on their way, by task and place: the event loop keeps only weak references to its tasks.
         self._tasks: dict[asyncio.Task[None], int] = {}

@@ -241,7 +241,7 @@ class Session:
         self._less()
 
     def advance_if_due(self) -> None:
-        """Makes every move that is due."""
+        """Advances as long as a move is due."""
         while self._busy is None and self.state in _OPEN:
             now = self._now()
             try:

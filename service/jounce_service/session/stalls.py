@@ -1,4 +1,4 @@
-"""The server's own stalls: while its process was stopped, or kept from running, nobody else's time ran.
+"""The server's own stalls: time in which its process did not run does not count towards time-outs.
 
 A stopped process (SIGSTOP, a frozen container, a virtual machine that moves) wakes up with every timer overdue and with
 what came meanwhile still unread in its sockets. ``time`` stands still for the length of a stall and for a moment after
@@ -43,7 +43,7 @@ class Stalls:
         self._beat()
 
     def stop(self) -> None:
-        """Looks no more."""
+        """Stops looking for stalls."""
         if self._handle is not None:
             self._handle.cancel()
         self._handle = self._seen = None
@@ -91,7 +91,7 @@ class Alarm:
         self._set()
 
     def cancel(self) -> None:
-        """No call any more."""
+        """Cancels the call."""
         self._handle.cancel()
 
     def _set(self) -> None:

@@ -1,4 +1,4 @@
-"""Viewers of a session: decimated outputs that can never slow it."""
+"""Viewers of a session: decimated outputs. A slow viewer drops frames and does not slow the session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _QUEUE: Final = 16
 
 
 class Viewer:
-    """One viewer: the frames that wait for it, and how many it was too slow for."""
+    """One viewer: its queue of frames, and the number of frames dropped."""
 
     def __init__(self, outputs: Selection, every: int) -> None:
         """``every`` [ticks] is the decimation."""
@@ -28,7 +28,7 @@ class Viewer:
         self._ended = False
 
     def put(self, frame: pb.WatchResponse) -> None:
-        """A frame for the viewer; the oldest goes where it has been too slow."""
+        """Queues a frame; drops the oldest one where the queue is full."""
         if len(self._frames) >= _QUEUE:
             self._frames.popleft()
             self.dropped += 1
@@ -56,7 +56,7 @@ class Viewers:
     """All viewers of a session."""
 
     def __init__(self) -> None:
-        """Nobody watches."""
+        """No viewers yet."""
         self._viewers: list[Viewer] = []
         self._dropped = 0
         #: Tick [1] at which a viewer wants its next frame; none before. The session compares, and goes on.

@@ -1,4 +1,4 @@
-"""What a server says of itself."""
+"""Version, uptime, limits and defaults of the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jounce_service.transport.callers import Caller
 
 
 def server(manager: SessionManager, caller: Caller) -> pb.GetServerResponse:
-    """What the server is."""
+    """The reply to GetServer."""
     numbers = {f.name: getattr(manager.config, f.name) for f in fields(manager.config)}
     return pb.GetServerResponse(
         server_version=__version__,

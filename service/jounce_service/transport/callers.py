@@ -1,4 +1,4 @@
-"""Whose call it is: every bearer token is a tenant of its own, and some are administrators."""
+"""Identifies the caller: each bearer token is one tenant, and some are administrators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANYBODY: Final = Caller()
 
 
 class Callers:
-    """The bearer tokens that the server knows; only hashes, so that the time of a look-up says nothing of a token."""
+    """The bearer tokens of the server, kept as hashes so that the time of a look-up leaks nothing."""
 
     def __init__(self, tokens: Iterable[str] = (), administrators: Iterable[str] = ()) -> None:
         """With ``tokens``, every call must show one of them or of the ``administrators``."""

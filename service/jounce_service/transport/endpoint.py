@@ -1,4 +1,4 @@
-"""The HTTP endpoint from which Prometheus reads: a few connections at a time, each for a while, with TLS if asked."""
+"""The HTTP endpoint for Prometheus: limited in connections and in their time, with TLS where it is configured."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Endpoint:
 
 
 class _Server(ThreadingTCPServer):
-    """Closes connections past ``MOST`` at once, and those that are not through after ``patience`` seconds."""
+    """Closes connections past ``MOST`` at once, and those that take longer than ``patience`` seconds."""
 
     allow_reuse_address = True
     daemon_threads = True
@@ -100,7 +100,7 @@ class _Server(ThreadingTCPServer):
             del self._ends[request]
 
     def service_actions(self) -> None:
-        """Looks, every half second and after each connection, whose time is up."""
+        """Closes connections that have timed out; called every half second and after each connection."""
         now = time.monotonic()
         for connection, end in list(self._ends.items()):
             if now > end:
@@ -109,5 +109,5 @@ class _Server(ThreadingTCPServer):
                     socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A peer that has gone, or whose certificate will not do, is its own affair."""
+        """Ignores errors of one peer: a closed connection or a refused certificate."""
         _log.debug("metrics: a connection failed", exc_info=True)

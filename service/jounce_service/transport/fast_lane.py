@@ -116,7 +116,7 @@ class FastLane:
             await asyncio.wait(tasks)
 
     def count(self, reason: Closed, given: str) -> None:
-        """One more connection has been ended; a reason is logged once a second, however many want in."""
+        """Counts a connection that was ended; logs at most one reason a second."""
         self.closed[reason] += 1
         now = time.monotonic()
         if now >= self._silent.get(reason, now):
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
         self._writing = self._loop.create_future()
 
     def resume_writing(self) -> None:
-        """It does again."""
+        """The peer takes data again."""
         if self._writing is not None:
             self._writing.set_result(None)
             self._writing = None
@@ -309,12 +309,12 @@ class Connection(asyncio.Protocol):
         self._loop.call_soon(self._give_up)
 
     def _give_up(self) -> None:
-        """A request that has not ended at once waits for others: in vain, its sender has gone."""
+        """Cancels a request that still waits for others, since its sender has gone."""
         if not self._idle:
             self.task.cancel()
 
     def _refuse(self, reason: Closed, given: str) -> object:
-        """Says why, once, and ends the stream."""
+        """Sends the reason and ends the stream."""
         self._lane.count(reason, given)
         self._buffer.clear()
         self._ended = True

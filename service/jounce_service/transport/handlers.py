@@ -1,4 +1,4 @@
-"""How requests come to the calls: what is longer than a request may be is not read, for reading it is work, too."""
+"""Handlers of the calls. A request longer than the limit is refused before it is parsed, since parsing costs time."""
 
 from __future__ import annotations
 

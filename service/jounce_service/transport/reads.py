@@ -27,7 +27,7 @@ class Reads:
     """One read at a time per connection, each in its own turn of the event loop, and no more than so many a second."""
 
     def __init__(self) -> None:
-        """Nobody has read yet."""
+        """No reads yet."""
         self._now: WeakValueDictionary[str, _Connection] = WeakValueDictionary()
         # Connections that have read too much are remembered until they have paid for it.
         self._late: set[_Connection] = set()

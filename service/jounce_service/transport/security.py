@@ -1,4 +1,4 @@
-"""Who may talk to the server: addresses without encryption, certificates, bearer tokens."""
+"""Access to the server: addresses without encryption, certificates, bearer tokens."""
 
 from __future__ import annotations
 

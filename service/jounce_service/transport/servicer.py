@@ -198,7 +198,7 @@ class SessionCalls(rpc.SessionServiceServicer):
             await Stream(self._manager, ahead, self._reads, context.peer()).run(join_by)
 
     async def _made(self, making: Coroutine[Any, Any, _Reply], undo: _Undo[_Reply]) -> _Reply:
-        """Something new. Where the caller has gone nobody knows its name, so it does not stay."""
+        """Returns a new object, or deletes it where the caller has gone and nobody would know its id."""
         task = asyncio.create_task(_outcome(making))
         try:
             return _result(await asyncio.shield(task))
@@ -250,7 +250,7 @@ class _Ahead:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """What was written still goes out, unless nobody is there to take it."""
+        """Waits until the last message has been sent, or the peer has gone."""
         self._ended = True
         if self._writing is None:
             return

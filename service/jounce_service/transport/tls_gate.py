@@ -1,4 +1,4 @@
-"""TLS for a listener that counts connections: asyncio's own says nothing of one before its handshake is through."""
+"""TLS for a listener that counts connections. asyncio's own TLS reports a connection only after its handshake."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Handshakes:
     def __init__(
         self, context: ssl.SSLContext, patience: float, room: Callable[[], bool], made: Callable[[], asyncio.Protocol]
     ) -> None:
-        """``patience`` [s] is what a peer gets."""
+        """``patience`` [s] is the longest time of a handshake."""
         self.context, self.patience, self.room, self.made = context, patience, room, made
         self.under_way: set[Gate] = set()
 
@@ -58,10 +58,10 @@ class Gate(asyncio.Protocol):
             made.eof_received()
 
     def data_received(self, data: bytes) -> None:
-        """The first words."""
+        """The first bytes of the handshake."""
         self._early += data
 
     def eof_received(self) -> bool:
-        """The peer has said all that it will."""
+        """The peer has closed its side."""
         self._ended = True
         return True

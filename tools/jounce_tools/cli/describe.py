@@ -127,7 +127,7 @@ def _cells(group: Group) -> tuple[str, ...]:
 
 
 def _together(values: list[str]) -> str:
-    """Once where all components have the same."""
+    """One value where all components have the same."""
     return values[0] if len(set(values)) == 1 else ",".join(values)
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C as a question that a loop asks, so that it ends between two steps and keeps what is done."""
+"""Ctrl-C as a flag that a loop polls, so that it ends between two steps and keeps what is done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a command is, for those that take longer than two seconds."""
+"""Progress of commands that take longer than two seconds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Progress:
         self._share = share
 
     def be_quiet(self) -> None:
-        """Tells nothing: the terminal shows the results themselves."""
+        """Shows no progress, because the results go to the terminal."""
         self._quiet = True
 
     def __enter__(self) -> Self:

@@ -64,13 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _allow_descriptors(config: ServerConfig) -> None:
-    """Raises the process's limit to what its caps allow: else strangers fill it, and keep everybody out everywhere."""
+    """Raises the limit of open files to what the caps add up to, so that connections cannot exhaust it."""
     import resource  # not everywhere, as the other commands are
 
     wanted = 2 * config.max_connections + config.max_fast_connections + 4 * config.max_sessions + 256
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
-        _log.warning("%d open files are allowed, and the caps on connections and sessions add up to %d", hard, wanted)
+        _log.warning("the limit of open files is %d; the caps on connections and sessions add up to %d", hard, wanted)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Checks all, runs what has no result yet, and says what there is."""
+    """Checks the plan, runs cases without a result, and prints a summary."""
     if told := missing("pyarrow", "ray"):
         raise UsageError(told)
     if arguments.workers is not None and arguments.workers < 1:

@@ -37,7 +37,7 @@ _POLL = 0.25
 
 
 class DemoError(RuntimeError):
-    """The demonstration cannot go on; the text holds the words of the process that failed."""
+    """The demonstration cannot go on; the text holds the output of the process that failed."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Child:
             self.process = subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.DEVNULL, stderr=stderr)
 
     def running(self) -> bool:
-        """Whether it still runs; DemoError with its own words if it has failed."""
+        """Whether it still runs; DemoError with its output if it has failed."""
         code = self.process.poll()
         if code == -signal.SIGINT:  # Ctrl-C reaches all processes of a terminal; a child may end first
             raise KeyboardInterrupt
@@ -124,7 +124,7 @@ class Child:
         return self._stderr.read_text(errors="replace")[-4000:].strip() or "(it wrote nothing to standard error)"
 
     def stop(self) -> None:
-        """Ends it, kindly first."""
+        """Ends the process: SIGTERM first, then SIGKILL."""
         if self.process.poll() is None:
             self.process.terminate()
             try:

@@ -1,4 +1,4 @@
-"""Inputs over time as CSV: the format, in words and read, and a sample of it."""
+"""Inputs over time as CSV: the description of the format, the reader, and a sample file."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def read_inputs(path: Path, table: SignalTable, *, hold: bool = False) -> Track:
 
 
 def sample(table: SignalTable) -> str:
-    """A file of inputs that the model takes: for a vehicle it drives off and steers left, then right."""
+    """A sample of inputs for the model. A vehicle accelerates and steers left, then right."""
     names = {s.name for s in table.inputs}
     if {"steering_wheel_angle", *_WHEELS_DRIVEN} <= names:
         columns = ["steering_wheel_angle", *_WHEELS_DRIVEN]

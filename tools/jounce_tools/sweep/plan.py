@@ -114,7 +114,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def planned(path: Path, content: Mapping[str, Any], model: HostedModel) -> tuple[Plan, list[Case]]:
-    """The sweep of a file that was read, for that model. Raises UsageError naming file, place and what is allowed."""
+    """The sweep of a file that was read, for that model. Raises UsageError naming file, place and what is expected."""
     table = model.table
     tracks: tuple[Track, ...] = ()
     digest, hold = "", bool(content.get("hold", False))

@@ -1,4 +1,4 @@
-"""A model as the suite drives it, whatever it is: generic values for its inputs, from its signal table."""
+"""Any model for the suite: generic values for its inputs, from its signal table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same run gives the same bits: whoever drives it, in whatever order, before and after a snapshot."""
+"""The same run gives the same bits for any client, order of messages, and before and after a snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pause, reset, pacing and watching: what acts between two ticks, and who looks on."""
+"""Pause, reset, pacing and watching."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAUSED, RESUMED, RESET = pb.EVENT_KIND_PAUSED, pb.EVENT_KIND_RESUMED, pb.EVENT_K
 
 
 class TestPause:
-    """The clock stands, and so does every timer."""
+    """Neither the clock nor any timer moves."""
 
     def test_a_pause_holds_the_clock_and_a_step_that_comes_meanwhile_is_answered_after_it(self,
                                                                                          server: Server) -> None:
@@ -117,7 +117,7 @@ class TestPacing:
 
 
 class TestWatch:
-    """Viewers see, and cost nothing."""
+    """Viewers get frames and do not slow the session."""
 
     def test_frames_come_at_every_nth_tick_with_the_outputs_asked_for(self, server: Server) -> None:
         session = server.create()

@@ -149,7 +149,7 @@ CONTROLLERS: dict[str, type[Pid | Mpc]] = {"pid": Pid, "mpc": Mpc}
 
 @dataclass(frozen=True)
 class Report:
-    """How well it went; errors are those of the centre of mass."""
+    """Errors of one drive, of the centre of mass."""
 
     controller: str
     lateral_error_rms: float  # [m]
@@ -217,7 +217,7 @@ def drive(client: Client, name: str, *, speed: float, duration: float, model: st
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Drive, and say how well it went."""
+    """Drive and print the errors."""
     parser = argparse.ArgumentParser(description="ISO 3888-1 double lane change with CommonRoad Control, at 20 Hz.")
     parser.add_argument("--address", required=True, help="host:port or unix:/path of the server")
     parser.add_argument("--controller", choices=CONTROLLERS, default="pid", help="(default %(default)s)")

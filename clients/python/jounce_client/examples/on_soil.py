@@ -1,4 +1,4 @@
-"""Starts on soil without a fall: wheels that already roll in their ruts, with the loads that they carry.
+"""Start inputs on soil at the equilibrium of sinkage and load, so that the vehicle does not drop at the start.
 
 A session starts at the equilibrium of its own tires. This puts every wheel at the sinkage at which the soil carries
 that same load at that speed, by a terrain of its own height under each wheel, and gives the torque that rolling takes.

@@ -244,7 +244,7 @@ int jn_check(jn_instance *s, int row, double v) {
     const jn_signal *g = &s->model->signals[row];
     if (g->kind == 'y') return jn_fail(s, "%s is an output; only inputs and parameters can be set", g->name);
     if (g->kind == 'p' && g->fixed && !(s->state & (JN_INSTANTIATED | JN_INITIALIZING)))
-        return jn_fail(s, "%s = %g: a fixed parameter; allowed before the end of initialization", g->name, v);
+        return jn_fail(s, "%s = %g: a fixed parameter; expected before the end of initialization", g->name, v);
     if (!jn_finite(v)) return jn_fail(s, "%s = %g: not a finite number", g->name, v);
     if (!is_used(s, g)) return 0;
     /* What x and y are to it may still come; nothing makes a direction with z < 0 point up. */

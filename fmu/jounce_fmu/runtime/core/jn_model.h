@@ -16,7 +16,7 @@
 typedef struct {
     int signal;     /* row in the signal table, or -1 */
     double value;   /* the value at fault, shown when signal >= 0 */
-    char text[240]; /* what is wrong and what is allowed */
+    char text[240]; /* what is wrong and what is expected */
 } jn_fault;
 
 /* One row of the signal table: rows are u, then y, then p, each in vector order. */
@@ -69,7 +69,7 @@ typedef struct jn_model {
      * Or NULL. */
     int (*jacobian)(const double *x, const double *u, const double *p, const double *d, double *columns,
                     double *by_time, jn_fault *f);
-    /* Fill the fault with what is odd about parameters that are allowed, the k-th of them, and return 1; 0 when there
+    /* Fill the fault with the k-th warning about the parameters and return 1; 0 when there
      * are no more. Logged as warnings at the end of initialization. Or NULL. */
     int (*doubt)(const double *p, int k, jn_fault *f);
     /* After each tick: may `outputs` be called at this state? A tick that ends where it may not has failed, so that a
