@@ -100,14 +100,14 @@ def simulate(
         duration = max(float(t.times[-1]) for t in tracks)
     chosen, places = _chosen(table.outputs, outputs, "output")
     values = _parameters(table, parameters)
-    given = Inputs(tracks, table, float(values.get("tick", factory.tick_length)))
-    u = given.start(np.array([s.start for s in table.inputs]))
+    moving = Inputs(tracks, table, float(values.get("tick", factory.tick_length)))
+    u = moving.start(np.array([s.start for s in table.inputs]))
     with factory.instance("simulate") as instance:
-        instance.setup(values, {table.inputs[i].name: float(u[i]) for i in given.columns})
+        instance.setup(values, {table.inputs[i].name: float(u[i]) for i in moving.columns})
         n_ticks = ticks(duration, instance.tick_length, "duration")
         every = interval(output_interval, instance.tick_length, "output_interval")
         columns = [s.index for s in chosen]
-        rows = [(t, y[columns]) for t, y in run(instance, u, given, n_ticks=n_ticks, every=every)]
+        rows = [(t, y[columns]) for t, y in run(instance, u, moving, n_ticks=n_ticks, every=every)]
     units = {name: s.signal.unit for s in chosen for name in (s.name, s.signal.name)}
     return Run(
         np.array([t for t, _ in rows]), np.array([y for _, y in rows]), tuple(s.name for s in chosen), units, places

@@ -48,9 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serves until told to stop."""
     names = {f.name for f in fields(ServerConfig)}
-    given = {name: value for name, value in vars(arguments).items() if name in names}
+    flags = {name: value for name, value in vars(arguments).items() if name in names}
     try:
-        config = load(given, os.environ, arguments.config)
+        config = load(flags, os.environ, arguments.config)
         start_logging(config.log_format)
         _allow_descriptors(config)
         realtime.check(config)

@@ -186,37 +186,37 @@ def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield prefix + name, value
 
 
-def _value(where: str, table: SignalTable, name: str, given: Any) -> float:
+def _value(where: str, table: SignalTable, name: str, requested: Any) -> float:
     try:
         scalar = scalar_of(table, table.parameters, name, "parameter")
-        return parse(scalar, given)
+        return parse(scalar, requested)
     except ServiceError as error:
-        raise UsageError(f"{where} = {given!r}: {with_expected(error)}") from error
+        raise UsageError(f"{where} = {requested!r}: {with_expected(error)}") from error
 
 
-def _values(where: str, table: SignalTable, name: str, given: Any) -> list[float]:
-    if not isinstance(given, list) or not given:
-        raise UsageError(f"{where} = {given!r}: expected a list of values")
-    values = [_value(where, table, name, v) for v in given]
+def _values(where: str, table: SignalTable, name: str, requested: Any) -> list[float]:
+    if not isinstance(requested, list) or not requested:
+        raise UsageError(f"{where} = {requested!r}: expected a list of values")
+    values = [_value(where, table, name, v) for v in requested]
     if len(set(values)) != len(values):
-        raise UsageError(f"{where} = {given!r}: expected each value once")
+        raise UsageError(f"{where} = {requested!r}: expected each value once")
     return values
 
 
-def _draw(where: str, table: SignalTable, name: str, given: Any) -> Draw:
+def _draw(where: str, table: SignalTable, name: str, requested: Any) -> Draw:
     try:
         scalar = scalar_of(table, table.parameters, name, "parameter")
     except ServiceError as error:
         raise UsageError(f"{where}: {with_expected(error)}") from error
     if scalar.signal.type != "Real":
         raise UsageError(f"{where}: of type {scalar.signal.type}: expected real parameters")
-    kind = given.get("distribution") if isinstance(given, dict) else None
+    kind = requested.get("distribution") if isinstance(requested, dict) else None
     if not isinstance(kind, str) or kind not in _DISTRIBUTIONS:
-        raise UsageError(f"{where} = {given!r}: expected a table with distribution = {_or(_DISTRIBUTIONS)}")
+        raise UsageError(f"{where} = {requested!r}: expected a table with distribution = {_or(_DISTRIBUTIONS)}")
     names, words, good, draw = _DISTRIBUTIONS[kind]
-    numbers = [given.get(n) for n in names]
-    if set(given) != {"distribution", *names} or not all(_finite(v) for v in numbers) or not good(*numbers):
-        raise UsageError(f"{where} = {given!r}: expected {kind} with {' and '.join(names)}, {words}")
+    numbers = [requested.get(n) for n in names]
+    if set(requested) != {"distribution", *names} or not all(_finite(v) for v in numbers) or not good(*numbers):
+        raise UsageError(f"{where} = {requested!r}: expected {kind} with {' and '.join(names)}, {words}")
     first, second = map(float, numbers)
     return lambda generator, n: draw(generator, first, second, n)
 

@@ -122,9 +122,9 @@ def _check(path: Path, wanted: dict[str, Any]) -> None:
     key = next((k for k, v in wanted.items() if held.get(k) != json.dumps(v)), None)
     if key is None:
         return
-    given = "other draws" if key == "drawn" else f"{key} = {json.dumps(wanted[key])}"
+    requested = "other draws" if key == "drawn" else f"{key} = {json.dumps(wanted[key])}"
     was = "" if key == "drawn" else f", which has {key} = {held.get(key, 'nothing')}"
     raise UsageError(
-        f"{given}: {path.parent} holds the results of another sweep{was}; "
+        f"{requested}: {path.parent} holds the results of another sweep{was}; "
         "expected the same sweep, which goes on, or another folder"
     )

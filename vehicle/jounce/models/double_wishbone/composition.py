@@ -40,8 +40,8 @@ REPORTS = Layout(force=3, moment=3, slip=1, slip_angle=1, deflection=1, centre=3
 def right_hand_side(vehicle: Vehicle) -> ca.Function:
     """f(state, input) -> (state rate, reports of FL FR RL RR), the vehicle's numbers baked in."""
     p = {name: SX(entry.value) for name, entry in vehicle.entries.items()}
-    state, given = SX.sym("x", STATES.size), SX.sym("u", INPUTS.size)
-    x, u = STATES.split(state), INPUTS.split(given)
+    state, inputs = SX.sym("x", STATES.size), SX.sym("u", INPUTS.size)
+    x, u = STATES.split(state), INPUTS.split(inputs)
     r = rotation(x["quaternion"])
     plane = {"ground": ca.vertcat(0, 0, u["height"]), "normal": SX([0, 0, 1]), "friction": u["friction"]}
     vectors: dict[str, Any] = {
@@ -75,4 +75,4 @@ def right_hand_side(vehicle: Vehicle) -> ca.Function:
         bristle=ca.vertcat(*(hub["rates"][:2] for hub in hubs)),
         **{name: ca.vertcat(*(hub["rates"][k] for hub in hubs)) for k, name in enumerate(OF_TIRES, 3)},
     )  # fmt: skip
-    return ca.Function("vehicle", [state, given], [ca.cse(rate), ca.horzcat(*reports)])
+    return ca.Function("vehicle", [state, inputs], [ca.cse(rate), ca.horzcat(*reports)])
