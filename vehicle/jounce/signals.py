@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -183,3 +184,10 @@ class SignalTable:
         return "did you mean " + " or ".join(near) + "?" if near else "see `jounce describe` for the names"
 
 
+def named_groups(scalars: Sequence[Scalar]) -> dict[str, Sequence[Scalar]]:
+    """What each name stands for: a scalar, a vector with all its components, or ``*`` for all."""
+    vectors: dict[str, list[Scalar]] = {}
+    for s in scalars:
+        if s.signal.shape:
+            vectors.setdefault(s.signal.name, []).append(s)
+    return {**vectors, **{s.name: [s] for s in scalars}, "*": scalars}

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce.signals import Scalar, SignalTable
+from jounce.signals import Scalar, SignalTable, named_groups
 from jounce.values import BadValue, Value, double
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.importer.trajectory import Clock, InputError, Inputs, Track, interval, run, ticks
@@ -259,11 +259,7 @@ def _chosen(
     """Scalars that the names stand for (a scalar, a vector, ``*``), and the place of each name. Raises InputError."""
     if isinstance(names, str):
         names = [names]
-    groups: dict[str, list[Scalar]] = {"*": list(scalars)}
-    for s in scalars:
-        groups[s.name] = [s]
-        if s.signal.shape:
-            groups.setdefault(s.signal.name, []).append(s)
+    groups = named_groups(scalars)
     chosen: list[Scalar] = []
     for name in names:
         if name not in groups:

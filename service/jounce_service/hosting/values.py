@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce import values
-from jounce.signals import XYZ, Scalar, SignalTable
+from jounce.signals import XYZ, Scalar, SignalTable, named_groups
 from jounce_service.transport import errors
 
 Vector = NDArray[np.float64]
@@ -62,12 +62,7 @@ class Selector:
     def __init__(self, scalars: Sequence[Scalar], what: str) -> None:
         """``what`` they are, in the singular, for the messages."""
         self._scalars, self._what = scalars, what
-        self._by_name: dict[str, Sequence[Scalar]] = {s.name: [s] for s in scalars}
-        vectors: dict[str, list[Scalar]] = {}
-        for s in scalars:
-            if s.signal.shape:
-                vectors.setdefault(s.signal.name, []).append(s)
-        self._by_name = vectors | self._by_name | {"*": scalars}
+        self._by_name = named_groups(scalars)
         self._cached = lru_cache(8)(self._select)
 
     def __call__(self, names: Sequence[str]) -> Selection:
