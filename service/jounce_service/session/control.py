@@ -1,4 +1,7 @@
-"""Calls that act between two ticks: pause, resume, reset, snapshots. Every participant gets the event before the next tick."""
+"""Calls that act between two ticks: pause, resume, reset, snapshots.
+
+Every participant gets the event before the next tick.
+"""
 
 from __future__ import annotations
 
