@@ -1,4 +1,4 @@
-"""All sessions of a server: made, found, checked for their token, reaped."""
+"""All sessions of a server: created, looked up, authorized, closed when unused."""
 
 from __future__ import annotations
 

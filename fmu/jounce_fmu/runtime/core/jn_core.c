@@ -342,7 +342,7 @@ int jn_parameter_warning(jn_instance *s, int k) {
 
 double jn_time(const jn_instance *s) { return s->start_time + (double)s->ticks * s->tick_length; }
 
-/* What rounding may move a time or a step near t by [ticks]; beyond a quarter, ticks cannot be told apart there. */
+/* What rounding may move a time or a step near t by [ticks]; beyond a quarter, ticks cannot be distinguished there. */
 static double rounding(const jn_instance *s, double t) { return 4.0 * DBL_EPSILON * fabs(t) / s->tick_length; }
 
 long long jn_whole_ticks(jn_instance *s, double t, double h, int part) {
