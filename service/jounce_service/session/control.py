@@ -1,4 +1,4 @@
-"""Calls that act between two ticks: pause, resume, reset, snapshots. Participants get an event before the next tick."""
+"""Calls that act between two ticks: pause, resume, reset, snapshots.
 
 Every participant gets the event before the next tick.
 """
