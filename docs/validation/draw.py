@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import measure
 import numpy as np
+import rollover
 from coast import WHEELS
 from judge import STEPS
 from matplotlib.axes import Axes
@@ -196,6 +197,25 @@ def shaken(runs: Mapping[str, Record]) -> Figure:
     _grid(left, xlabel="time [s]", ylabel="distance from the first place [mm]")
     _grid(right, xlabel="time [s]", ylabel="drift of the mean over 2 s [mm]")
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", fontsize=8, ncols=5)
+    return figure
+
+
+def rollovers(runs: Mapping[str, Record]) -> Figure:
+    """Tilt, load of the body, and energy of vehicles that roll over."""
+    figure, axes = plt.subplots(1, 3, figsize=(12.5, 4.4), layout="constrained")
+    for k, (name, record) in enumerate(runs.items()):
+        body, wheels = rollover.loads(record)
+        energy = rollover.energy(record, rollover.WAYS[name].vehicle)
+        late = record.time > record.time[-1] - 1.0
+        weight = float(np.mean(body[late] + wheels[late]))
+        for ax, values in zip(axes, (rollover.tilt(record), body / weight, energy / energy[0]), strict=True):
+            ax.plot(record.time, values, color=f"C{k}", lw=1, label=name)
+    _grid(axes[0], xlabel="time [s]", ylabel="angle of the vehicle's z axis to the vertical [deg]")
+    axes[0].axhline(80.0, label="rolled_over", **GOAL)
+    axes[1].set_yscale("symlog", linthresh=1.0)
+    _grid(axes[1], xlabel="time [s]", ylabel="force of the ground on the body, over the weight [1]")
+    _grid(axes[2], xlabel="time [s]", ylabel="energy, tires and rims included, over that at first [1]")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", fontsize=8, ncols=5)
     return figure
 
 

@@ -17,6 +17,7 @@ import draw  # noqa: E402
 import judge  # noqa: E402
 import measure  # noqa: E402
 import numpy as np  # noqa: E402
+import rollover  # noqa: E402
 from coast import STEP, WHEELS  # noqa: E402
 from measure import KINEMATIC_GOALS, RATES, Array, Record, Sweep  # noqa: E402
 
@@ -169,6 +170,17 @@ def _stop(record: Record, brake: Array) -> dict[str, str]:
     }
 
 
+def rollovers() -> Rows:
+    """Vehicles that roll over."""
+    yield from head("10 s", "largest tilt [deg]", "tilt at the end [deg]", "speed at the end [m/s]",
+                    "energy at first [kJ]", "largest rise of the energy [J]")  # fmt: skip
+    for name, way in rollover.WAYS.items():
+        record = rollover.thrown(name)
+        energy, tilt = rollover.energy(record, way.vehicle), rollover.tilt(record)
+        yield row(name, float(tilt.max()), float(tilt[-1]), float(record.speed()[-1]), 1e-3 * float(energy[0]),
+                  rollover.rise(energy))  # fmt: skip
+
+
 @cache
 def balance_errors() -> dict[str, Array]:
     """Errors of the balances."""
@@ -199,6 +211,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "standstill": standstill,
     "shaken": shaken,
     "stops": stops,
+    "rollovers": rollovers,
     "balances": balances,
     "accelerations": accelerations,
 }
@@ -224,6 +237,7 @@ def pictures() -> None:
         "standstill": draw.standstill(parked(), measure.at_rest()),
         "shaken": draw.shaken({name: measure.shaken(name) for name in measure.SHAKES}),
         "stops": draw.stops({t: r for t, (r, _) in stopped().items()}, {t: b for t, (_, b) in stopped().items()}),
+        "rollovers": draw.rollovers({name: rollover.thrown(name) for name in rollover.WAYS}),
         "balances": draw.balances(balance_errors()),
     }
     for name, figure in drawn.items():

@@ -1,7 +1,7 @@
 """A vehicle that leaves its wheels: it rolls over, lands in any attitude, bottoms out, and goes on with finite numbers.
 
 Energy is the judge: kinetic and potential energy (with springs, stops, shock ends and the body on the ground) and what
-the tires store never rise again, but for what the law of the rolling tire makes (`RISE`).
+tires and rims store never rise again, but for what the law of the rolling tire makes (`RISE`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from measure import Record
 from numpy.typing import NDArray
+from rollover import energy, rise
 
 from jounce.data import load_vehicle
 from jounce_fmu.importer.host import Factory, FmuError, open_builtin
@@ -29,43 +31,24 @@ class Car:
     """One instance in motion, with its outputs by name."""
 
     def __init__(self, factory: Factory, fmu: FmuInstance, vehicle: str) -> None:
-        self.fmu, self.data = fmu, load_vehicle(vehicle)
+        self.fmu, self.vehicle, self.data = fmu, vehicle, load_vehicle(vehicle)
         self.at = {s.name: k for k, s in enumerate(factory.table.outputs)}
 
     def __getitem__(self, name: str) -> float:
         return float(self.fmu.get_outputs()[self.at[name]])
 
-    def energy(self) -> float:
-        """Kinetic, potential and that of the tires' springs [J]."""
-        y = self.fmu.get_outputs()
-        pressed = sum(y[self.at[f"wheel_{w}.deflection"]] ** 2 for w in WHEELS)
-        tires = 0.5 * self.data["tire.vertical_stiffness_linear_N_m"] * pressed
-        return float(y[self.at["energy.kinetic"]] + y[self.at["energy.potential"]] + tires)
-
-    def on_a_rim(self) -> bool:
-        """Is a tire pressed down to its rim, whose energy no output tells?"""
-        reached = self.data["tire.unloaded_radius"] - self.data["tire.rim_radius"]
-        return any(self[f"wheel_{w}.deflection"] > reached for w in WHEELS)
-
     def run(self, seconds: float, inputs: Inputs | None = None, every: int = 10) -> tuple[Array, bool]:
-        """(energies while no rim is pressed, did it roll over?); every output is read and finite."""
-        tick = self.fmu.tick_length
-        energies, over = [self.energy()], False
+        """(energies, did it roll over?); every output is read and finite."""
+        tick, rows = self.fmu.tick_length, [self.fmu.get_outputs()]
         for k in range(round(seconds / (tick * every))):
             if inputs:
                 self.fmu.set_values(inputs(k * every * tick))
             self.fmu.step(every)
-            assert np.isfinite(self.fmu.get_outputs()).all()
-            assert all(self[f"wheel_{w}.arm_angle"] > FOLD[w[0]] for w in WHEELS)
-            if not self.on_a_rim():
-                energies.append(self.energy())
-            over |= self["rolled_over"] == 1.0
-        return np.array(energies), over
-
-
-def rise(energies: Array) -> float:
-    """Largest climb over any earlier value."""
-    return float(np.max(energies - np.minimum.accumulate(energies)))
+            rows.append(self.fmu.get_outputs())
+        record = Record(tick * every * np.arange(len(rows)), np.array(rows), self.at)
+        assert np.isfinite(record.values).all()
+        assert (record.wheels("arm_angle") > [FOLD[w[0]] for w in WHEELS]).all()
+        return energy(record, self.vehicle), bool(record("rolled_over").max())
 
 
 @pytest.fixture

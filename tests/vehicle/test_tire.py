@@ -136,8 +136,23 @@ def test_a_locked_wheel_on_a_thirty_percent_slope_comes_to_rest_and_stays() -> N
     height = RADIUS - mass * gravity * np.cos(slope) / CZ
 
     x = ca.SX.sym("x", 2 + STATES.size)
-    out = dict(zip(OUTPUTS, TIRE(x[0] * along + height * normal, x[1] * along, (0.0, 1.0, 0.0), (0.0, 0.0, 0.0),
-                                 (0.0, 0.0, 0.0), normal, 0.9, x[2:], 1.0), strict=True))
+    out = dict(
+        zip(
+            OUTPUTS,
+            TIRE(
+                x[0] * along + height * normal,
+                x[1] * along,
+                (0.0, 1.0, 0.0),
+                (0.0, 0.0, 0.0),
+                (0.0, 0.0, 0.0),
+                normal,
+                0.9,
+                x[2:],
+                1.0,
+            ),
+            strict=True,
+        )
+    )
     acceleration = ca.dot(out["force"], along) / mass - gravity * np.sin(slope)
     rate = ca.Function("rate", [x], [ca.vertcat(x[1], acceleration, out["rate"])])
     a = rate(x)
@@ -236,6 +251,48 @@ def test_a_tire_in_the_air_gives_nothing_and_its_bristle_springs_back() -> None:
     out = tire((0, 0, 1.0), (5.0, 1.0, -3.0), 20.0, {"bristle": (0.01, 0.0)})
     assert not np.any(out["force"]) and not np.any(out["moment"])
     assert out["rate"][0] < 0.0
+
+
+LEANING = st.floats(0.2, 1.2).flatmap(lambda a: st.sampled_from([a, -a]))
+SPEEDS = st.tuples(*[st.floats(-5.0, 5.0)] * 6)
+
+
+def leaning(lean: float, deep: float, speeds: tuple[float, ...]) -> tuple[dict[str, Array], Array, Array]:
+    """(outputs, velocity, turning) of a smooth wheel that leans by an angle [rad], `deep` beyond its rim or before."""
+    velocity, turning, axis = np.array(speeds[:3]), np.array(speeds[3:]), np.array([0.0, np.cos(lean), np.sin(lean)])
+    turning -= turning @ axis * axis  # it does not roll
+    height = (PAR["rim_radius"] - deep) * np.cos(lean)
+    return tire((0.0, 0.0, height), velocity, axis=axis, turning=turning, mu=0.0), velocity, turning
+
+
+def power(out: dict[str, Array], velocity: Array, turning: Array) -> float:
+    return float(out["force"] @ velocity + out["moment"] @ turning)
+
+
+@given(lean=LEANING, deep=st.floats(-0.05, 0.05), speeds=SPEEDS)
+def test_dampers_of_tire_and_rim_take_energy_at_any_lean(lean: float, deep: float, speeds: tuple[float, ...]) -> None:
+    out, velocity, turning = leaning(lean, deep, speeds)
+    still, _, _ = leaning(lean, deep, (0.0,) * 6)
+    assert power(out, velocity, turning) <= power(still, velocity, turning) + 1e-6
+
+
+@given(lean=LEANING, deep=st.floats(-0.05, 0.05), speeds=SPEEDS)
+def test_springs_of_tire_and_rim_give_back_what_they_store_at_any_lean(
+    lean: float, deep: float, speeds: tuple[float, ...]
+) -> None:
+    """Within 2 %: the measure of the deflection joins Chrono's, which falls off with the lean."""
+    _, velocity, turning = leaning(lean, deep, speeds)
+    still, _, _ = leaning(lean, deep, (0.0,) * 6)
+
+    def stored(dt: float) -> float:
+        axis = np.array([0.0, np.cos(lean), np.sin(lean)]) + dt * np.cross(turning, [0.0, np.cos(lean), np.sin(lean)])
+        centre = np.array([0.0, 0.0, (PAR["rim_radius"] - deep) * np.cos(lean)]) + dt * velocity
+        d = float(tire(centre, axis=axis / np.linalg.norm(axis), mu=0.0)["deflection"][0])
+        return 0.5 * CZ * d**2 + 0.5 * PAR["rim_stiffness"] * max(d - RADIUS + PAR["rim_radius"], 0.0) ** 2
+
+    given_back = power(still, velocity, turning) - still["contact_moment"][0] * turning[0]
+    scale = float(still["contact_force"][2]) * np.linalg.norm([*velocity, *turning])
+    assert given_back == pytest.approx(-(stored(1e-6) - stored(-1e-6)) / 2e-6, abs=0.02 * scale + 1.0)
 
 
 def test_a_tilted_plane_only_turns_the_wrench() -> None:

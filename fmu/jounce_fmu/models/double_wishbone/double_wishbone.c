@@ -385,32 +385,35 @@ static int doubt(const double *p, int k, jn_fault *f) {
     return 0;
 }
 
-/* Friction that is too stiff for the step: of the brakes, or of the tires about the wheels' axes. Damping and spring act
- * on the wheel's spin inertia; a step of RK4 is stable up to 2.8 over the rate of either, 2 is left here. ROSENBROCK, which is
- * stable, still makes energy where friction changes sides within a step: it gets what RK4 holds at 1 ms. */
+/* Refuses p[k] above `most`. */
+static int above(const double *p, int k, double most, const char *unit, const char *why, jn_fault *f) {
+    if (p[k] <= most) return 0;
+    f->signal = JN_ROW_P + k;
+    f->value = p[k];
+    snprintf(f->text, sizeof f->text, "expected up to %.0f %s: %s", floor(most), unit, why);
+    return 1;
+}
+
+/* Friction that is too stiff for the step: of the brakes, or of the tires about the wheels' axes, where a tread meets the
+ * least mass. Damping and spring act on the wheel's spin inertia; a step of RK4 is stable up to 2.8 over the rate of
+ * either, 2 is left here. ROSENBROCK, which is stable, still makes energy where friction changes sides within a step: it
+ * gets what RK4 holds at 1 ms. */
 static int refuse_stiff_friction(const double *p, const double *d, jn_fault *f) {
+    static const char brake[] = "a stiffer brake is unstable on the wheel's inertia at this tick with RK4, and makes energy "
+                                "with ROSENBROCK; brake.deflection and brake.damping soften it";
+    static const char tread[] = "more is unstable on the wheel's inertia at this tick with RK4, and makes energy with ROSENBROCK";
     const double radius = p[JN_P_tire_unloaded_radius], tick_length = p[JN_P_tick];
     const double fastest = 2.0 / (p[JN_P_integrator] == 1.0 ? tick_length : STIFF_TICK);
     const double windings = p[JN_P_brake_spin_limit] / p[JN_P_brake_deflection];
     int c;
     for (c = 0; c < JN_CORNERS; c++) {
         const double inertia = d[D_AXIAL + c] + d[D_AXIAL + JN_CORNERS + c];
-        const double damped = fastest * inertia, sprung = fastest * fastest * inertia;
+        const double damped = fastest * inertia, sprung = fastest * fastest * inertia, by = 1.0 / (radius * radius);
         const double most = fmin(damped / fmax(p[JN_P_brake_damping], 1e-9), sprung * p[JN_P_brake_deflection]);
-        if (p[JN_P_brake_capacity] > most) {
-            snprintf(f->text, sizeof f->text, "expected up to %.0f N.m: a stiffer brake is unstable on the wheel's inertia "
-                     "at this tick with RK4, and makes energy with ROSENBROCK; brake.deflection and brake.damping soften it",
-                     floor(most));
-            f->signal = JN_ROW_P + JN_P_brake_capacity;
-            f->value = p[JN_P_brake_capacity];
+        if (above(p, JN_P_brake_capacity, most, "N.m", brake, f) ||
+            above(p, JN_P_tire_dahl_sigma1, damped * by, "N.s/m", tread, f) ||
+            above(p, JN_P_tire_dahl_sigma0, sprung * by, "N/m", tread, f))
             return 1;
-        }
-        if (p[JN_P_tire_dahl_sigma1] * radius * radius > damped)
-            return refuse(f, JN_ROW_P + JN_P_tire_dahl_sigma1, p[JN_P_tire_dahl_sigma1],
-                          "the tread damps more than the step holds on the wheel's inertia");
-        if (p[JN_P_tire_dahl_sigma0] * radius * radius > sprung)
-            return refuse(f, JN_ROW_P + JN_P_tire_dahl_sigma0, p[JN_P_tire_dahl_sigma0],
-                          "the tread is stiffer than the step holds on the wheel's inertia");
     }
     if (windings > fastest)
         return refuse(f, JN_ROW_P + JN_P_brake_spin_limit, p[JN_P_brake_spin_limit],

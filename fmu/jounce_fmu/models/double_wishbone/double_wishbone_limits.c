@@ -190,8 +190,7 @@ static int refuse_axle(probe *s, int axle, jn_fault *f) {
 }
 
 static int refuse_tire(probe *s, jn_fault *f) {
-    const double *p = s->p, most = p[JN_P_tire_pn_max] / p[JN_P_tire_pn];
-    const double depth = p[JN_P_tire_unloaded_radius] - p[JN_P_tire_rim_radius];
+    const double depth = s->p[JN_P_tire_unloaded_radius] - s->p[JN_P_tire_rim_radius];
     double at[3], rear[3];
     int k;
     if (wheel_mobility(s, 0, at, f) || wheel_mobility(s, 2, rear, f)) return 1;
@@ -201,8 +200,7 @@ static int refuse_tire(probe *s, jn_fault *f) {
            stiff(s, JN_P_tire_vertical_stiffness_quadratic, 2.0 * depth, at[2], 2, f) ||
            stiff(s, JN_P_tire_rim_stiffness, 1.0, at[2], 2, f) ||
            stiff(s, JN_P_tire_vertical_damping_Ns_m, 1.0, at[2], 1, f) ||
-           stiff(s, JN_P_tire_rim_damping, 1.0, at[2], 1, f) ||
-           stiff(s, JN_P_tire_dahl_sigma0, most, at[1], 2, f) || stiff(s, JN_P_tire_dahl_sigma1, most, at[1], 1, f);
+           stiff(s, JN_P_tire_rim_damping, 1.0, at[2], 1, f);
 }
 
 int jn_refuse_stiff(const double *p, const double *d, jn_fault *f) {

@@ -325,8 +325,12 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
     vx, vy, vz = dot(hub.velocity, heading), dot(hub.velocity, left), dot(hub.velocity, n)
     spring = deflection * (par["vertical_stiffness_linear_N_m"] + par["vertical_stiffness_quadratic"] * deflection)
     spring *= by_tilted * ca.fmax(upright, LEVEL)
-    rim = hard_contact(deflection - (radius - par["rim_radius"]), -vz, par["rim_stiffness"], par["rim_damping"])
-    load = ca.if_else(deflection > 0.0, ca.fmax(spring - par["vertical_damping_Ns_m"] * vz, 0.0) + rim, 0.0)
+    # beyond LEAN dampers meet the speed at the contact, which tilting moves along the normal: with the hub's they push
+    beyond = ca.if_else(flat, 0.0, lean - ca.fmax(ca.fmin(lean, LEAN), -LEAN))
+    rising = vz + beyond * arm * dot(hub.turning, heading)
+    rim = hard_contact(deflection - (radius - par["rim_radius"]), -rising, par["rim_stiffness"], par["rim_damping"])
+    rim *= by_tilted * ca.fmax(upright, LEVEL)  # as the spring's: load and moment from one potential
+    load = ca.if_else(deflection > 0.0, ca.fmax(spring - par["vertical_damping_Ns_m"] * rising, 0.0) + rim, 0.0)
     touching = load > 0.0
     grip = ca.fmin(load, par["pn_max"])
     mu = ca.fmax(terrain.friction, MU_MIN)
