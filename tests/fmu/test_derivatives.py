@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -62,6 +62,65 @@ def test_every_derivative_is_that_of_central_differences_at_random_states(where:
         assert not len(wrong), [(*at, exact[*at], quotient[*at], noise[*at], spread[*at]) for at in wrong]
         assert (exact != 0.0).sum() > 1900
     assert drawn < 4 * points
+    made.free()
+
+
+def _on_its_body(made: Vehicle, rest: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """On its side or roof, pressed some millimetres into the ground and sliding."""
+    x, u = random_point(made, rest, rng)
+    roll, pitch = rng.uniform(1.5, 3.1) * rng.choice([-1.0, 1.0]), 0.1 * rng.normal()
+    about_x, about_y = (np.cos(roll / 2), np.sin(roll / 2)), (np.cos(pitch / 2), np.sin(pitch / 2))
+    x[3:7] = [about_x[0] * about_y[0], about_x[1] * about_y[0], about_x[0] * about_y[1], -about_x[1] * about_y[1]]
+    x[10:13] = rng.normal(size=3) * [1.0, 1.0, 0.3]
+    for x[2] in np.arange(3.0, 0.0, -0.01):
+        made.put(x, u)
+        if made.read([TABLE.by_name("chassis.ground_force.z").value_reference])[0] > 0.0:
+            break
+    x[2] -= rng.uniform(0.002, 0.02)
+    return x, u
+
+
+def _on_the_shocks_ends(made: Vehicle, rest: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """In the air, the wheels hanging from shocks that are drawn out by up to a millimetre beyond their length."""
+    x, u = random_point(made, rest, rng)
+    x[2] += 2.0
+    x[ARM : ARM + 4] = -0.38
+    for _ in range(8):  # secant steps to the length wanted
+        made.put(x, u)
+        long = made.read(SHOCKS)
+        x[ARM : ARM + 4] += 1e-4
+        made.put(x, u)
+        slope = (made.read(SHOCKS) - long) / 1e-4
+        x[ARM : ARM + 4] += (0.4505 - long) / slope - 1e-4
+    x[ARM : ARM + 4] += 2e-4 * rng.normal(size=4) / slope
+    return x, u
+
+
+ARM = next(i for i, s in enumerate(TABLE.states) if s.name == "state.wheel_FL.arm_angle")
+SHOCKS = [TABLE.by_name(f"wheel_{w}.shock_length").value_reference for w in ("FL", "FR", "RL", "RR")]
+
+
+@pytest.mark.parametrize("place", [_on_its_body, _on_the_shocks_ends])
+def test_derivatives_hold_while_the_body_lies_on_the_ground_and_while_shocks_are_at_their_ends(
+    place: Callable[[Vehicle, Array, np.random.Generator], tuple[Array, Array]],
+) -> None:
+    made = vehicle()
+    rest, rng, step = made.read(made.states), np.random.default_rng(3), steps(TABLE)
+    step[ARM : ARM + 4] = 1e-6  # a steel rod's force turns over on a tenth of a millimetre
+    kept = [i for i, r in enumerate([*made.rates, *made.outputs]) if r != TABLE.by_name(NOISE).value_reference]
+    ground, found = TABLE.by_name("chassis.ground_force.z").value_reference, 0
+    for _ in range(12):
+        z = np.concatenate(place(made, rest, rng))
+        quotient, spread = differences(lambda z: made.at(z[:STATES], z[STATES:])[kept], z, step)
+        noise = rounding(made.at(z[:STATES], z[STATES:])[kept], step)
+        met = made.read([ground])[0] > 1e3 if place is _on_its_body else (made.read(SHOCKS) > 0.45).all()
+        if not met or (spread > 1e-6 * np.abs(quotient) + noise).any():
+            continue  # a kink within the steps
+        found += 1
+        exact = made.jacobian()[kept]
+        wrong = np.argwhere(np.abs(exact - quotient) > 1e-6 * np.abs(quotient) + noise)
+        assert not len(wrong), [(*at, exact[*at], quotient[*at], noise[*at], spread[*at]) for at in wrong]
+    assert found >= 6
     made.free()
 
 
