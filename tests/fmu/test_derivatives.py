@@ -11,6 +11,7 @@ from raw import ERROR, NAN, OK, Raw
 from raw3 import Raw3
 from sensitivity import Array, Vehicle, differences, random_point, steps
 
+from jounce.axles import WHEELS
 from jounce_fmu.description.fmi2 import model_description
 from jounce_fmu.description.fmi3 import model_description3
 from jounce_fmu.importer.host import Factory, open_builtin
@@ -97,7 +98,7 @@ def _on_the_shocks_ends(made: Vehicle, rest: Array, rng: np.random.Generator) ->
 
 
 ARM = next(i for i, s in enumerate(TABLE.states) if s.name == "state.wheel_FL.arm_angle")
-SHOCKS = [TABLE.by_name(f"wheel_{w}.shock_length").value_reference for w in ("FL", "FR", "RL", "RR")]
+SHOCKS = [TABLE.by_name(f"wheel_{w}.shock_length").value_reference for w in WHEELS]
 
 
 @pytest.mark.parametrize("place", [_on_its_body, _on_the_shocks_ends])
@@ -177,9 +178,17 @@ class Three(Raw3):
                    expect: int = OK) -> Array:  # fmt: skip
         result = np.full(size, np.nan)
         unknowns, knowns = (ct.c_uint * len(unknown))(*unknown), (ct.c_uint * len(known))(*known)
-        status = self.call(f"Get{call}Derivative", unknowns, ct.c_size_t(len(unknown)), knowns,
-                           ct.c_size_t(len(known)), ct.c_void_p(seed.ctypes.data), ct.c_size_t(len(seed)),
-                           ct.c_void_p(result.ctypes.data), ct.c_size_t(size))
+        status = self.call(
+            f"Get{call}Derivative",
+            unknowns,
+            ct.c_size_t(len(unknown)),
+            knowns,
+            ct.c_size_t(len(known)),
+            ct.c_void_p(seed.ctypes.data),
+            ct.c_size_t(len(seed)),
+            ct.c_void_p(result.ctypes.data),
+            ct.c_size_t(size),
+        )
         assert status == expect, self.log
         return result
 

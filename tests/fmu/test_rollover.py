@@ -14,13 +14,14 @@ from measure import Record
 from numpy.typing import NDArray
 from rollover import energy, rise
 
+from jounce.axles import AXLES, WHEELS
 from jounce.data import load_vehicle
 from jounce_fmu.importer.host import Factory, FmuError, open_builtin
 from jounce_fmu.importer.instance import FmuInstance
 
 Array = NDArray[np.float64]
 Inputs = Callable[[float], dict[str, float]]
-WHEELS = ("FL", "FR", "RL", "RR")
+
 VEHICLES = ("hmmwv", "hmmwv_chrono", "utv")
 RISE = 0.02  # of the energy at the start
 SCALE = {"hmmwv": 1.0, "hmmwv_chrono": 1.0, "utv": 0.64}
@@ -139,7 +140,7 @@ def test_a_vehicle_on_its_side_or_roof_comes_to_rest_and_its_weight_is_on_its_bo
 
 
 @pytest.mark.parametrize("moment", [500.0, 1000.0, -1000.0, 2e4])
-@pytest.mark.parametrize("wheel", ["FL", "FR"])
+@pytest.mark.parametrize("wheel", WHEELS[:2])
 def test_a_camber_moment_on_a_hanging_wheel_is_held_by_the_shocks_end(
     car: Callable[..., Car], wheel: str, moment: float
 ) -> None:
@@ -188,7 +189,7 @@ def test_a_start_with_the_rims_in_the_ground_is_refused_with_wheel_depth_and_lim
     car: Callable[..., Car], vehicle: str, z: float
 ) -> None:
     data = load_vehicle(vehicle)
-    deepest = min(data[f"{a}.origin.z"] + data[f"{a}.SPINDLE.z"] for a in ("front", "rear"))
+    deepest = min(data[f"{a}.origin.z"] + data[f"{a}.SPINDLE.z"] for a in AXLES)
     depth = 1e3 * (data["tire.unloaded_radius"] - deepest - z)
     limit = 1e3 * (data["tire.unloaded_radius"] - data["tire.rim_radius"])
     told = rf"init.z = {z:g}: tire .. starts {depth:.0f} mm deep .* at most {limit:.0f} mm"

@@ -9,6 +9,7 @@ from ce import Ce, flat
 from numpy.typing import NDArray
 
 from jounce.codegen.forward import forward
+from jounce.contact import wheel
 from jounce.data import load_vehicle
 from jounce.models.double_wishbone.emit import (
     CONSTANT,
@@ -30,7 +31,18 @@ def a_point(name: str, rng: np.random.Generator) -> list[NDArray[np.float64]]:
         return [np.array(head), CE.inner_end(0, arm), rng.normal(size=3), flat(CORNER_NUMBERS(CE.numbers[0]))]
     if name == "steering":
         return [rng.uniform(-0.4, 0.4, 3), CE.linkage]
-    return [rng.uniform(0.1, 0.5, FUNCTIONS[name].size1_in(k)) for k in range(FUNCTIONS[name].n_in())]
+    values = [rng.uniform(0.1, 0.5, FUNCTIONS[name].size1_in(k)) for k in range(FUNCTIONS[name].n_in())]
+    if name == "wheel":  # on the ground: in the air it has no direction of friction, where CasADi has no tangent
+        hub, chassis, _, given, numbers = values
+        hub[3:6], chassis[3:7], given[wheel.INPUTS.first["normal"] :][:3] = (
+            (0.02, 1.0, 0.05),
+            (1.0, 0.01, 0.02, 0.1),
+            (0, 0, 1),
+        )
+        given[wheel.INPUTS.first["external"]] = given[wheel.INPUTS.first["height_only"]] = 0.0
+        given[wheel.INPUTS.first["ground"] + 2] = chassis[2] + hub[2] - 0.45
+        numbers[:] = [load_vehicle("hmmwv")[n] for n in wheel.NUMBERS.sizes]
+    return values
 
 
 def listed(results: ca.DM | tuple[ca.DM, ...]) -> list[NDArray[np.float64]]:

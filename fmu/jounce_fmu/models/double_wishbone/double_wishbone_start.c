@@ -277,7 +277,6 @@ static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
 
 /* No vehicle starts with its rims on the ground. */
 static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
-    static const char *const names[JN_CORNERS] = {"FL", "FR", "RL", "RR"};
     const double limit = jn_rim_reached(d);
     int c, worst = 0;
     for (c = 1; c < JN_CORNERS; c++)
@@ -285,8 +284,9 @@ static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
     if (!(lane(r->e.wheel, JN_WHEEL_deflection, worst) > limit)) return 0;
     f->signal = JN_ROW_P + (r->p[JN_P_init_equilibrium] != 0.0 ? JN_P_init_equilibrium : JN_P_init_z);
     f->value = r->p[f->signal - JN_ROW_P];
-    snprintf(f->text, sizeof f->text, "tire %s starts %.0f mm deep in the terrain; expected at most %.0f mm, where its "
-             "rim is on the ground", names[worst], 1e3 * lane(r->e.wheel, JN_WHEEL_deflection, worst), 1e3 * limit);
+    snprintf(f->text, sizeof f->text, "tire %.2s starts %.0f mm deep in the terrain; expected at most %.0f mm, where its "
+             "rim is on the ground", jn_table[JN_ROW_U + JN_U_wheel_FL_force_x + worst * U_WHEEL].name + strlen("wheel_"),
+             1e3 * lane(r->e.wheel, JN_WHEEL_deflection, worst), 1e3 * limit);
     return 1;
 }
 
