@@ -14,6 +14,7 @@ from jounce.data import load_vehicle
 from jounce.models.double_wishbone.emit import (
     CONSTANT,
     CORNER_NUMBERS,
+    WHEEL_NUMBERS,
     forward_functions,
     lane_functions,
     scalar_functions,
@@ -41,7 +42,7 @@ def a_point(name: str, rng: np.random.Generator) -> list[NDArray[np.float64]]:
         )
         given[wheel.INPUTS.first["external"]] = given[wheel.INPUTS.first["height_only"]] = 0.0
         given[wheel.INPUTS.first["ground"] + 2] = chassis[2] + hub[2] - 0.45
-        numbers[:] = [load_vehicle("hmmwv")[n] for n in wheel.NUMBERS.sizes]
+        numbers[:] = flat(WHEEL_NUMBERS(np.array([CE.vehicle[n] for n in wheel.NUMBERS.sizes])))
     return values
 
 
