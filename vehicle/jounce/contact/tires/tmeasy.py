@@ -352,7 +352,8 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
     # Where the data end, which is at pn_max, what lies between it and the radial distance stays: it makes energy.
     normal = ca.fmin(deflection, par["pn_max"] / ca.fmax(par["vertical_stiffness_linear_N_m"], SOFT))
     rolling_radius = radius - (settled + on * (normal - settled)) / 3.0 - on * (deflection - normal)
-    rolling_radius *= by_level
+    # one that lies flat does not roll: the lever of its side about the axis, so that F_x does the spin's work
+    rolling_radius = ca.if_else(flat, height * upright, rolling_radius * by_level)
     lateral_radius = radius - settled
     spin = dot(hub.axis, hub.turning)
     tilting = lateral_radius * dot(hub.turning, cross(down, left))
@@ -379,7 +380,7 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
     forward = blend * vx / ca.fmax(speed, begin) + (1.0 - blend) * rolls
     aligning = -forward * fy * length * _offset(sy, curves) - (1.0 - blend) * rest.bore
     # near standstill the forces do their work at these radii, not at the arm
-    lever = (1.0 - blend) * (arm - rolling_radius) * fx
+    lever = ca.if_else(flat, 0.0, (1.0 - blend) * (arm - rolling_radius) * fx)
     w = ca.fmax(ca.fmin(spin / ROLLING_SPIN, 1.0), -1.0)
     resistance = -par["rolling_resistance"] * load * radius * blend * w * (3.0 - w * w) / 2.0
     resistance += lever * upright - (1.0 - blend) * rest.resistance
