@@ -26,7 +26,8 @@ def test_missing_packages_come_with_a_command_that_needs_no_registry_to_know_jou
     told = optional.missing("ray", "asammdf", "elsewhere")
     assert told.startswith("ray and asammdf and elsewhere are not installed: pip install ")
     words = shlex.split(told.partition(": ")[2])
-    assert words == ["pip", "install", "ray>=2.40", "asammdf>=8", "elsewhere"] and set(words[2:4]) <= set(wanted)
+    asked = [next(r for r in wanted if r.startswith(f"{name}>=")) for name in ("ray", "asammdf")]
+    assert words == ["pip", "install", *asked, "elsewhere"]
 
 
 def test_where_jounce_is_not_a_distribution_the_bare_name_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
