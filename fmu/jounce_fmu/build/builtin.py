@@ -12,13 +12,13 @@ from pathlib import Path
 from jounce.signals import SignalTable
 from jounce.values import Value
 from jounce_fmu.build.library import ensure_library
+from jounce_fmu.build.pack import export_fmu
 from jounce_fmu.description.fmi2 import NameStyle, interface_guid
+from jounce_fmu.description.starts import changed
 from jounce_fmu.importer.foreign import Interface
 from jounce_fmu.importer.host import Factory
-from jounce_fmu.models import find
-from jounce_fmu.build.pack import export_fmu
-from jounce_fmu.description.starts import changed
 from jounce_fmu.importer.tables import checked_table, retabled
+from jounce_fmu.models import find
 
 
 def identifier(name: str) -> str:

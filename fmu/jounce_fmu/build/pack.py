@@ -35,8 +35,8 @@ def export_fmu(
     In FMI 3 vector signals are arrays unless ``scalars`` is set; FMI 2 knows only scalars.
 
     Without ``platforms`` the FMU holds its sources only, for importers that compile. ``linux64`` packs the library of
-    `ensure_library` on a Linux host; other platforms of `jounce_fmu.build.library.PLATFORMS` are cross-compiled with ziglang.
-    Raises BuildError, DescribeError.
+    `ensure_library` on a Linux host; other platforms of `jounce_fmu.build.library.PLATFORMS` are cross-compiled with
+    ziglang. Raises BuildError, DescribeError.
     """
     if unknown := [p for p in platforms if p not in PLATFORMS]:
         raise BadRequest(f"unknown platforms {unknown}; expected {', '.join(PLATFORMS)}")

@@ -21,7 +21,8 @@ def _number(value: float) -> str:
 
 
 def _banner(table: SignalTable, model_name: str) -> str:
-    return f"/* Emitted by jounce_fmu.build.table_c for {model_name}, interface {interface_guid(table)}. Do not edit. */\n"
+    guid = interface_guid(table)
+    return f"/* Emitted by jounce_fmu.build.table_c for {model_name}, interface {guid}. Do not edit. */\n"
 
 
 def emit_table(table: SignalTable, model_name: str) -> str:
