@@ -77,7 +77,7 @@ class Bench:
         """One communication step of ``targets``."""
         for target in targets:
             part = self.parts[target]
-            part.step(round(self._step / part.tick))
+            part.step(round(self._step / part.tick_length))
             self.values[target] = part.get_outputs()
 
     def parallel(self) -> None:

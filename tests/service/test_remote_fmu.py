@@ -16,10 +16,12 @@ import pytest
 from fmpy.fmi1 import FMICallException
 
 from jounce.data import load_vehicle
-from jounce.models.double_wishbone.signals import table
+from jounce.models.double_wishbone.signals import LEDGER, table
+from jounce.references import Ledger
 from jounce_client import Client, JounceError, Session
 from jounce_fmu.importer.host import Factory, open_builtin
 from jounce_fmu.partners import export_partner
+from jounce_fmu.partners.remote import Remote
 from jounce_tools.demo.run import Child, serving
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
@@ -93,6 +95,11 @@ def test_its_variables_have_the_value_references_of_the_native_fmu(archive: Path
     assert {s.name: s.value_reference for s in TABLE.scalars}.items() <= {
         n.replace("[", ".").replace("]", ""): v.valueReference for n, v in slave.variables.items()}.items()
     slave.fmu.freeInstance()
+
+
+def test_its_own_variables_have_references_in_the_ledger_of_the_vehicle() -> None:
+    own = {s.name for s in Remote.base.scalars} - {s.name for s in TABLE.scalars}
+    assert own and own <= Ledger.read(LEDGER).references.keys()
 
 
 def test_a_state_is_restored_bit_for_bit_in_the_same_and_in_another_session(

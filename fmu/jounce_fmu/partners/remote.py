@@ -120,10 +120,14 @@ class Link:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
+_VEHICLE = table(load_vehicle("hmmwv"))
+
+
 class Remote(Partner):
     """A vehicle on a jounce server."""
 
-    base = SignalTable("jounce_remote", tuple(_signals(table(load_vehicle("hmmwv")))))
+    # The vehicle's ledger has the references of the names below, too: they are those of the native FMU.
+    base = SignalTable("jounce_remote", tuple(_signals(_VEHICLE)), ledger=_VEHICLE.ledger)
     early: ClassVar[bool] = True
 
     @classmethod

@@ -253,8 +253,17 @@ def demonstrate(settings: Settings, progress: Callable[[str], None]) -> list[Res
             try:
                 return [run_ground(g, settings, server, address, folder, progress) for g in GROUNDS]
             except JounceError as error:
+                if _is_interrupted(error):  # the session could not be deleted any more
+                    raise KeyboardInterrupt from error
                 server.running()
                 raise DemoError(f"the server refused: {error}") from error
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether the error came while Ctrl-C was handled."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _log(out: Path, ground: Ground, program: str) -> Path:

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from jounce.contact.soil import SOILS
-from jounce.values import number
 from jounce_client import Client, JounceError, Participant, Session, State
 from jounce_client.examples.on_soil import PARAMETERS, start_on_soil
 
@@ -36,7 +35,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
                         help="with --create: a parameter of the model, may repeat")
     parser.add_argument("--start-on-soil", metavar="SOIL", choices=sorted(SOILS),
                         help="with --create: start rolling on this soil, which a terramechanics program must carry on")
-    parser.add_argument("--duration", type=number, default=20.0, help="simulated time [s] (default %(default)s)")
+    parser.add_argument("--duration", type=float, default=20.0, help="simulated time [s] (default %(default)s)")
     parser.add_argument("--log", type=Path, help="CSV file to write")
     parser.add_argument("--summary", type=Path, help="JSON file to write")
     return parser

@@ -10,7 +10,6 @@ import sys
 
 import numpy as np
 
-from jounce.values import number
 from jounce_client import Client, JounceError
 
 try:
@@ -31,8 +30,8 @@ WANTS = ["speed", "sideslip", "ref_frame.yaw", "ref_frame.roll", "ref_frame.pos"
 def main(argv: list[str] | None = None) -> int:
     """Join a session as ``autopilot`` and drive."""
     parser = arguments("Autopilot: ISO 3888-1 double lane change at 50 Hz.")
-    parser.add_argument("--speed", type=number, default=12.0, help="speed to keep [m/s] (default %(default)s)")
-    parser.add_argument("--track-start", type=number, default=20.0, help="x of the first cones [m]")
+    parser.add_argument("--speed", type=float, default=12.0, help="speed to keep [m/s] (default %(default)s)")
+    parser.add_argument("--track-start", type=float, default=20.0, help="x of the first cones [m]")
     given = parse(parser, argv)
     course = DoubleLaneChange(start=given.track_start)
     pilot = Autopilot(course, given.speed)

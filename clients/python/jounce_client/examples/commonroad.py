@@ -21,8 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from jounce.values import number
-
 try:
     from commonroad_control.control.model_predictive_control.model_predictive_control import ModelPredictiveControl
     from commonroad_control.control.model_predictive_control.optimal_control.optimal_control_scvx import (
@@ -221,8 +219,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="ISO 3888-1 double lane change with CommonRoad Control, at 20 Hz.")
     parser.add_argument("--address", required=True, help="host:port or unix:/path of the server")
     parser.add_argument("--controller", choices=CONTROLLERS, default="pid", help="(default %(default)s)")
-    parser.add_argument("--speed", type=number, default=10.0, help="speed to keep [m/s] (default %(default)s)")
-    parser.add_argument("--duration", type=number, default=16.0, help="simulated time [s] (default %(default)s)")
+    parser.add_argument("--speed", type=float, default=10.0, help="speed to keep [m/s] (default %(default)s)")
+    parser.add_argument("--duration", type=float, default=16.0, help="simulated time [s] (default %(default)s)")
     parser.add_argument("--summary", type=Path, help="JSON file to write; else standard output has it")
     given = parser.parse_args(argv)
     with Client.connect(given.address) as client:

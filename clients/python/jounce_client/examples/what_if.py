@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 
-from jounce.values import number
 from jounce_client import Client, JounceError, Session, Snapshot, State
 
 STEERING = "steering_wheel_angle"
@@ -99,7 +98,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Sweeps the steering over forks of one instant, and applies the best.")
     parser.add_argument("--address", required=True, help="host:port or unix:/path of the server")
     parser.add_argument("--model", default="hmmwv", help="model of the session (default %(default)s)")
-    parser.add_argument("--speed", type=number, default=12.0, help="speed at the start [m/s] (default %(default)s)")
+    parser.add_argument("--speed", type=float, default=12.0, help="speed at the start [m/s] (default %(default)s)")
     parser.add_argument("--candidates", type=int, default=200, help="angles to try (default %(default)s)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1,
                         help="forks under way at a time (default: the processors here, %(default)s)")
