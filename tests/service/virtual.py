@@ -21,7 +21,7 @@ class Deadlock(RuntimeError):
     """Everyone waits for ever."""
 
 
-class _Selector(selectors.SelectSelector):
+class _Selector(selectors.DefaultSelector):  # select() itself knows 1024 descriptors at most
     now = 0.0
 
     def select(self, timeout: float | None = None) -> list[Any]:

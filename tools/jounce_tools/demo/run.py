@@ -15,10 +15,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Final
 
 import numpy as np
@@ -249,21 +251,36 @@ def demonstrate(settings: Settings, progress: Callable[[str], None]) -> list[Res
     settings.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="jounce-") as name:
         folder = Path(name)
-        with serving(folder, *settings.options) as (server, address):
+        with _interrupts() as seen, serving(folder, *settings.options) as (server, address):
             try:
                 return [run_ground(g, settings, server, address, folder, progress) for g in GROUNDS]
-            except JounceError as error:
-                if _is_interrupted(error):  # the session could not be deleted any more
+            except (JounceError, DemoError) as error:
+                if seen():  # Ctrl-C ends the server, too, and what it still was to do fails
                     raise KeyboardInterrupt from error
+                if isinstance(error, DemoError):
+                    raise
                 server.running()
                 raise DemoError(f"the server refused: {error}") from error
 
 
-def _is_interrupted(error: BaseException | None) -> bool:
-    """Whether the error came while Ctrl-C was handled."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error is not None
+@contextlib.contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Gives a function that tells whether Ctrl-C was pressed; it raises KeyboardInterrupt as ever."""
+    before, pressed = signal.getsignal(signal.SIGINT), False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.default_int_handler(number, frame)
+
+    own = threading.current_thread() is threading.main_thread() and before is not signal.SIG_IGN
+    if own:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: pressed
+    finally:
+        if own:
+            signal.signal(signal.SIGINT, before)
 
 
 def _log(out: Path, ground: Ground, program: str) -> Path:
