@@ -41,6 +41,8 @@ def test_the_vehicle_drives_the_double_lane_change_on_soil_and_on_asphalt_gently
 def test_a_demo_that_is_interrupted_ends_at_once_with_one_line_and_leaves_no_process(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "jounce_tools.cli", "demo", f"--out={tmp_path / 'out'}"]
     demo = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True,
+                            # a shell starts what runs in the background with Ctrl-C ignored
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
                             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     assert demo.stderr is not None
     try:
