@@ -3,7 +3,8 @@
 A vehicle is a folder with a `vehicle.toml`, or such a file. It either lists data files (`files = [...]`, read in
 that order) or names a `base` vehicle and a table of `[overrides]`: `"chassis.mass" = 2500`, or an entry's keys. In a
 data file every table that has a `value` key is an entry; its name is the dotted path to it (`front.spring.k1`). All
-values are SI; that of a choice (`items`) is a name.
+values are SI; that of a choice (`items`) is a name. Tables `[[axles]]` beside `files` describe the axles
+(`jounce.axles`); a vehicle without them has two on double wishbones, the front one steered.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.axles import DEFAULT, Axle, AxleError, axles_of, wheel_names
+
 __all__ = ["DataError", "Entry", "Vehicle", "load_vehicle", "vehicle_names"]
 
 _BUILTIN = Path(__file__).parent / "vehicles"
@@ -30,6 +33,7 @@ _HEAD: dict[str, tuple[type, str]] = {
     "base": (str, "a text"),
     "overrides": (dict, "a table"),
     "files": (list, "a list of file names"),
+    "axles": (list, "tables [[axles]]"),
 }
 
 
@@ -67,6 +71,13 @@ class Vehicle:
     """Entries by dotted name."""
     description: str = ""
     """One line for people."""
+    axles: tuple[Axle, ...] = DEFAULT
+    """From the front."""
+
+    @property
+    def wheels(self) -> tuple[str, ...]:
+        """Names of the wheels: of the first axle before those of the next, left before right."""
+        return wheel_names(len(self.axles))
 
     def __getitem__(self, name: str) -> float:
         """Value of the entry `name`; raises DataError for an unknown name."""
@@ -122,7 +133,7 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
         for key, changed in _overrides(head.get("overrides", {}), entries, name):
             fields = {"source": f"{manifest.name} of {name}"} | _fields(key, changed, entries[key].items)
             entries[key] = _checked(key, replace(entries[key], **fields))
-        return Vehicle(name, entries, description)
+        return Vehicle(name, entries, description, base.axles)
     entries = {}
     for file in head.get("files", ()):
         for key, table in _walk(_read(manifest.parent / file), ""):
@@ -132,7 +143,11 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
             if missing := {"value", "unit", "source", "description"} - fields.keys():
                 raise DataError(f"{name}: entry {key!r} lacks {', '.join(sorted(missing))}")
             entries[key] = _checked(key, Entry(**fields))
-    return Vehicle(name, entries, description)
+    try:
+        axles = axles_of(head["axles"]) if "axles" in head else DEFAULT
+    except AxleError as error:
+        raise DataError(f"{manifest}: {error}") from error
+    return Vehicle(name, entries, description, axles)
 
 
 def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
@@ -140,10 +155,13 @@ def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
         if key not in _HEAD:
             raise DataError(f"{manifest}: unknown key {key!r}; expected {', '.join(_HEAD)}")
         kind, words = _HEAD[key]
-        if not isinstance(value, kind) or (isinstance(value, list) and not all(isinstance(f, str) for f in value)):
+        of_texts = key != "files" or all(isinstance(f, str) for f in value)
+        if not isinstance(value, kind) or not of_texts:
             raise DataError(f"{manifest}: {key} = {value!r}: expected {words}")
     if ("base" in head) == ("files" in head):
         raise DataError(f"{manifest}: expected either base, with a table [overrides], or files")
+    if "axles" in head and "base" in head:
+        raise DataError(f"{manifest}: [[axles]] beside base; expected the axles of the base, or files in its place")
     if "overrides" in head and "base" not in head:
         raise DataError(f"{manifest}: [overrides] of nothing; expected base = the name of a vehicle")
 
