@@ -29,16 +29,16 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": ("jounce_tools.cli.demo", "drive the vehicle through an example and plot it"),
 }
 
-#: Exit codes: 1 a run, a build or a check failed; 2 what was given cannot be used; 130 Ctrl-C (128 + SIGINT).
+#: Exit codes: 1 a run, a build or a check failed; 2 an argument cannot be used; 130 Ctrl-C (128 + SIGINT).
 FAILED: Final = 1
 USAGE: Final = 2
 INTERRUPTED: Final = 130
 #: The same for people; docs/command-line.md has it from here.
 EXIT_CODES: Final = {
-    0: "done, and what was asked for is so",
-    FAILED: "a run, a build or a check failed: the solver gave up, a compiler, a full disk, a difference was found",
-    USAGE: "what was given cannot be used: an option, a name, a value, a file; nothing was begun",
-    INTERRUPTED: "Ctrl-C; what was done is kept where the command says so",
+    0: "success",
+    FAILED: "a run, a build or a check failed: solver error, compiler error, full disk, a difference in a replay",
+    USAGE: "an option, name, value or file cannot be used; nothing was started",
+    INTERRUPTED: "Ctrl-C; `simulate` and `sweep` keep the results so far",
 }
 #: Errors of the system that mean a file which was named cannot be used.
 _NAMED: Final = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)

@@ -22,14 +22,14 @@ from jounce_tools.errors import UsageError, with_expected
 #: The format, line by line: the help of the command and the page on CSV have it from here.
 FORMAT: Final = (
     "The first line names the columns: `time`, then inputs by name, each with or without its unit: `time [s]`.",
-    "Units may stand in a second line instead, which starts with `s`. They are checked, not converted.",
-    "Columns are separated by commas, semicolons or tabs, as in the first line; decimals have a point.",
-    "`time` rises from line to line, in s from the start of the run. Lines that start with `#` are skipped.",
-    "Between two lines a continuous input is on the straight line; inputs of other types hold.",
+    "Alternatively a second line gives the units; it starts with `s`. Units are checked, not converted.",
+    "Columns are separated by commas, semicolons or tabs, the same in all lines; the decimal mark is a point.",
+    "`time` is in s from the start of the run and rises from line to line. Lines that start with `#` are skipped.",
+    "Continuous inputs are interpolated linearly between two lines; inputs of other types hold.",
     "The first line holds before its time, the last one after it. With `--hold` each line holds until the next, and "
     "the start values hold before the first.",
-    "Inputs act with their value at the start of a tick. Those without a column keep their start value.",
-    "Where there is no column `steering_wheel_rate`, it is the slope of `steering_wheel_angle` (0 with `--hold`).",
+    "An input acts with its value at the start of a tick. Inputs without a column keep their start value.",
+    "Without a column `steering_wheel_rate` the rate is the slope of `steering_wheel_angle` (0 with `--hold`).",
 )
 _HEADER: Final = re.compile(r"\s*([^\[\]]*?)\s*(?:\[([^\[\]]*)\])?\s*")
 _WHEELS_DRIVEN: Final = ("wheel_RL.drive_torque", "wheel_RR.drive_torque")
