@@ -30,7 +30,8 @@ from jounce_service import JounceServer, ServerConfig
 from jounce_service.lockstep.barrier import Barrier, Delivery
 from jounce_service.lockstep.first_order_hold import Ramps
 from jounce_service.lockstep.participant import Participant, Phase
-from jounce_service.session import advance, clock, control, members, session, snapshots
+from jounce_service.server import clock
+from jounce_service.session import advance, control, participation, snapshots
 from jounce_service.session import join as joining
 from jounce_service.session.engine import Engine
 from jounce_service.session.states import ALLOWED, SessionState
@@ -102,7 +103,7 @@ def applies_bad_values() -> None:
         good = [v if math.isfinite(v) else 0.0 for v in values]
         return own(selection, good)
 
-    for module in (advance, members, session):
+    for module in (advance, joining, participation):
         instead(module, "check", check)
 
 
@@ -118,7 +119,7 @@ def applies_what_a_dead_client_sent() -> None:
 
 def rejoins_with_any_token() -> None:
     def rejoin(own: Any, session: Any, request: Any, event_sink: Any) -> Any:
-        request.participant_token = session.members[request.name].token
+        request.participant_token = session.member(request.name).token
         return own(session, request, event_sink)
 
     instead(joining, "_rejoin", rejoin)

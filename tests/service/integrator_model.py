@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.signals import Signal, SignalTable
-from jounce_service.hosting.models import Registry
+from jounce_service.hosting.models import InProcess, Registry
 from jounce_service.transport.errors import BadParameters, SnapshotCorrupt, SolverFailed
 
 TICK = 0.001
@@ -40,7 +40,7 @@ TABLE = SignalTable(
 )
 
 
-class Integrator:
+class Integrator(InProcess):
     """One instance."""
 
     tick_length = TICK

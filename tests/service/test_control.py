@@ -166,7 +166,7 @@ def test_one_that_does_not_take_in_its_event_counts_as_gone_and_the_others_go_on
         await asyncio.sleep(30.0)
 
     live = server.server.manager.find(session.session_id)
-    event_sink = live.members["b"].event_sink
+    event_sink = live.member("b").event_sink
     event_sink.flush = deaf.__get__(event_sink)
     start = time.monotonic()
     server.call("PauseSession", session)

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest import mock
 
 import grpc
 import numpy as np
@@ -132,10 +133,11 @@ async def play(members: dict[str, tuple[Late, int]], ops: list[tuple[float, str,
     start = np.array([s.start for s in TABLE.inputs])
     setup = Setup(model, "integrator", {}, start, tuple(members))
     instance: Any = WorkerHost(Elsewhere(2.0, 1e9, 0.0)) if away else setup.instance("s")  # type: ignore[arg-type]
-    session = Session("s", setup, instance, ServerConfig())
-    barrier = Noted(start, setup.expected)
+    with mock.patch("jounce_service.session.participation.Barrier", Noted):
+        session = Session("s", setup, instance, ServerConfig())
+    barrier = session._barrier
+    assert isinstance(barrier, Noted)
     barrier.moves = []
-    session.barrier = barrier
     lobby, told = Lobby(session), Counter[str]()
     programs = [Program(name, lobby, *member, told) for name, member in members.items()]
     tasks = [asyncio.create_task(p.run()) for p in programs]
@@ -158,13 +160,13 @@ async def play(members: dict[str, tuple[Late, int]], ops: list[tuple[float, str,
             await control.pause(session)
             await evict(name)
             await control.resume(session)
-        elif name in session.members:
+        elif name in session.joined:
             programs.append(Program(name, lobby, *members[name], told))
             tasks.append(asyncio.create_task(programs[-1].run(take_over=True)))
     await asyncio.wait_for(asyncio.gather(*tasks), 200.0)
     assert session.state is SessionState.RUNNING
-    assert not session.members
-    assert not session.at_work
+    assert not session.joined
+    assert not session.occupied
     assert barrier.tick >= END
     # What has been applied is a serial run, and whoever was told that its inputs acted can rely on that.
     alone = Integrator(2.0, 1e9, 0.0)
@@ -174,7 +176,7 @@ async def play(members: dict[str, tuple[Late, int]], ops: list[tuple[float, str,
         alone.set_inputs(np.array(inputs))
         alone.step(ticks)
         tick += ticks
-    inside = session.instance.process if isinstance(session.instance, WorkerHost) else session.instance
+    inside = instance.process if isinstance(instance, WorkerHost) else instance
     assert isinstance(inside, Integrator)
     assert inside.get_state() == alone.get_state()
     acted = {began: inputs for began, _, inputs in reversed(barrier.moves)}

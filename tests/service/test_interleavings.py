@@ -13,6 +13,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -273,10 +274,11 @@ async def play(
     start = np.array([s.start for s in TABLE.inputs])
     setup = Setup(model, "integrator", {}, start, tuple(chosen) if required else ())
     instance = WorkerHost(Elsewhere(2.0, 1e9, 0.0)) if away else setup.instance("s")  # type: ignore[arg-type]
-    session = Session("s", setup, instance, ServerConfig())
-    truth = Truth(start, setup.expected)
+    with mock.patch("jounce_service.session.participation.Barrier", Truth):
+        session = Session("s", setup, instance, ServerConfig())
+    truth = session._barrier
+    assert isinstance(truth, Truth)
     truth.replacements, truth.removals, truth.losses = [], {}, set()
-    session.barrier = truth
     clients = {name: Client(name, plan, Lobby(session)) for name, plan in chosen.items()}
     # Everyone joins before the first tick, as with required participants.
     for client in clients.values():
@@ -289,7 +291,7 @@ async def play(
 def check(chosen: dict[str, Plan], required: bool, away: bool) -> str:
     """Plays one case and checks all that can be known of it; the outcome in a word."""
     session, clients, failed, lost = run(play(chosen, required, away))
-    truth, instance = session.barrier, session.instance
+    truth, instance = session._barrier, session._engine.instance
     instance = instance.process if isinstance(instance, WorkerHost) else instance
     assert isinstance(truth, Truth)
     assert isinstance(instance, Integrator)

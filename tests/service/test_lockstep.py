@@ -249,7 +249,7 @@ def test_deleting_a_session_tells_who_waits(server: Any) -> None:
 def test_an_event_that_comes_when_a_stream_has_just_ended_goes_nowhere(server: Any) -> None:
     session = server.create()
     a = server.member(session, "a", inputs=["force"])
-    event_sinks = [server.server.manager.find(session.session_id).members["a"].event_sink]
+    event_sinks = [server.server.manager.find(session.session_id).member("a").event_sink]
     assert a.ask(leave=pb.Leave()).HasField("left")
     with pytest.raises(StopIteration):
         a.read()

@@ -103,18 +103,18 @@ def test_who_does_not_read_costs_no_more_than_a_hundred_notices() -> None:
             self.event_sink, self.terms = Deaf(), pb.Join(notices=EVERY)
             self.participant = barrier.join("a", np.empty(0, dtype=np.intp))
 
+    class Engine:
+        def sim_ns(self, tick: int) -> int:
+            return tick
+
     barrier = Barrier(np.zeros(1))
 
     async def run() -> int:
-        class Session:
-            members = {"a": Member()}
-            sim_ns = 0
-
-        Session.barrier = barrier  # type: ignore[attr-defined]
-        notices = Notices(Session())  # type: ignore[arg-type]
+        member = Member()
+        notices = Notices(Engine(), barrier, [member])  # type: ignore[arg-type]
         for _ in range(1000):
             notices.tell(pb.EVENT_KIND_MISSED, "")
-        return len(Session.members["a"].event_sink.events)
+        return len(member.event_sink.events)
 
     assert asyncio.run(run()) == 100
 

@@ -119,7 +119,7 @@ def test_at_1_khz_a_sleep_of_5_ms_is_one_overrun_and_under_slip_no_burst_follows
     if policy is OverrunPolicy.SLIP:
         late = [25.2 + k for k in range(20)]
     assert [1e3 * (a - arrivals[0]) + 1.0 for a in arrivals] == pytest.approx([*on_time, *late], abs=1e-3)
-    status = session.engine.pacer.status() if session.engine.pacer else pb.PacingStatus()
+    status = session.status().pacing
     assert status.late_releases == (1 if policy is OverrunPolicy.SLIP else 6)
     assert (status.overruns, status.worst_overrun) == (1, pytest.approx(0.0042, abs=1e-6))
 

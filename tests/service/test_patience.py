@@ -77,7 +77,7 @@ def test_who_leaves_is_looked_after_no_more() -> None:
         lobby = Lobby(session())
         a, b = await joined("a", "velocity.x", lobby), await joined("b", "force", lobby)
         await asyncio.gather(a.ask(**step(0)), b.ask(**step(0)))
-        timers = [m.timer for m in lobby.session.members.values() if m.timer is not None]
+        timers = [m.timer for m in lobby.session._members if m.timer is not None]
         await a.ask(leave=pb.Leave())
         await b.ask(leave=pb.Leave())
         return timers

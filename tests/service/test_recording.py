@@ -461,7 +461,7 @@ def test_clients_ask_for_a_recording_that_must_last(serve: Start, tmp_path: Path
         session = client.create_session("integrator", record_required=True)
         assert client.get_session(session).recording.name
         (recording,) = server.server.manager.recorder._recordings
-        recording._fail("the disk is full")
+        recording.fail("the disk is full")
         end = time.monotonic() + 20.0
         while client.get_session(session).failure_reason != "RECORDING_LOST":
             assert time.monotonic() < end

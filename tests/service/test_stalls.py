@@ -20,9 +20,9 @@ from virtual import Connection, Lobby, run
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 from jounce_service import ServerConfig
+from jounce_service.server.stalls import BEAT, GAP, SETTLE, Stalls
 from jounce_service.session.session import Session
 from jounce_service.session.session_spec import Setup
-from jounce_service.session.stalls import BEAT, GAP, SETTLE, Stalls
 from jounce_service.session.states import SessionState
 
 
@@ -108,7 +108,7 @@ def test_what_lay_in_the_sockets_is_taken_in_before_anybody_is_late(late: Any, f
         for wire in wires.values():
             reply = await wire.replies.get()
             assert (reply.state.tick, reply.state.missed, list(reply.state.held)) == (1, 0, []), reply
-        assert session.barrier.inputs[2] == 2.0
+        assert session.inputs[2] == 2.0
         # Who is late by itself is late as before.
         await wires["a"].requests.put(pb.LockstepRequest(step=pb.Step(epoch=1, tick=1, request=2, inputs=[2.0])))
         await asyncio.sleep(0.6)
@@ -134,9 +134,9 @@ def test_a_lease_goes_on_after_a_stall_where_it_stood() -> None:
         await asyncio.sleep(0.5)
         stop_loop(5.0)
         await asyncio.sleep(0.4 + SETTLE)
-        assert "a" in session.members
+        assert "a" in session.joined
         await asyncio.sleep(0.3)
-        assert "a" not in session.members
+        assert "a" not in session.joined
         assert session.tick == 1
 
     run(case())

@@ -90,9 +90,9 @@ class Case:
         frames = self.server.stub.Watch(request)
         live = self.server.server.manager._sessions.get(request.session_id)
         end = time.monotonic() + 5.0
-        while live is not None and not len(live.viewers) and time.monotonic() < end:
+        while live is not None and not len(live._viewers) and time.monotonic() < end:
             time.sleep(0.005)
-        if live is not None and len(live.viewers):
+        if live is not None and len(live._viewers):
             frames.cancel()
             return None
         with pytest.raises(grpc.RpcError) as caught:
@@ -188,7 +188,7 @@ class Provoke:
         member.deliver()
         time.sleep(0.05)
         (recording,) = server.server.manager.recorder._recordings
-        recording._fail("the disk is full")
+        recording.fail("the disk is full")
         return member.read().error
 
     def unknown_session(self) -> Any:

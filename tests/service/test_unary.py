@@ -294,7 +294,7 @@ def test_a_session_whose_maker_has_gone_does_not_stay(
 
 def test_a_snapshot_whose_maker_has_gone_does_not_stay(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     session = server.create()
-    store = server.server.manager.find(session.session_id).snapshots
+    store = server.server.manager.find(session.session_id)._snapshots
     begun, go = threading.Event(), threading.Event()
 
     async def slow(*arguments: Any) -> Any:

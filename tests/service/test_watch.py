@@ -17,7 +17,7 @@ NARROW = [("grpc.http2.lookahead_bytes", 1024), ("grpc.http2.bdp_probe", 0)]
 
 def watch(server: Any, session: Any, every: int = 1, outputs: Any = ("*",), stub: Any = None) -> Any:
     """A viewer that the session knows of."""
-    viewers = server.server.manager.find(session.session_id).viewers
+    viewers = server.server.manager.find(session.session_id)._viewers
     before, end = len(viewers), time.monotonic() + 10.0
     request = pb.WatchRequest(session_id=session.session_id, outputs=outputs, every_ticks=every)
     call = (stub or server.stub).Watch(request)
@@ -82,9 +82,9 @@ def test_the_stream_ends_with_the_session_and_a_gone_viewer_is_forgotten(server:
     other.cancel()
     live = server.server.manager.find(session.session_id)
     end = time.monotonic() + 10.0
-    while len(live.viewers) > 1 and time.monotonic() < end:
+    while len(live._viewers) > 1 and time.monotonic() < end:
         time.sleep(0.005)
-    assert len(live.viewers) == 1
+    assert len(live._viewers) == 1
     server.call("DeleteSession", session)
     assert [f.tick for f in frames] == [1]
 

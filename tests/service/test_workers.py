@@ -66,7 +66,7 @@ def create(server: Any, model: str, **fields: Any) -> Any:
 
 
 def pid(server: Any, session: Any) -> int:
-    found: int = server.server.manager.find(session.session_id).instance.process.pid
+    found: int = server.server.manager.find(session.session_id)._engine.instance.process.pid
     return found
 
 
@@ -189,7 +189,7 @@ def test_others_step_on_while_an_fmu_loops(host: Any, bad: Path) -> None:
     thread = threading.Thread(target=lambda: pytest.raises(
         grpc.RpcError, lambda: server.advance(looping, 1, act=float(hostile.LOOP))))
     thread.start()
-    wait_until(lambda: server.server.manager.find(looping.session_id).instance.process._asking)
+    wait_until(lambda: server.server.manager.find(looping.session_id)._engine.instance.process._asking)
     for k in range(1, 21):
         assert b.step(1.0).state.tick == k
     # A loop of events that waits with the FMU would be here when that has been killed.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from jounce import __version__
 from jounce.data import DataError
@@ -18,7 +19,7 @@ from jounce_fmu.importer.host import Factory, FmuError, FmuInstance, open_builti
 from jounce_fmu.importer.process import FmuGone, FmuProcess, Limits
 from jounce_fmu.importer.tables import model_table
 from jounce_fmu.models import data_sets
-from jounce_service.hosting.models import HostedInstance, HostedModel, Registry, Vector
+from jounce_service.hosting.models import HostedInstance, HostedModel, InProcess, Registry, Vector
 from jounce_service.server.config import ServerConfig
 from jounce_service.transport.errors import (
     BadParameters,
@@ -31,13 +32,18 @@ from jounce_service.transport.errors import (
 )
 from jounce_service.transport.security import ConfigError
 
+#: Ticks that a worker gets at a time at most, and the time [s] that they should take.
+_AWAY: Final = 100
+_SHARE: Final = 0.1
 
-class FmuHost:
+
+class FmuHost(InProcess):
     """A running FMU, as a HostedInstance."""
 
     def __init__(self, instance: FmuInstance | FmuProcess) -> None:
         """``instance`` is set up."""
         self._instance = instance
+        self.keeps_state = instance.keeps_state
 
     @property
     def tick_length(self) -> float:
@@ -85,11 +91,6 @@ class FmuHost:
         """Frees the FMU instance."""
         self._instance.free()
 
-    @property
-    def keeps_state(self) -> bool:
-        """Whether it has a state to give."""
-        return self._instance.keeps_state
-
     def _check_keeps_state(self) -> None:
         if not self.keeps_state:
             raise NoSnapshots(
@@ -101,19 +102,44 @@ class FmuHost:
 
 
 class WorkerHost(FmuHost):
-    """The same in a process of its own. Its methods wait; ``move`` lets the event loop go on."""
+    """The same in a process of its own."""
+
+    away = True
 
     def __init__(self, process: FmuProcess) -> None:
         """``process`` is set up."""
         super().__init__(process)
         self.process = process
+        # Learnt from how long it takes.
+        self.stride = 1
 
-    async def move(self, n_ticks: int) -> None:
-        """Advances by ``n_ticks`` [ticks] with the inputs that were set; 0 for the inputs alone."""
+    async def advance(self, pieces: Iterable[int]) -> None:
+        """While the event loop goes on. A request takes no more than a share of a second: a slow FMU must not look
+        like one that hangs."""
+        for n_ticks in pieces:
+            left = n_ticks
+            while left:
+                some = min(self.stride, left)
+                begin = time.monotonic()
+                await self._move(some)
+                self._learn(some, time.monotonic() - begin)
+                left -= some
+
+    async def _move(self, n_ticks: int) -> None:
         try:
             await self.process.move(n_ticks)
         except FmuError as error:
             raise _service_error(error, SolverFailed, field="step", given=n_ticks) from error
+
+    def _learn(self, n_ticks: int, took: float) -> None:
+        if took > _SHARE:
+            self.stride = max(1, self.stride // 2)
+        elif n_ticks == self.stride and took < _SHARE / 4.0:
+            self.stride = min(_AWAY, 2 * n_ticks)
+
+    def interrupt(self) -> None:
+        """Ends what the worker is at, and the worker with it."""
+        self.process.interrupt()
 
 
 def _service_error(error: FmuError, kind: type[ServiceError], **facts: Any) -> ServiceError:

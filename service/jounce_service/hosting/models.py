@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +15,37 @@ from jounce_service.transport.errors import ModelUnavailable, UnknownModel
 Vector = NDArray[np.float64]
 
 
+#: Ticks between two looks at the wall clock, of a model in this process.
+_STRIDE: Final = 1000
+
+
 class HostedInstance(Protocol):
-    """One running model. Raises SolverFailed where a step fails."""
+    """One running model, wherever it runs. Raises SolverFailed where a step fails."""
 
     @property
     def tick_length(self) -> float:
         """Tick length [s]."""
+
+    @property
+    def away(self) -> bool:
+        """Whether it runs in another process: all methods but ``set_inputs`` and ``advance`` wait for an answer."""
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether ``get_state`` gives one."""
+
+    @property
+    def stride(self) -> int:
+        """Ticks in one step at most, where somebody wants to look at the wall clock between two."""
 
     def set_inputs(self, values: Vector) -> None:
         """Sets all inputs, in the order of ``table.inputs``."""
 
     def step(self, n_ticks: int) -> None:
         """Advances exactly ``n_ticks`` [ticks]."""
+
+    async def advance(self, pieces: Iterable[int]) -> None:
+        """Advances by each of the pieces [ticks], off the event loop; the next is asked for when one is done."""
 
     def get_outputs(self) -> Vector:
         """All outputs, in the order of ``table.outputs``."""
@@ -36,8 +56,34 @@ class HostedInstance(Protocol):
     def set_state(self, state: bytes) -> None:
         """Goes back to a state of ``get_state``. Raises SnapshotCorrupt and changes nothing where it is refused."""
 
+    def interrupt(self) -> None:
+        """Ends what it is at, if that is away, and the process with it."""
+
     def free(self) -> None:
         """Ends the instance."""
+
+
+class InProcess:
+    """What every instance in this process does alike."""
+
+    away = False
+    keeps_state = True
+    stride = _STRIDE
+
+    def step(self, n_ticks: int) -> None:
+        """Advances exactly ``n_ticks`` [ticks]."""
+        raise NotImplementedError
+
+    async def advance(self, pieces: Iterable[int]) -> None:
+        """In a thread."""
+        await asyncio.to_thread(self._step_all, pieces)
+
+    def _step_all(self, pieces: Iterable[int]) -> None:
+        for n_ticks in pieces:
+            self.step(n_ticks)
+
+    def interrupt(self) -> None:
+        """Nothing: whoever could call it waits for the step."""
 
 
 class HostedModel(Protocol):

@@ -37,7 +37,7 @@ _MODEL, _EVENTS, _INPUTS, _OUTPUTS = "/model", "/events", "/inputs", "/outputs"
 
 
 class Recording:
-    """One session's recording. Methods but ``_drain`` are the session's, which calls one at a time."""
+    """One session's recording. Methods but ``drain`` are the session's, which calls one at a time."""
 
     def __init__(self, path: Path, table: SignalTable, every: int, most: int) -> None:
         """Makes the file, which must not be there; raises OSError. ``every`` [ticks], ``most`` [bytes]."""
@@ -118,11 +118,12 @@ class Recording:
             return
         self._in += len(data)
         if self._in - self._out > _QUEUE:
-            self._fail(f"at tick {tick}: the disk is slower than the session")
+            self.fail(f"at tick {tick}: the disk is slower than the session")
             return
         self._queue.append((topic, tick, data))
 
-    def _fail(self, text: str) -> None:
+    def fail(self, text: str) -> None:
+        """It ends here, with that reason."""
         if not self.failure:
             self.failure = text
             if self.on_failure is not None:
@@ -130,7 +131,7 @@ class Recording:
 
     # ------------------------------------------------------------ the thread
 
-    def _drain(self) -> bool:
+    def drain(self) -> bool:
         """Writes what has come; whether there will be no more."""
         ended = self._ended or bool(self.failure)
         try:
@@ -141,12 +142,12 @@ class Recording:
             self._writer.end_chunk()
             self.size = self._file.tell()
             if self.size > self._most:
-                self._fail(f"{self.size} bytes; expected at most {self._most}")
+                self.fail(f"{self.size} bytes; expected at most {self._most}")
                 ended = True
             if ended:
                 self._writer.finish()
         except OSError as error:
-            self._fail(str(error))
+            self.fail(str(error))
             ended = True
         if not self.begun.done():
             self.begun.set_result(None)
@@ -224,12 +225,12 @@ class Recorder:
                 self._wake.wait(FLUSH)
                 self._wake.clear()
                 for recording in list(self._recordings):
-                    if recording._drain():
+                    if recording.drain():
                         self._recordings.remove(recording)
         finally:
             # After a defect nothing is written any more: end all recordings, so that no caller waits for ever.
             for recording in self._recordings:
-                recording._fail("the recorder has stopped")
+                recording.fail("the recorder has stopped")
                 for waited_for in (recording.begun, recording.closed):
                     if not waited_for.done():
                         waited_for.set_result(None)

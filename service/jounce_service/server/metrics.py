@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from jounce import __version__
+from jounce_service.server.stalls import Stalls
 from jounce_service.session.pacing import Pacer
-from jounce_service.session.stalls import Stalls
 
 #: Upper bounds of the buckets of a move's duration [s].
 BOUNDS: Final = (5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 1.0, 10.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.values import check, check_directions
 from jounce_service.session.session import Session
-from jounce_service.session.states import SessionState
 from jounce_service.transport import errors
 
 
@@ -13,8 +12,8 @@ async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceRes
     """All or nothing; a repeat of the last request number gives the stored reply."""
     async with session.exclusive():
         session.require("Advance")
-        if session.members or session.barrier.expected:
-            names = sorted(set(session.members) | session.barrier.expected)
+        names = sorted({*session.joined, *session.expected})
+        if names:
             raise errors.ParticipantsPresent(
                 f"the session has participants: {', '.join(names)}",
                 field="session_id",
@@ -29,27 +28,12 @@ async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceRes
         outputs = session.select_outputs(request.output_names)
         values = check(inputs, request.inputs)
         if inputs.parts:
-            whole = session.barrier.inputs.copy()
+            whole = session.inputs
             whole[inputs.columns] = values
             check_directions(session.select_inputs(["*"]), whole)
-        session.barrier.settle()
-        before = session.state, session.barrier.inputs.copy()
-        session.barrier.inputs[inputs.columns] = values
-        try:
-            if request.n_ticks:
-                session.state = SessionState.RUNNING
-                await session.move(request.n_ticks)
-                y = session.instance.get_outputs()
-            else:
-                y = await session.engine.show(session.barrier)
-        except errors.CallTooLong:
-            session.state, session.barrier.inputs[:] = before
-            raise
-        except errors.FATAL as error:
-            session.fail(error)
-            raise
+        y = await session.drive(inputs.columns, values, request.n_ticks)
         reply = pb.AdvanceResponse(
-            epoch=session.barrier.epoch,
+            epoch=session.epoch,
             tick=session.tick,
             sim_ns=session.sim_ns,
             outputs=y[outputs.columns].tolist(),
@@ -79,13 +63,13 @@ def _stored(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse 
             given=request.request,
             allowed="a new number",
         )
-    if reply.epoch != session.barrier.epoch:
+    if reply.epoch != session.epoch:
         raise _wrong_epoch(session, reply.epoch)
     return reply
 
 
 def _check_place(session: Session, request: pb.AdvanceRequest) -> None:
-    if request.epoch and request.epoch != session.barrier.epoch:
+    if request.epoch and request.epoch != session.epoch:
         raise _wrong_epoch(session, request.epoch)
     if request.HasField("tick") and request.tick != session.tick:
         raise errors.WrongTick(
@@ -94,7 +78,7 @@ def _check_place(session: Session, request: pb.AdvanceRequest) -> None:
             given=request.tick,
             allowed=str(session.tick),
             tick=session.tick,
-            epoch=session.barrier.epoch,
+            epoch=session.epoch,
         )
     if request.n_ticks > session.config.max_ticks_per_call:
         raise errors.TooManyTicks(
@@ -103,8 +87,7 @@ def _check_place(session: Session, request: pb.AdvanceRequest) -> None:
             given=request.n_ticks,
             allowed=f"0 to {session.config.max_ticks_per_call}",
         )
-    pacer, most = session.engine.pacer, session.config.max_call_seconds
-    seconds = 0.0 if pacer is None else pacer.duration(request.n_ticks)
+    seconds, most = session.wall_time(request.n_ticks), session.config.max_call_seconds
     if most and seconds > most:
         raise errors.CallTooLong(
             f"{request.n_ticks} ticks at this pace take {seconds:g} s",
@@ -116,10 +99,10 @@ def _check_place(session: Session, request: pb.AdvanceRequest) -> None:
 
 def _wrong_epoch(session: Session, given: int) -> errors.WrongEpoch:
     return errors.WrongEpoch(
-        f"epoch {given} is not the session's epoch {session.barrier.epoch}",
+        f"epoch {given} is not the session's epoch {session.epoch}",
         field="epoch",
         given=given,
-        allowed=str(session.barrier.epoch),
+        allowed=str(session.epoch),
         tick=session.tick,
-        epoch=session.barrier.epoch,
+        epoch=session.epoch,
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.lockstep.barrier import Barrier
 from jounce_service.session.engine import Engine
-from jounce_service.session.members import Member
+from jounce_service.session.members import Member, Members
 from jounce_service.session.notices import Notices
 from jounce_service.transport import errors
 
@@ -16,31 +17,20 @@ from jounce_service.transport import errors
 _LOOK: Final = 0.05
 
 
-class Waited(Protocol):
-    """What a wait needs to know of its session."""
-
-    engine: Engine
-    barrier: Barrier
-    notices: Notices
-    #: Tick at which a participant's connection went, by name.
-    gone: dict[str, int]
-
-    @property
-    def at_work(self) -> bool:
-        """Whether a move is under way."""
-
-
 class Patience:
     """Ends waits of a session's members with BarrierTimeout, each after the member's own timeout."""
 
-    def __init__(self, session: Waited) -> None:
-        """No waits yet."""
-        self._session = session
+    def __init__(
+        self, engine: Engine, barrier: Barrier, members: Members, notices: Notices, at_work: Callable[[], bool]
+    ) -> None:
+        """No waits yet; ``at_work`` says whether a move is under way."""
+        self._engine, self._barrier, self._members = engine, barrier, members
+        self._notices, self._at_work = notices, at_work
 
     def begin(self, member: Member) -> None:
         """A wait begins. The timer stays when the wait has ended: a step needs none of its own."""
         if member.timeout:
-            member.deadline = self._session.engine.patience.now() + member.timeout
+            member.deadline = self._engine.patience.now() + member.timeout
             if member.timer is None:
                 self._look_in(member, member.timeout)
 
@@ -51,23 +41,23 @@ class Patience:
         member.timer = None
         if member.pending is None:
             return
-        now = self._session.engine.patience.now()
-        missing = [name for name in self._session.barrier.missing(now) if name != member.name]
+        now = self._engine.patience.now()
+        missing = [name for name in self._barrier.missing(now) if name != member.name]
         left = member.deadline - now
         if left > 0.0:
             # The timer was an earlier wait's, or time stood still.
             self._look_in(member, max(left, _LOOK))
-        elif not missing or self._session.at_work:
+        elif not missing or self._at_work():
             # It is not the others' fault: the model itself is at work.
             self._look_in(member, member.timeout)
         else:
-            self._session.engine.count("barrier_timeouts")
+            self._engine.count("barrier_timeouts")
             error = self._timeout(member, missing)
-            self._session.notices.tell(pb.EVENT_KIND_BARRIER_TIMEOUT, f"{member.name}: {error.message}", missing)
+            self._notices.tell(pb.EVENT_KIND_BARRIER_TIMEOUT, f"{member.name}: {error.message}", missing)
             member.refuse(error)
 
     def _timeout(self, member: Member, missing: list[str]) -> errors.BarrierTimeout:
-        barrier, gone = self._session.barrier, self._session.gone
+        barrier, gone = self._barrier, self._members.gone
         said = [f"{n} (gone since tick {gone[n]})" if n in gone else n for n in missing]
         return errors.BarrierTimeout(
             f"tick {barrier.tick}: waited {member.timeout:g} s for {', '.join(said)}",

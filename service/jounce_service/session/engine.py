@@ -5,25 +5,19 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from jounce_service.hosting.fmu_model import WorkerHost
 from jounce_service.hosting.models import HostedInstance, Vector
 from jounce_service.lockstep.barrier import Barrier
 from jounce_service.recording.recorder import Recording
+from jounce_service.server.clock import LoopAlarm, SessionClock, make_alarm
 from jounce_service.server.config import ServerConfig
 from jounce_service.server.metrics import Meter
-from jounce_service.session.clock import LoopAlarm, SessionClock, make_alarm
+from jounce_service.server.stalls import Stalls
 from jounce_service.session.pacing import Pacer, Pacing
-from jounce_service.session.stalls import Stalls
 from jounce_service.transport import errors
 
-#: Ticks between two looks at the wall clock.
-_STRIDE = 1000
-#: Ticks that a worker gets at a time at most, and the time [s] that they should take.
-_AWAY = 100
-_SHARE = 0.1
 _T = TypeVar("_T")
 
 
@@ -50,8 +44,6 @@ class Engine:
         self._config = config
         self._call = woken
         self._alarm: LoopAlarm | None = None
-        # Ticks that a worker gets at a time, learnt from how long it takes.
-        self._piece = 1
         # Whom to tell when a tick that is ready may be released, and the time of that.
         self._held: tuple[Callable[[], object], float] | None = None
 
@@ -60,33 +52,49 @@ class Engine:
         """Longest move [ticks]; None = any."""
         return None if self.pacer is None else self.pacer.stride
 
+    def sim_ns(self, tick: int) -> int:
+        """Simulated time [ns] of a tick."""
+        return round(tick * self.instance.tick_length * 1e9)
+
     def is_quick(self, ticks: int) -> bool:
         """Whether ``advance`` by so many ticks may run on the event loop."""
-        return ticks <= self._config.offload_ticks and not isinstance(self.instance, WorkerHost)
+        return ticks <= self._config.offload_ticks and not self.instance.away
 
-    def advance(self, barrier: Barrier, ticks: int, limit: float = math.inf) -> None:
-        """Advances the model from the barrier's tick, with its inputs. Raises SolverFailed.
+    def advance(self, barrier: Barrier, ticks: int) -> None:
+        """Advances the model from the barrier's tick, with its inputs. Raises SolverFailed."""
+        begin = time.perf_counter()
+        for n in self._pieces(barrier, ticks):
+            self.instance.step(n)
+        self._measure(ticks, begin)
+
+    async def move(self, barrier: Barrier, ticks: int, limit: float = math.inf) -> None:
+        """The same off the loop where it is long; ends when the new tick may be released. Raises Overrun, too.
 
         CallTooLong after ``limit`` [s] of wall-clock time, and the model is as before.
         """
-        begin = time.perf_counter()
-        if barrier.ramps.moving:
-            for n in self._pieces(barrier, ticks):
-                self.instance.step(n)
-        elif limit < math.inf and ticks > _STRIDE:
-            self._within(barrier, ticks, limit)
+        self.start(barrier.tick)
+        if self.is_quick(ticks):
+            self.advance(barrier, ticks)
         else:
-            self._set(barrier, barrier.tick)
-            self.instance.step(ticks)
-        if self.meter is not None:
-            self.meter.add(ticks, time.perf_counter() - begin)
+            begin = time.perf_counter()
+            if barrier.ramps.moving or limit == math.inf or ticks <= self.instance.stride:
+                await self.instance.advance(self._pieces(barrier, ticks))
+            else:
+                await self._within(barrier, ticks, limit)
+            self._measure(ticks, begin)
+        if self.pacer is not None:
+            released = asyncio.Event()
+            self.release(self.pacer, barrier.tick + ticks, released.set)
+            await released.wait()
 
-    def _pieces(self, barrier: Barrier, ticks: int) -> Iterator[int]:
+    def _pieces(self, barrier: Barrier, ticks: int) -> Iterable[int]:
         """Moves [ticks] with one input vector each, which the instance and the recording have when it comes."""
-        if not barrier.ramps.moving:
-            self._set(barrier, barrier.tick)
-            yield ticks
-            return
+        if barrier.ramps.moving:
+            return self._ramped(barrier, ticks)
+        self._set(barrier, barrier.tick)
+        return (ticks,)
+
+    def _ramped(self, barrier: Barrier, ticks: int) -> Iterator[int]:
         for tick in range(barrier.tick, barrier.tick + ticks):
             barrier.ramps.apply(barrier.inputs, tick)
             self._set(barrier, tick)
@@ -100,25 +108,40 @@ class Engine:
         if self.recording is not None:
             self.recording.inputs(tick, inputs)
 
-    async def move(self, barrier: Barrier, ticks: int, limit: float = math.inf) -> None:
-        """The same off the loop where it is long; ends when the new tick may be released. Raises Overrun, too.
+    async def _within(self, barrier: Barrier, ticks: int, limit: float) -> None:
+        before = await self.ask(self.instance.get_state) if self.instance.keeps_state else None
+        self.instance.set_inputs(barrier.inputs)
+        applied = True
+        try:
+            await self.instance.advance(self._in_time(ticks, limit))
+        except errors.CallTooLong as error:
+            if before is None:
+                raise errors.SolverFailed(
+                    f"{error.message}, and the FMU cannot go back", field="n_ticks", given=ticks, allowed=error.allowed
+                ) from error
+            await self.ask(self.instance.set_state, before)
+            # What was taken back has not been applied.
+            applied = False
+            raise
+        finally:
+            if applied:
+                self._record(barrier.tick, barrier.inputs)
 
-        CallTooLong after ``limit`` [s] of wall-clock time, and the model is as before.
-        """
-        self.start(barrier.tick)
-        if isinstance(self.instance, WorkerHost):
-            begin = time.perf_counter()
-            await self._away(self.instance, barrier, ticks, limit)
-            if self.meter is not None:
-                self.meter.add(ticks, time.perf_counter() - begin)
-        elif ticks > self._config.offload_ticks:
-            await asyncio.to_thread(self.advance, barrier, ticks, limit)
-        else:
-            self.advance(barrier, ticks)
-        if self.pacer is not None:
-            released = asyncio.Event()
-            self.release(self.pacer, barrier.tick + ticks, released.set)
-            await released.wait()
+    def _in_time(self, ticks: int, limit: float) -> Iterator[int]:
+        """The ticks in pieces; raises CallTooLong before the first that would begin after ``limit`` [s]."""
+        end, done = time.monotonic() + limit, 0
+        while done < ticks:
+            if time.monotonic() > end:
+                raise errors.CallTooLong(
+                    f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", given=ticks, allowed="fewer ticks"
+                )
+            some = min(self.instance.stride, ticks - done)
+            yield some
+            done += some
+
+    def _measure(self, ticks: int, begin: float) -> None:
+        if self.meter is not None:
+            self.meter.add(ticks, time.perf_counter() - begin)
 
     def start(self, tick: int) -> None:
         """A move from ``tick`` begins."""
@@ -138,69 +161,35 @@ class Engine:
     async def show(self, barrier: Barrier) -> Vector:
         """The outputs with the barrier's inputs as they are now."""
         self.instance.set_inputs(barrier.inputs)
-        if isinstance(self.instance, WorkerHost):
-            await self.instance.move(0)
-        return self.instance.get_outputs()
+        return await self.ask(self.instance.get_outputs)
 
     async def ask(self, function: Callable[..., _T], *arguments: object) -> _T:
         """A method of the instance, off the loop where another process answers."""
-        if isinstance(self.instance, WorkerHost):
+        if self.instance.away:
             return await asyncio.to_thread(function, *arguments)
         return function(*arguments)
 
-    async def _away(self, host: WorkerHost, barrier: Barrier, ticks: int, limit: float) -> None:
-        """``advance`` in a worker, while the event loop goes on."""
-        if barrier.ramps.moving or limit == math.inf or ticks <= self._piece:
-            for n in self._pieces(barrier, ticks):
-                await self._walk(host, n, math.inf)
-            return
-        before = await self.ask(host.get_state) if host.keeps_state else None
-        host.set_inputs(barrier.inputs)
-        applied = True
+    async def ask_or(
+        self, lost: Callable[[errors.ServiceError], None], function: Callable[..., _T], *arguments: object
+    ) -> _T:
+        """The same; ``lost`` is told where the process has gone."""
         try:
-            await self._walk(host, ticks, limit)
-        except errors.CallTooLong as error:
-            if before is None:
-                raise errors.SolverFailed(
-                    f"{error.message}, and the FMU cannot go back", field="n_ticks", given=ticks, allowed=error.allowed
-                ) from error
-            await self.ask(host.set_state, before)
-            applied = False
+            return await self.ask(function, *arguments)
+        except errors.WorkerLost as error:
+            lost(error)
             raise
-        finally:
-            if applied:
-                self._record(barrier.tick, barrier.inputs)
 
-    async def _walk(self, host: WorkerHost, ticks: int, limit: float) -> None:
-        """Moves in pieces of no more than a share of a second: a slow FMU must not look like one that hangs."""
-        end, done = time.monotonic() + limit, 0
-        while done < ticks:
-            begin = time.monotonic()
-            if begin > end:
-                raise _too_long(done, ticks, limit)
-            n = min(self._piece, ticks - done)
-            await host.move(n)
-            done += n
-            took = time.monotonic() - begin
-            if took > _SHARE:
-                self._piece = max(1, self._piece // 2)
-            elif n == self._piece and took < _SHARE / 4.0:
-                self._piece = min(_AWAY, 2 * n)
+    def replace(self, instance: HostedInstance) -> None:
+        """Another instance, or the same with another past; the pace begins anew."""
+        if instance is not self.instance:
+            self.instance.free()
+        self.instance = instance
+        self.restart_pace()
 
-    def _within(self, barrier: Barrier, ticks: int, limit: float) -> None:
-        before, applied = self.instance.get_state(), True
-        self.instance.set_inputs(barrier.inputs)
-        try:
-            for n in _in_time(ticks, _STRIDE, limit):
-                self.instance.step(n)
-        except errors.CallTooLong:
-            self.instance.set_state(before)
-            # What was taken back has not been applied.
-            applied = False
-            raise
-        finally:
-            if applied:
-                self._record(barrier.tick, barrier.inputs)
+    def restart_pace(self) -> None:
+        """The next move sets a new time base."""
+        if self.pacer is not None:
+            self.pacer.restart(self.instance.tick_length)
 
     def count(self, incident: str) -> None:
         """Notes an incident (``metrics.INCIDENTS``)."""
@@ -232,8 +221,7 @@ class Engine:
 
     def interrupt(self) -> None:
         """Ends what a worker is at, and the worker with it."""
-        if isinstance(self.instance, WorkerHost):
-            self.instance.process.interrupt()
+        self.instance.interrupt()
 
     def close(self) -> None:
         """Frees the instance and the alarm."""
@@ -253,18 +241,3 @@ class Engine:
         self._held = None
         self.clock.spin(when)
         call()
-
-
-def _in_time(ticks: int, stride: int, limit: float) -> Iterator[int]:
-    """The ticks in pieces; raises CallTooLong before the first that would begin after ``limit`` [s]."""
-    end = time.monotonic() + limit
-    for done in range(0, ticks, stride):
-        if time.monotonic() > end:
-            raise _too_long(done, ticks, limit)
-        yield min(stride, ticks - done)
-
-
-def _too_long(done: int, ticks: int, limit: float) -> errors.CallTooLong:
-    return errors.CallTooLong(
-        f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", given=ticks, allowed="fewer ticks"
-    )

@@ -12,18 +12,18 @@ from dataclasses import replace
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.models import Registry
-from jounce_service.recording.recorder import Recorder
+from jounce_service.recording.recorder import Recorder, Recording
 from jounce_service.server.config import ServerConfig
 from jounce_service.server.metrics import Totals
-from jounce_service.session.control import evict, read, recording_lost, revive, save, start_of, warn
+from jounce_service.server.stalls import Stalls
+from jounce_service.session.control import evict, read, recording_lost, save, warn
 from jounce_service.session.pacing import pacing_of
 from jounce_service.session.session import Session
 from jounce_service.session.session_spec import names_of, setup_of
-from jounce_service.session.stalls import Stalls
 from jounce_service.session.states import SessionState
 from jounce_service.transport import errors
 from jounce_service.transport.callers import ANYBODY, Caller
-from jounce_service.transport.describe import described, summary
+from jounce_service.transport.describe import described
 
 #: Time [s] after a call in which the next is likely: who has left its session may still save or delete it.
 _JUST_NOW = 1.0
@@ -64,7 +64,7 @@ class SessionManager:
             instance = await asyncio.to_thread(setup.instance, session_id)
             session = Session(session_id, setup, instance, self.config, self.stalls)
             asked = request.recording if request.HasField("recording") else None
-            await self._record(session, start_of(session), asked)
+            await self._record(session, session.past(), asked)
             return self._opened(session, caller)
 
     async def fork(
@@ -75,7 +75,7 @@ class SessionManager:
         expected = names_of(request.expected_participants, "expected_participants", self.config.max_participants)
         pacing = pacing_of(request.pacing)
         if request.snapshot_id:
-            data = source.snapshots.find(request.snapshot_id)
+            data = source.find_snapshot(request.snapshot_id)
         else:
             data = await save(source)
         snapshot = read(source.setup, data)
@@ -84,7 +84,7 @@ class SessionManager:
         with self._room():
             instance = await asyncio.to_thread(setup.model.revive, session_id, snapshot.state)
             session = Session(session_id, setup, instance, self.config, self.stalls)
-            revive(session, snapshot)
+            session.revive(snapshot)
             await self._record(session, snapshot, None)
             return self._opened(session, caller)
 
@@ -104,7 +104,7 @@ class SessionManager:
         """The caller's sessions, or all for an administrator."""
         now = self.stalls.time()
         seen = [s for s in self._sessions.values() if caller.administrator or s.owner == caller.owner]
-        return pb.ListSessionsResponse(sessions=[summary(s, now, s.owner == caller.owner) for s in seen])
+        return pb.ListSessionsResponse(sessions=[_summary(s, now, s.owner == caller.owner) for s in seen])
 
     def readable(self, session_id: str, token: str, caller: Caller) -> Session:
         """The session of that id, for a call that only looks; raises NoRight where it is another tenant's."""
@@ -173,11 +173,11 @@ class SessionManager:
         session.require("DeleteSession")
         del self._sessions[session_id]
         await session.close()
-        if session.engine.meter is not None:
-            self.totals.closed(session.engine.meter)
+        if session.meter is not None:
+            self.totals.closed(session.meter)
         _log.info("session closed", extra={"session": session.id, "tick": session.tick})
-        if session.engine.recording is not None and self.recorder is not None:
-            await asyncio.wrap_future(self.recorder.close(session.engine.recording))
+        if session.recording is not None and self.recorder is not None:
+            await asyncio.wrap_future(self.recorder.close(session.recording))
 
     def touch(self, session: Session) -> None:
         """Somebody used the session now."""
@@ -206,7 +206,7 @@ class SessionManager:
     def in_use(self) -> bool:
         """Whether a participant of any session is connected, or one has been used just now."""
         since = self.stalls.time() - _JUST_NOW
-        return any(s.connected or s.last_used > since for s in self._sessions.values())
+        return any(s.connections or s.last_used > since for s in self._sessions.values())
 
     async def warn_all(self) -> None:
         """Tells every participant that the server is stopping."""
@@ -215,12 +215,12 @@ class SessionManager:
     def end_views(self) -> None:
         """Ends the stream of every viewer."""
         for session in self._sessions.values():
-            session.viewers.end()
+            session.end_views()
 
     async def close_all(self) -> None:
         """Closes every session, even one whose worker does not answer."""
         for session in self._sessions.values():
-            session.engine.interrupt()
+            session.interrupt()
         for session in list(self._sessions.values()):
             await self.delete(session.id, session.token)
 
@@ -252,26 +252,26 @@ class SessionManager:
         try:
             recording = self.recorder.open(session.id, origin.model, model.table, asked.every_ticks)
         except OSError as error:
-            session.engine.close()
+            session.abandon()
             raise _no_recording(str(error.strerror)) from error
         loop = asyncio.get_running_loop()
-        recording.on_failure = lambda: loop.call_soon_threadsafe(self._recording_lost, session)
-        session.engine.recording = recording
+        recording.on_failure = lambda: loop.call_soon_threadsafe(self._recording_lost, session, recording)
+        session.record_to(recording)
         recording.required = asked.fail_session if asked.HasField("fail_session") else self.config.record_required
         recording.model(described(model, origin.model))
         session.record(pb.EVENT_KIND_STARTED, origin=origin)
         if requested or recording.required:
             await asyncio.wrap_future(self.recorder.begin(recording))
             if recording.failure:
-                session.engine.close()
+                session.abandon()
                 (self.recorder.folder / recording.name).unlink(missing_ok=True)
                 raise _no_recording(recording.failure)
 
-    def _recording_lost(self, session: Session) -> None:
+    def _recording_lost(self, session: Session, recording: Recording) -> None:
         if session.id not in self._sessions and session.state is not SessionState.CLOSED:
             return  # refused: its caller is told
         self.totals.lost_recordings += 1
-        task = asyncio.get_running_loop().create_task(recording_lost(session))
+        task = asyncio.get_running_loop().create_task(recording_lost(session, recording))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 
@@ -279,20 +279,36 @@ class SessionManager:
         session.owner = caller.owner
         self._sessions[session.id] = session
         self.touch(session)
-        if session.engine.meter is not None:
-            self.totals.opened(session.engine.meter)
+        if session.meter is not None:
+            self.totals.opened(session.meter)
         _log.info("session opened", extra={"session": session.id, "model": session.setup.name})
         return pb.CreateSessionResponse(
             session_id=session.id,
             token=session.token,
             join_token=session.join_token,
-            epoch=session.barrier.epoch,
+            epoch=session.epoch,
             tick=session.tick,
-            tick_seconds=session.instance.tick_length,
+            tick_seconds=session.tick_length,
         )
 
 
 def _no_recording(why: str) -> errors.RecordingUnavailable:
     return errors.RecordingUnavailable(
         f"no recording can be made: {why}", field="recording", allowed="room in the server's folder"
+    )
+
+
+def _summary(session: Session, now: float, own: bool) -> pb.SessionSummary:
+    """The session in short; ``now`` [s] is monotonic time."""
+    return pb.SessionSummary(
+        session_id=session.id,
+        model=session.setup.name,
+        state=pb.SessionState.Name(session.state.value),
+        tick=session.tick,
+        participants=sorted({*session.joined, *session.expected}),
+        connected=session.connections,
+        created_unix_ns=session.created_ns,
+        idle_seconds=max(0.0, now - session.last_used),
+        own=own,
+        failure=session.failure,
     )

@@ -1,24 +1,19 @@
-"""Participants of a session with their stream's side, and what a Join must be like."""
+"""The participants of a session with their stream's side."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
-import numpy as np
-
-from jounce.signals import SignalTable
-from jounce.values import in_use
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import packed
-from jounce_service.hosting.values import Selection, check, named, select
+from jounce_service.hosting.values import Selection
 from jounce_service.lockstep.barrier import Barrier
-from jounce_service.lockstep.participant import Columns, Late, Lateness, Participant
-from jounce_service.server.config import ServerConfig
+from jounce_service.lockstep.participant import Columns, Lateness, Participant
 from jounce_service.transport import errors
 
 
@@ -34,15 +29,6 @@ class EventSink(Protocol):
 
 #: Sends a State where it comes, and says whether it did.
 ReplyCallback = Callable[[packed.Reply | None], bool]
-
-
-#: Kinds that a Join may ask for; others are told to everyone, or are in recordings only.
-NOTICES: Final = (
-    pb.EVENT_KIND_FAILED,
-    pb.EVENT_KIND_EVICTED,
-    pb.EVENT_KIND_MISSED,
-    pb.EVENT_KIND_BARRIER_TIMEOUT,
-)
 
 
 @dataclass
@@ -162,106 +148,61 @@ def bare(join: pb.Join) -> pb.Join:
     return terms
 
 
-def terms_of(join: pb.Join, table: SignalTable, parameters: Mapping[str, float], config: ServerConfig) -> Terms:
-    """Reads a Join to a session with these parameters; raises a ServiceError naming what is wrong with it."""
-    period = join.period_ticks or 1
-    named(join.name)
-    _check_notices(join.notices)
-    if period > config.max_ticks_per_call:
-        raise errors.TooManyTicks(
-            f"period {period} ticks is too long",
-            field="period_ticks",
-            given=period,
-            allowed=f"1 to {config.max_ticks_per_call}",
-        )
-    if join.phase_ticks >= period:
-        raise errors.BadField(
-            "the phase is not less than the period",
-            field="phase_ticks",
-            given=join.phase_ticks,
-            allowed=f"0 to {period - 1}",
-        )
-    timeout = join.barrier_timeout if join.HasField("barrier_timeout") else config.barrier_timeout
-    if not 0.0 <= timeout < math.inf:
-        raise errors.BadField(
-            f"barrier_timeout {timeout!r} s",
-            field="barrier_timeout",
-            given=timeout,
-            allowed="0 s (for ever) or more",
-        )
-    inputs = select(in_use(table, parameters), join.inputs, "input")
-    if inputs.parts:
-        name = inputs.parts[0].signal.name
-        raise errors.BadField(
-            f"{name} is one direction", field=name, given=inputs.parts[0].name, allowed="all of its components, or none"
-        )
-    outputs = select(table.outputs, join.outputs, "output")
-    return Terms(join, inputs, outputs, period, timeout, _lateness(join, inputs, config), _ramps(join, inputs))
+class Members:
+    """Who takes part in a session, connected or not."""
+
+    def __init__(self, barrier: Barrier) -> None:
+        """Nobody yet."""
+        self._barrier = barrier
+        self._by_name: dict[str, Member] = {}
+        #: Tick at which a participant's connection went, by name.
+        self.gone: dict[str, int] = {}
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __getitem__(self, name: str) -> Member:
+        return self._by_name[name]
+
+    def get(self, name: str) -> Member | None:
+        """The participant of that name."""
+        return self._by_name.get(name)
+
+    def with_token(self, token: str) -> Member | None:
+        """The participant whose own token that is."""
+        found = [m for m in self if secrets.compare_digest(token.encode(), m.token.encode())]
+        return found[0] if found else None
+
+    def admit(self, terms: Terms, event_sink: EventSink, now: float) -> Member:
+        """A new participant; ``now`` [s] is the session's time. Raises NameTaken or InputOwned without a change."""
+        member = terms.member(self._barrier, event_sink, now)
+        self._by_name[member.name] = member
+        self.gone.pop(member.name, None)
+        return member
+
+    def rejoin(self, member: Member, event_sink: EventSink, now: float) -> None:
+        """A participant is back, over another stream."""
+        member.refuse(replaced(member.name))
+        member.event_sink = event_sink
+        self._barrier.rejoin(member.participant, now)
+        self.gone.pop(member.name, None)
+
+    def refuse(self, error: errors.ServiceError, text: str) -> None:
+        """Whoever waits is told."""
+        for member in self:
+            member.refuse(error.with_message(text))
+
+    def prune(self) -> None:
+        """Takes out whom the barrier does not have any more."""
+        for name in self._by_name.keys() - self._barrier.participants.keys():
+            self._by_name.pop(name).rest()
 
 
-def _check_notices(kinds: Sequence[int]) -> None:
-    """Raises BadField where a Join asks for what is no notice."""
-    for kind in kinds:
-        if kind not in NOTICES:
-            given = pb.EventKind.Name(kind) if kind in pb.EventKind.values() else kind
-            raise errors.BadField(
-                "no such notice",
-                field="notices",
-                given=given,
-                allowed=", ".join(pb.EventKind.Name(k) for k in NOTICES),
-            )
-
-
-def _lateness(join: pb.Join, inputs: Selection, config: ServerConfig) -> Lateness:
-    if join.late not in pb.LatePolicy.values():
-        raise errors.BadField("no such policy", field="late", given=join.late, allowed="0 to 4")
-    policy = Late(join.late or Late.BLOCK)
-    after = join.late_after if join.HasField("late_after") else config.late_after
-    lease = join.lease if join.HasField("lease") else (
-        math.inf if policy in (Late.HOLD_LAST, Late.SAFE_VALUE) else 0.0
+def replaced(name: str) -> errors.StreamReplaced:
+    """What the stream is told that a participant had before."""
+    return errors.StreamReplaced(
+        f"{name!r} has joined over another stream", field="name", given=name, allowed="that one"
     )
-    if not 0.0 < after < math.inf:
-        raise errors.BadField(
-            f"late_after {after!r} s", field="late_after", given=after, allowed="more than 0 s, finite"
-        )
-    if not lease >= 0.0 or (lease and policy is Late.FAIL):
-        raise errors.BadField(
-            f"lease {lease!r} s", field="lease", given=lease, allowed="0 s or more; 0 s with FAIL"
-        )
-    if join.max_age_ticks and policy is not Late.HOLD_LAST:
-        raise errors.BadField(
-            "only held inputs have an age", field="max_age_ticks", given=join.max_age_ticks, allowed="0, or HOLD_LAST"
-        )
-    safe = np.empty(0)
-    if policy is Late.SAFE_VALUE:
-        safe = _safe(inputs, join.safe_values)
-    elif join.safe_values:
-        raise errors.BadField(
-            "safe values are of use to SAFE_VALUE only",
-            field="safe_values",
-            given=len(join.safe_values),
-            allowed="none, or SAFE_VALUE",
-        )
-    at_release = not join.HasField("late_after") and policy in (Late.HOLD_LAST, Late.SAFE_VALUE)
-    return Lateness(policy, after, join.max_age_ticks, safe, lease, at_release)
-
-
-def _safe(inputs: Selection, values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    if len(values) != len(inputs.scalars):
-        raise errors.WrongLength(
-            f"{len(inputs.scalars)} safe values are due, {len(values)} were given",
-            field="safe_values",
-            given=len(values),
-            allowed=str(len(inputs.scalars)),
-        )
-    return check(inputs, values)
-
-
-def _ramps(join: pb.Join, inputs: Selection) -> Columns:
-    chosen = set(select([s for s in inputs.scalars], join.first_order_inputs, "owned input").names)
-    for scalar in inputs.scalars:
-        if scalar.name in chosen and scalar.signal.type != "Real":
-            raise errors.BadField(
-                f"{scalar.name} is not a real number", field=scalar.name, given=scalar.signal.type, allowed="Real"
-            )
-    return np.array([i for i, s in enumerate(inputs.scalars) if s.name in chosen], dtype=np.intp)

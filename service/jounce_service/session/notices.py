@@ -1,64 +1,82 @@
-"""Notices: events that a participant has asked for in its Join, and that change nothing for it."""
+"""Events to participants: those that everybody gets before the next tick, and notices, which change nothing.
+
+A participant asks for notices in its Join.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Any, Final
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.lockstep.barrier import Barrier
-from jounce_service.session.members import Member
+from jounce_service.session.engine import Engine
+from jounce_service.session.members import Member, Members
 
 #: Most notices [1] that wait for one participant to take them in; more are dropped.
 _MOST: Final = 100
 
 
-class Told(Protocol):
-    """What a notice needs to know of its session."""
-
-    barrier: Barrier
-    members: dict[str, Member]
-
-    @property
-    def sim_ns(self) -> int:
-        """Simulated time [ns]."""
-
-
 class Notices:
-    """Sends notices to the members of a session that asked for them."""
+    """Sends events to the members of a session."""
 
-    def __init__(self, session: Told) -> None:
+    def __init__(self, engine: Engine, barrier: Barrier, members: Members) -> None:
         """No notices yet."""
-        self._session = session
+        self._engine, self._barrier, self._members = engine, barrier, members
         # Notices on their way, by task and place: the event loop keeps only weak references to its tasks.
         self._tasks: dict[asyncio.Task[None], int] = {}
         self._unsent: Counter[int] = Counter()
 
     def tell(self, kind: pb.EventKind, text: str, participants: Iterable[str] = ()) -> None:
-        """Something has happened, to these ``participants``. It goes out before any later reply."""
-        barrier, about = self._session.barrier, list(participants)
-        for member in self._session.members.values():
+        """Something has happened, to these ``participants``; who asked for it is told before any later reply."""
+        about = list(participants)
+        for member in self._members:
             if kind not in member.terms.notices or member.participant.gone_at is not None:
                 continue
             place = id(member.event_sink)
             if self._unsent[place] >= _MOST:
                 continue
-            event = pb.Event(
-                kind=kind,
-                epoch=barrier.epoch,
-                tick=barrier.tick,
-                due_tick=member.participant.next_tick,
-                sim_ns=self._session.sim_ns,
-                text=text,
-                participants=about,
-            )
-            member.event_sink.push(event)
+            member.event_sink.push(self._event(member, kind, text=text, participants=about))
             task = asyncio.get_running_loop().create_task(member.event_sink.flush())
             self._tasks[task] = place
             self._unsent[place] += 1
             task.add_done_callback(self._sent)
+
+    async def tell_everyone(self, kind: pb.EventKind, timeout: float) -> list[Member]:
+        """Tells every member where the clock stands now; those that could not be told within ``timeout`` [s]."""
+        y, u = self._engine.instance.get_outputs(), self._barrier.inputs
+        told = {}
+        for member in list(self._members):
+            if member.participant.gone_at is not None:
+                continue
+            values = {"outputs": y[member.outputs.columns].tolist(), "inputs": u[member.inputs.columns].tolist()}
+            member.event_sink.push(self._event(member, kind, **values))
+            told[asyncio.create_task(member.event_sink.flush())] = member
+        if not told:
+            return []
+        time, tasks = self._engine.stalls.time, set(told)
+        end, done, late = time() + timeout, set[asyncio.Task[None]](), tasks
+        while late and (left := end - time()) > 0.0:
+            done, late = await asyncio.wait(tasks, timeout=left)
+        for task in done:
+            # Who cannot be told has gone: its stream ends by itself.
+            task.exception()
+        for task in late:
+            task.cancel()
+        return [told[task] for task in late]
+
+    def _event(self, member: Member, kind: pb.EventKind, **more: Any) -> pb.Event:
+        barrier = self._barrier
+        return pb.Event(
+            kind=kind,
+            epoch=barrier.epoch,
+            tick=barrier.tick,
+            due_tick=member.participant.next_tick,
+            sim_ns=self._engine.sim_ns(barrier.tick),
+            **more,
+        )
 
     def _sent(self, task: asyncio.Task[None]) -> None:
         self._unsent -= Counter([self._tasks.pop(task)])

@@ -9,6 +9,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from jounce_proto import jounce_pb2 as pb
+from jounce_service.lockstep.barrier import Barrier
 from jounce_service.transport import errors
 
 _MAGIC: Final = b"JNCS"
@@ -98,6 +99,41 @@ def check_upload(data: bytes, size: int, sha256: bytes) -> None:
         raise _corrupt("the length is not the one announced", len(data), f"{size} bytes")
     if hashlib.sha256(data).digest() != sha256:
         raise _corrupt("the hash is not the one announced", hashlib.sha256(data).hexdigest(), sha256.hex())
+
+
+def note_clock(snapshot: pb.Snapshot, barrier: Barrier) -> None:
+    """Puts the first-order holds and what every participant has delivered into a snapshot."""
+    snapshot.ramps.extend(pb.Ramp(input=c, tick=t, value=v, slope=s) for c, t, v, s in barrier.ramps.save())
+    snapshot.holds.extend(
+        pb.Hold(
+            participant=p.name,
+            delivered_tick=p.delivered_tick,
+            missed=p.missed,
+            due_tick=p.asked_due(barrier.tick),
+        )
+        for p in barrier.participants.values()
+    )
+
+
+def check_dues(snapshot: pb.Snapshot, barrier: Barrier) -> None:
+    """Raises SnapshotCorrupt where a participant would be due at a tick that cannot be."""
+    last = snapshot.tick + barrier.longest
+    for hold in snapshot.holds:
+        if hold.HasField("due_tick") and not snapshot.tick <= hold.due_tick <= last:
+            raise _corrupt(
+                f"the due tick of {hold.participant!r} cannot be", hold.due_tick, f"{snapshot.tick} to {last}"
+            )
+
+
+def load_clock(snapshot: pb.Snapshot, barrier: Barrier) -> None:
+    """Gives a barrier that stands at the snapshot's tick what ``note_clock`` noted."""
+    barrier.ramps.load((r.input, r.tick, r.value, r.slope) for r in snapshot.ramps)
+    for hold in snapshot.holds:
+        participant = barrier.participants.get(hold.participant)
+        if participant is not None:
+            participant.delivered_tick, participant.missed = hold.delivered_tick, hold.missed
+            if hold.HasField("due_tick"):
+                participant.due = hold.due_tick
 
 
 class Store:

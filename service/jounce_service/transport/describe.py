@@ -1,8 +1,8 @@
-"""The signal table and a session's status on the wire."""
+"""The signal table and the participants of a session on the wire."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jounce import __version__
 from jounce.signals import SignalTable
@@ -10,9 +10,6 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.models import HostedModel
 from jounce_service.lockstep.barrier import Barrier
 from jounce_service.lockstep.participant import Participant
-
-if TYPE_CHECKING:
-    from jounce_service.session.session import Session
 
 _CAUSALITY = {"input": pb.CAUSALITY_INPUT, "output": pb.CAUSALITY_OUTPUT, "parameter": pb.CAUSALITY_PARAMETER}
 _TYPE = {
@@ -63,45 +60,6 @@ def described(model: HostedModel, name: str) -> pb.DescribeModelResponse:
     reply = describe(model.table, tick_length=model.tick_length, version=__version__)
     reply.model = name
     return reply
-
-
-def status(session: Session) -> pb.GetSessionResponse:
-    """Where the session stands."""
-    session.require("GetSession")
-    return pb.GetSessionResponse(
-        session_id=session.id,
-        model=session.setup.name,
-        state=pb.SessionState.Name(session.state.value),
-        epoch=session.barrier.epoch,
-        tick=session.tick,
-        sim_ns=session.sim_ns,
-        tick_seconds=session.instance.tick_length,
-        participants=participants(session.barrier, session.table, session.engine.patience.now()),
-        failure=session.failure,
-        failure_reason=session.failure_reason,
-        pacing=None if session.engine.pacer is None else session.engine.pacer.status(),
-        frames_dropped=session.viewers.dropped,
-        evictions=session.evictions,
-        stalls=session.engine.stalls.count - session.stalls_before[0],
-        stalled_seconds=session.engine.stalls.seconds - session.stalls_before[1],
-        recording=None if session.engine.recording is None else session.engine.recording.status(),
-    )
-
-
-def summary(session: Session, now: float, own: bool) -> pb.SessionSummary:
-    """The session in short; ``now`` [s] is monotonic time."""
-    return pb.SessionSummary(
-        session_id=session.id,
-        model=session.setup.name,
-        state=pb.SessionState.Name(session.state.value),
-        tick=session.tick,
-        participants=sorted(session.members.keys() | session.barrier.expected),
-        connected=sum(m.participant.gone_at is None for m in session.members.values()),
-        created_unix_ns=session.created_ns,
-        idle_seconds=max(0.0, now - session.last_used),
-        own=own,
-        failure=session.failure,
-    )
 
 
 def participants(barrier: Barrier, table: SignalTable, now: float) -> list[pb.ParticipantStatus]:

@@ -22,7 +22,7 @@ from jounce_service.session.snapshots import check_upload
 from jounce_service.transport import errors
 from jounce_service.transport.about import server
 from jounce_service.transport.callers import ANYBODY, Caller, Callers
-from jounce_service.transport.describe import described, status
+from jounce_service.transport.describe import described
 from jounce_service.transport.reads import Reads
 from jounce_service.transport.stream import Stream, in_time
 
@@ -74,7 +74,7 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
         """Where a session stands."""
         async with self._reads.turn(context.peer()), _errors_to(context):
-            return status(self._readable(request, context))
+            return self._readable(request, context).status()
 
     async def ListSessions(self, request: pb.ListSessionsRequest, context: _Context) -> pb.ListSessionsResponse:
         """The caller's sessions, or all."""
@@ -120,7 +120,7 @@ class SessionCalls(rpc.SessionServiceServicer):
             session = self._controlled(request)
 
             async def forget(kept: pb.SaveSnapshotResponse) -> None:
-                session.snapshots.delete(kept.snapshot_id)
+                session.delete_snapshot(kept.snapshot_id)
 
             return await self._made(control.save_and_keep(session), forget)
 
@@ -136,7 +136,7 @@ class SessionCalls(rpc.SessionServiceServicer):
         async with _errors_to(context):
             session = self._controlled(request)
             session.require("DeleteSnapshot")
-            session.snapshots.delete(request.snapshot_id)
+            session.delete_snapshot(request.snapshot_id)
             return pb.DeleteSnapshotResponse()
 
     async def DownloadSnapshot(self, request: pb.DownloadSnapshotRequest, context: _Context) -> None:
@@ -144,7 +144,7 @@ class SessionCalls(rpc.SessionServiceServicer):
         async with _errors_to(context):
             session = self._controlled(request)
             session.require("DownloadSnapshot")
-            data = session.snapshots.find(request.snapshot_id)
+            data = session.find_snapshot(request.snapshot_id)
             for start in range(0, len(data), _PIECE):
                 await context.write(pb.DownloadSnapshotResponse(data=data[start : start + _PIECE]))
 
@@ -159,7 +159,7 @@ class SessionCalls(rpc.SessionServiceServicer):
                 raise errors.BadField("no message came", field="data", allowed="a first message")
             session = self._controlled(first)
             session.require("UploadSnapshot")
-            session.snapshots.check_room(first.size)
+            session.check_room(first.size)
             data = bytearray(first.data)
             while len(data) <= first.size:
                 async with in_time(stalls, min(end - stalls.time(), config.message_timeout), "the upload's next piece"):
@@ -170,7 +170,7 @@ class SessionCalls(rpc.SessionServiceServicer):
             whole = bytes(data)
             # Hashing tens of megabytes takes as long as a hundred steps of the other sessions.
             snapshot = await asyncio.to_thread(_uploaded, session, whole, first)
-            return pb.UploadSnapshotResponse(snapshot_id=session.snapshots.keep(whole), tick=snapshot.tick)
+            return pb.UploadSnapshotResponse(snapshot_id=session.keep_snapshot(whole), tick=snapshot.tick)
 
     async def ForkSession(self, request: pb.ForkSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """A new session from a snapshot."""
@@ -189,7 +189,7 @@ class SessionCalls(rpc.SessionServiceServicer):
                 while (frame := await viewer.frame()) is not None:
                     await context.write(frame)
             finally:
-                session.viewers.remove(viewer)
+                session.unwatch(viewer)
 
     async def Lockstep(self, _: Any, context: _Context) -> None:
         """One participant's stream."""

@@ -11,11 +11,11 @@ import grpc
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import packed
+from jounce_service.server.stalls import Stalls
 from jounce_service.session.join import join
 from jounce_service.session.manager import SessionManager
 from jounce_service.session.members import Member, ReplyCallback
 from jounce_service.session.session import Session
-from jounce_service.session.stalls import Stalls
 from jounce_service.transport import errors
 from jounce_service.transport.reads import Reads
 
@@ -180,9 +180,11 @@ class Stream:
         session, member = self._session, self._member
         if session is None or member is None or not reply.HasField("state"):
             return reply
-        if reply.state.epoch == session.barrier.epoch:
-            return reply
-        return _refusal(session.barrier.wrong_epoch(member.participant, reply.state.epoch))
+        try:
+            session.check_epoch(member, reply.state.epoch)
+        except errors.WrongEpoch as error:
+            return _refusal(error)
+        return reply
 
 
 def _refusal(error: errors.ServiceError) -> packed.Reply:
