@@ -266,7 +266,7 @@ def test_windows_and_arm_libraries_get_their_fmi_3_folders(
 
 
 def test_another_fmi_version_is_refused(oscillator_sources: Sources, native: Path, tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="FMI version 1; expected 2 or 3"):
+    with pytest.raises(BuildError, match="FMI version 1: expected 2 or 3"):
         export_fmu(tmp_path / "x.fmu", oscillator.TABLE, oscillator_sources, library_folder=native, fmi=1)
     assert not (tmp_path / "x.fmu").exists()
 

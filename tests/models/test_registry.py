@@ -21,7 +21,7 @@ def test_every_vehicle_is_a_data_set_of_the_double_wishbone_model(tmp_path: Path
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ModelError, match=r"'hummer': no vehicle or model of that name.*known are .*hmmwv, .*utv"):
+    with pytest.raises(ModelError, match=r"'hummer': expected .*hmmwv, .*utv, or the folder or vehicle.toml"):
         find("hummer")
 
 
@@ -44,7 +44,7 @@ def test_a_model_that_was_added_is_found_until_it_is_taken_back() -> None:
         assert find("one") is find("two") is other
     finally:
         unregister("other")
-    with pytest.raises(ModelError, match="known are"):
+    with pytest.raises(ModelError, match="expected hmmwv"):
         find("one")
     with pytest.raises(ModelError, match="no model named 'other' was added"):
         unregister("other")

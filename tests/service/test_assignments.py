@@ -15,7 +15,7 @@ def test_name_and_value_are_what_stands_around_the_first_equals_sign() -> None:
 
 @pytest.mark.parametrize("text", ["gain", "=1", " =1", ""])
 def test_what_has_no_name_or_no_equals_sign_is_refused_with_its_option(text: str) -> None:
-    with pytest.raises(UsageError, match=f"--input {text!r}: expected name=value"):
+    with pytest.raises(UsageError, match=f"--input {text!r}: expected NAME=VALUE"):
         pair(text, "--input")
 
 

@@ -51,7 +51,7 @@ def test_numbers_are_written_as_everywhere_else(command: str, capsys: pytest.Cap
     with pytest.raises(SystemExit) as ended:
         main(command.split())
     assert ended.value.code == USAGE
-    assert re.search(rf"argument {option}: invalid \w+ value: '{value}'", capsys.readouterr().err)
+    assert re.search(rf"argument {option}: '{value}': expected a (whole )?number", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize("option", ["--vehicle", "--model"])
@@ -98,6 +98,49 @@ def test_what_was_given_ends_with_2_and_what_fails_with_1(
         Path(name, "vehicle.toml").write_text(text)
     assert main(arguments) == code
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "text"), [
+    ("fly", "argument COMMAND: 'fly': expected "),
+    ("serve --realtime-coers 1", "jounce serve: error: unknown options or arguments: --realtime-coers 1"),
+    ("serve --max-sessions x", "argument --max-sessions: 'x': expected a whole number"),
+    ("serve --address here", "address 'here': expected host:port or unix:/path"),
+    ("serve --address unix:/no/such/folder/s", "unix socket '/no/such/folder/s': expected a path in a folder"),
+    ("serve --uds /no/such/folder/s", "unix socket '/no/such/folder/s': expected a path in a folder that exists"),
+    ("serve --address 127.0.0.1:0 --fast-socket /no/such/s", "unix socket '/no/such/s': expected a path in a folder"),
+    ("serve --record /proc/x", "record = '/proc/x': No such file or directory; expected a folder that can be written"),
+    ("serve --tls-key k", "tls_key, tls_client_ca: expected with tls_certificate"),
+    ("health here", "address 'here': expected host:port or unix:/path"),
+    ("health a:1 --timeout -1", "--timeout -1.0 s: expected a finite time above 0 s"),
+    ("health a:1 --ca no.pem", "jounce health: no.pem: No such file or directory"),
+    ("simulate", "expected --duration, or --inputs"),
+    ("simulate --duration x", "argument --duration: 'x': expected a number"),
+    ("simulate --inputs no.csv", "jounce simulate: no.csv: No such file or directory"),
+    ("describe --format xml", "argument --format: 'xml': expected "),
+    ("describe --vehicle no_such", "vehicle 'no_such': expected hmmwv, "),
+    ("export --platforms vax", "platform 'vax': expected linux64, "),
+    ("export --partner driver --vehicle utv --source-only", "--vehicle, --source-only: expected without --partner"),
+    ("export --partner driver --platforms win64", "--platforms: expected without --partner"),
+    ("export --partner driver --fmi 3", "--fmi 3, --scalars: expected without --partner"),
+    ("export --partner driver --set zzz=1", "unknown signal 'zzz'; expected "),
+    ("export --ssp --names flat", "--names flat: expected without --ssp"),
+    ("export --ssp --set zzz=1", "zzz: 0 of vehicle, driver, terrain have this parameter; expected exactly 1"),
+    ("linearize", "expected -o/--output"),
+    ("linearize -o x.npz --speed nan", "--speed nan m/s: expected a finite number"),
+    ("demo --speed 100", "--speed 100 m/s: expected more than 0 and at most 40 m/s"),
+])  # fmt: skip
+def test_a_refusal_is_one_line_that_says_what_is_expected(
+    arguments: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(arguments.split())
+    except SystemExit as ended:
+        code = ended.code  # type: ignore[assignment]
+    said = capfd.readouterr().err
+    assert code == USAGE and text in said.splitlines()[-1]
+    assert not said or said.startswith(("jounce", "usage: ")), said
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("arguments", [["fly"], [], ["simulate", "--duration", "x"], ["export", "--fmi", "4"]])

@@ -74,7 +74,7 @@ def test_a_server_whose_certificate_has_expired_is_not_scraped(serve: Any, autho
 
 def test_metrics_are_open_to_others_with_a_certificate_or_the_explicit_flag_only(serve: Any,
                                                                                  authority: Authority) -> None:
-    with pytest.raises(ConfigError, match="not a loopback address"):
+    with pytest.raises(ConfigError, match="address is not loopback"):
         serve(metrics_address="0.0.0.0:0")
     server = serve(**encrypted(authority.issue("wide"), metrics_address="0.0.0.0:0"))
     server.server._metrics.address = server.server.metrics_address.replace("0.0.0.0", "127.0.0.1")

@@ -303,8 +303,8 @@ def test_a_socket_at_which_a_server_listens_is_not_taken_but_a_stale_one_is(serv
 
 
 @pytest.mark.parametrize(("config", "words"), [
-    ({"fast_address": "0.0.0.0:0"}, "not a loopback address"),
-    ({"fast_address": "localhost"}, "not host:port"),
+    ({"fast_address": "0.0.0.0:0"}, "address is not loopback"),
+    ({"fast_address": "localhost"}, "expected host:port"),
     ({"fast_socket": "/tmp/" + "x" * 120}, "expected at most 107"),
     ({"fast_socket": "/same", "socket_path": "/same"}, "given twice"),
     ({"fast_socket": "/no/such/folder/f"}, "cannot listen"),

@@ -28,7 +28,7 @@ def test_the_file_holds_the_matrices_and_the_names(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize(("arguments", "text"), [
-    (["--set", "chassis.mass"], "name=value"),
+    (["--set", "chassis.mass"], "expected NAME=VALUE"),
     (["--set", "no.such=1"], "no.such"),
     (["--input", "chassis.mass=1"], "chassis.mass"),
     (["--input", "steering_wheel_angle=nan"], "nan"),

@@ -52,8 +52,8 @@ def test_one_that_cannot_be_read_or_started_is_unavailable_and_the_others_serve(
 
 
 def test_a_missing_file_and_a_name_that_is_taken_are_refused_at_the_start(tmp_path: Path) -> None:
-    for place, text in ((str(tmp_path / "no.toml"), "expected the folder or vehicle.toml"),
-                        (vehicle(tmp_path / "u.toml", "utv"), "a model is named utv already")):  # fmt: skip
+    for place, text in ((str(tmp_path / "no.toml"), "expected a vehicle.toml, or a folder with one"),
+                        (vehicle(tmp_path / "u.toml", "utv"), "there is a model named utv already")):  # fmt: skip
         with pytest.raises(ConfigError, match=text):
             hosted(place)
     with pytest.raises(ConfigError, match="named mine already"):

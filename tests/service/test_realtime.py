@@ -132,7 +132,7 @@ def test_what_is_not_to_be_had_is_a_warning_with_its_reason(
 
 
 @pytest.mark.parametrize(("flags", "words"), [
-    (["--realtime-cores=0"], "realtime_cores without realtime"),
+    (["--realtime-cores=0"], "realtime_cores: expected with realtime"),
     (["--realtime", "--realtime-cores=9999"], "realtime_cores = '9999': expected cores of"),
     (["--realtime", "--realtime-cores=0,x"], "realtime_cores = '0,x': expected cores of"),
     (["--realtime", "--realtime-cores=1-0"], "realtime_cores = '1-0': expected cores of"),

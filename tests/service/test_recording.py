@@ -480,7 +480,7 @@ def test_stopping_the_server_closes_its_recordings_and_ends_the_thread(serve: St
 
 @pytest.mark.parametrize(("settings", "words"), [
     ({"record_every": 0}, "record_every = 0: expected 1 or more"),
-    ({"record": __file__}, "no recordings can be kept"),
+    ({"record": __file__}, "record = .*; expected a folder that can be written"),
 ])
 def test_a_folder_that_cannot_be_is_said_before_anything_is_bound(serve: Start, tmp_path: Path,
                                                                  settings: dict[str, Any], words: str) -> None:

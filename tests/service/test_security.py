@@ -147,8 +147,8 @@ def test_settings_that_do_not_make_a_lock_are_refused_in_words(serve: Any, pki: 
     (tmp_path / "short").write_text("secret\n")
     (tmp_path / "empty").write_text("\n")
     for words, config in {
-        "need tls_certificate": {"tls_key": str(key)},
-        "needs tls_key": {"tls_certificate": str(certificate)},
+        "expected with tls_certificate": {"tls_key": str(key)},
+        "expected with tls_key": {"tls_certificate": str(certificate)},
         "MISMATCH": {"tls_certificate": str(certificate), "tls_key": str(other_key)},
         "cannot read": {"tls_certificate": str(certificate), "tls_key": "/no/such/file"},
         "16 characters": {"token_file": str(tmp_path / "short")},

@@ -102,7 +102,7 @@ def test_a_number_in_the_environment_and_in_a_flag_has_plain_digits(text: str, c
         load({}, {"JOUNCE_MAX_SESSIONS": text}, None)
     with pytest.raises(SystemExit):
         main(["serve", f"--max-sessions={text}"])
-    assert "invalid int value" in capsys.readouterr().err
+    assert "expected a whole number" in capsys.readouterr().err
 
 
 def test_a_stopping_server_makes_no_new_session_and_frees_all_models(serve: Any, info: Any) -> None:

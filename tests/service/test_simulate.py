@@ -103,7 +103,7 @@ def test_from_the_sample_to_a_table_with_units_and_a_closing_line(
     monkeypatch.chdir(tmp_path)
     assert main(["simulate", "--sample", "in.csv"]) == 0
     assert main(["simulate", "--sample", "in.csv"]) == 2
-    assert "in.csv: it is there already" in capsys.readouterr().err
+    assert "in.csv: the file exists; expected a new file" in capsys.readouterr().err
     chosen = ["--outputs", "speed,ref_frame.pos", "--outputs", "wheel_FL.omega", "--output-interval", "0.1"]
     assert main(["simulate", "--inputs", "in.csv", "-o", "out.csv", *chosen]) == 0
     said = capsys.readouterr().out
@@ -137,7 +137,7 @@ def test_what_was_written_can_be_read_as_inputs(tmp_path: Path) -> None:
     (["--duration", "1", "--outputs", "sped"], 2, "--outputs: no output named 'sped'; expected speed"),
     (["--duration", "1", "--outputs", "speed,speed"], 2, "twice"),
     (["--duration", "1", "--inputs", "nowhere.csv"], 2, "nowhere.csv"),
-    (["--duration", "0.0005"], 2, "--duration 0.0005 s: expected a whole multiple"), ([], 2, "--duration: expected"),
+    (["--duration", "0.0005"], 2, "--duration 0.0005 s: expected a whole multiple"), ([], 2, "expected --duration"),
     (["--duration", "1", "--vehicle", "tank"], 2, "'tank'"), (["--duration", "1", "--set", "tick=0.01"], 2, "RK4"),
     (["--duration", "1", "--inputs", "steep.csv"], 2, "moves at 1000 rad/s at 0.1 s"),
     (["--duration", "1", "--inputs", "steep.csv", "--input", "steering_wheel_angle=0"], 2, "given twice"),

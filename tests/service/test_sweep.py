@@ -211,7 +211,7 @@ def test_changed_inputs_and_other_draws_are_refused_and_so_is_a_folder_of_someth
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["--vehicle", "hmmvw"], "vehicle 'hmmvw'"), (["--set", "init.sped=1"], "no parameter named 'init.sped'"),
-    (["--set", "init.speed"], "expected name=value"), (["--workers", "0"], "--workers 0: expected at least 1"),
+    (["--set", "init.speed"], "expected NAME=VALUE"), (["--workers", "0"], "--workers 0: expected at least 1"),
 ])
 def test_names_are_checked_before_anything_runs(arguments: list[str], words: str, tmp_path: Path,
                                                 monkeypatch: pytest.MonkeyPatch,

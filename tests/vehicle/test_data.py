@@ -113,7 +113,7 @@ def test_a_replacement_out_of_bounds_is_refused_and_changes_nothing() -> None:
     ("line", "message"),
     [
         ('mass = { value = 1.0, source = "s", description = "d" }', "lacks unit"),
-        ('mass = { value = "a", unit = "kg", source = "s", description = "d" }', "a number is expected"),
+        ('mass = { value = "a", unit = "kg", source = "s", description = "d" }', "mass.*expected a number"),
         ('mass = { value = nan, unit = "kg", source = "s", description = "d" }', "mass = nan"),
         ('mass = { value = 1.0, unit = "kg", source = "s", description = "d", colour = 1 }', "colour"),
         ("mass = 1.0", "a table with a value"),
@@ -162,7 +162,8 @@ def test_an_override_may_be_a_number_alone_and_its_name_written_in_any_way_of_to
     ('"chassis.mass" = [1]', r"\[1\]: expected a number"), ('"chassis.mass" = nan', "chassis.mass = nan"),
     ('"chassis.mass" = -1', "chassis.mass = -1.0"), ('"chassis.mas" = 1', "did you mean chassis.mass"),
     ('"chassis" = 1', "unknown entry 'chassis'"), ("chassis = 1", "unknown entry 'chassis'"),
-    ("[overrides.chassis]\nmas = 1", "'chassis.mas'"), ('"chassis.mass" = { value = 1, unit = 3 }', "unit is 3"),
+    ("[overrides.chassis]\nmas = 1", "'chassis.mas'"),
+    ('"chassis.mass" = { value = 1, unit = 3 }', "unit = 3: expected"),
     ('"chassis.mass" = { valeu = 1 }', "valeu"), ('"chassis.mass" = 1' + "0" * 400, "chassis.mass"),
 ])  # fmt: skip
 def test_an_override_that_cannot_be_is_refused_with_its_name(tmp_path: Path, text: str, message: str) -> None:

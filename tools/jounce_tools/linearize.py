@@ -69,6 +69,6 @@ def summary(found: Linear, path: Path) -> list[str]:
     lines = [
         f"wrote {path}: A {found.A.shape}, B {found.B.shape}, C {found.C.shape}, D {found.D.shape}",
         f"largest acceleration left: der({found.states[worst]}) = {found.rate[worst]:.2g}",
-        "modes that swing [Hz, damping ratio, states that take part]:",
+        "oscillating modes [frequency in Hz, damping ratio, main states]:",
     ]
     return [*lines, *(f"{m.frequency:8.3f} {m.damping:7.3f}  {', '.join(m.states)}" for m in found.modes)]

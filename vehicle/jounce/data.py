@@ -118,7 +118,7 @@ def _manifest(name: str | Path) -> Path:
         if path.is_file():
             return path
     known = ", ".join(vehicle_names())
-    raise DataError(f"vehicle {str(name)!r}: no such file or built-in vehicle; built in: {known}")
+    raise DataError(f"vehicle {str(name)!r}: expected a file that exists, or one of {known}")
 
 
 def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
@@ -138,7 +138,7 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
     for file in head.get("files", ()):
         for key, table in _walk(_read(manifest.parent / file), ""):
             if key in entries:
-                raise DataError(f"{name}: entry {key!r} stands in two files")
+                raise DataError(f"{name}: entry {key!r} is in two files; expected in one")
             fields = _fields(key, table, tuple(table.get("items", ())))
             if missing := {"value", "unit", "source", "description"} - fields.keys():
                 raise DataError(f"{name}: entry {key!r} lacks {', '.join(sorted(missing))}")
@@ -205,7 +205,7 @@ def _overrides(
 def _walk(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for key, item in table.items():
         if not isinstance(item, dict):
-            raise DataError(f"entry {prefix + key!r}: a table with a value expected, {item!r} given")
+            raise DataError(f"entry {prefix + key!r}: {item!r}: expected a table with a value")
         if "value" in item:
             yield prefix + key, item
         else:
@@ -214,7 +214,7 @@ def _walk(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[
 
 def _fields(name: str, table: Mapping[str, Any], items: tuple[str, ...]) -> dict[str, Any]:
     if unknown := table.keys() - _KEYS:
-        raise DataError(f"entry {name!r}: unknown key {', '.join(sorted(unknown))}")
+        raise DataError(f"entry {name!r}: unknown key {min(unknown)!r}; expected {', '.join(sorted(_KEYS))}")
     fields = dict(table)
     if items:
         if fields.get("value") not in items:
@@ -223,13 +223,13 @@ def _fields(name: str, table: Mapping[str, Any], items: tuple[str, ...]) -> dict
     for key, value in fields.items():
         if key in ("value", "minimum", "maximum"):
             if isinstance(value, bool) or not isinstance(value, int | float):
-                raise DataError(f"entry {name!r}: {key} is {value!r}, a number is expected")
+                raise DataError(f"entry {name!r}: {key} = {value!r}: expected a number")
             try:
                 fields[key] = float(value)
             except OverflowError:
-                raise DataError(f"entry {name!r}: {key} is {value!r}, a number of a double is expected") from None
+                raise DataError(f"entry {name!r}: {key} = {value!r}: expected a number of a double") from None
         elif not isinstance(value, tuple if key == "items" else str):
-            raise DataError(f"entry {name!r}: {key} is {value!r}, a text is expected")
+            raise DataError(f"entry {name!r}: {key} = {value!r}: expected a text")
     return fields
 
 

@@ -22,6 +22,8 @@ Variability = Literal["continuous", "discrete", "fixed", "tunable"]
 
 XYZ = (".x", ".y", ".z")
 QUATERNION = (".e0", ".e1", ".e2", ".e3")
+#: A table of up to so many scalars is listed where a name is unknown.
+_FEW = 40
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,9 @@ class SignalTable:
         from difflib import get_close_matches
 
         near = get_close_matches(name, self._index, n=3)
-        return "did you mean " + " or ".join(near) + "?" if near else "see `jounce describe` for the names"
+        if near:
+            return "did you mean " + " or ".join(near) + "?"
+        return f"expected {', '.join(self._index) if len(self._index) <= _FEW else 'a name from `jounce describe`'}"
 
 
 def named_groups(scalars: Sequence[Scalar]) -> dict[str, Sequence[Scalar]]:

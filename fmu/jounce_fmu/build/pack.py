@@ -39,9 +39,9 @@ def export_fmu(
     ziglang. Raises BuildError, DescribeError.
     """
     if unknown := [p for p in platforms if p not in PLATFORMS]:
-        raise BadRequest(f"unknown platforms {unknown}; expected {', '.join(PLATFORMS)}")
+        raise BadRequest(f"platform {unknown[0]!r}: expected {', '.join(PLATFORMS)}")
     if fmi not in (2, 3):
-        raise BadRequest(f"FMI version {fmi!r}; expected 2 or 3")
+        raise BadRequest(f"FMI version {fmi!r}: expected 2 or 3")
     packed = sources.packed()
     c_files = [name for name in packed if name.endswith(".c")]
     content = {f"sources/{name}": data for name, data in packed.items()}

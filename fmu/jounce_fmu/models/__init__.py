@@ -49,8 +49,7 @@ def find(name: str | Path) -> Model:
         if model.reads(Path(name)):
             return model
     raise ModelError(
-        f"vehicle {str(name)!r}: no vehicle or model of that name, and no data set in that folder; "
-        f"known are {', '.join(data_sets())}"
+        f"vehicle {str(name)!r}: expected {', '.join(data_sets())}, or the folder or vehicle.toml of your own"
     )
 
 

@@ -111,7 +111,7 @@ def _parts(model: str, starts: Mapping[str, Value]) -> list[Part]:
     for signal, value in starts.items():
         owners = [n for n, t in tables.items() if any(s.name == signal for s in t.parameters)]
         if len(owners) != 1:
-            raise BadRequest(f"{signal}: {len(owners)} of {', '.join(tables)} have such a parameter; expected 1")
+            raise BadRequest(f"{signal}: {len(owners)} of {', '.join(tables)} have this parameter; expected exactly 1")
         given[owners[0]][signal] = value
     return [Part(name, changed(t, given[name]), given[name]) for name, t in tables.items()]
 

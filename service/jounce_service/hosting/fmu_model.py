@@ -248,11 +248,13 @@ def registry(config: ServerConfig) -> Registry:
             continue
         name, path = _own_vehicle(place)
         if name in models:
-            raise ConfigError(f"vehicle {place!r}: a model is named {name} already; expected a name of its own")
+            raise ConfigError(f"vehicle {place!r}: there is a model named {name} already; expected another name")
         models[name] = partial(_open, path, limits if config.workers else None)
     for path in _files(config.fmu):
         if path.stem in models:
-            raise ConfigError(f"fmu {str(path)!r}: a model is named {path.stem} already")
+            raise ConfigError(
+                f"fmu {str(path)!r}: there is a model named {path.stem} already; expected another file name"
+            )
         models[path.stem] = partial(_open_foreign, path, limits)
     return Registry(models)
 
@@ -261,7 +263,7 @@ def _own_vehicle(place: str) -> tuple[str, Path]:
     """Name and path of a vehicle of the user's. One that cannot be read is named after its file, and is unavailable."""
     path = Path(place).resolve()
     if not path.exists():
-        raise ConfigError(f"vehicle {place!r}: expected the folder or vehicle.toml of a vehicle")
+        raise ConfigError(f"vehicle {place!r}: expected a vehicle.toml, or a folder with one")
     try:
         return model_table(path).name, path
     except (BuildError, DataError):
@@ -274,5 +276,5 @@ def _files(places: Iterable[str]) -> Iterator[Path]:
         # Any file may lie in the folder: its error is reported as that of the model.
         found = sorted(place.glob("*.fmu")) if place.is_dir() else [place] if place.is_file() else []
         if not found:
-            raise ConfigError(f"fmu {str(place)!r}: expected an FMU or a folder with some")
+            raise ConfigError(f"fmu {str(place)!r}: expected an FMU or a folder of FMUs")
         yield from found

@@ -33,7 +33,9 @@ def check(config: ServerConfig) -> frozenset[int]:
     if not config.realtime_cores:
         return frozenset()
     if not config.realtime:
-        raise ConfigError("realtime_cores without realtime: pinning without priority makes a server slower, not faster")
+        raise ConfigError(
+            "realtime_cores: expected with realtime, since pinning without priority makes a server slower"
+        )
     if not hasattr(os, "sched_getaffinity"):
         raise ConfigError(f"realtime_cores: {sys.platform} pins no process")
     return _cores(config.realtime_cores, os.sched_getaffinity(0))

@@ -185,7 +185,9 @@ def _recorder(config: ServerConfig) -> Recorder | None:
     except ModuleNotFoundError as error:
         raise ConfigError(f"recordings: {missing('mcap') or error}") from error
     except OSError as error:
-        raise ConfigError(f"no recordings can be kept: {error}") from error
+        raise ConfigError(
+            f"record = {config.record!r}: {error.strerror}; expected a folder that can be written"
+        ) from error
 
 
 def _check_free(address: str) -> None:

@@ -351,7 +351,12 @@ class Connection(asyncio.Protocol):
 
 
 def check_socket(path: Path) -> None:
-    """Raises OSError where a server listens at ``path``: asyncio and gRPC take the place of any socket there."""
+    """Raises OSError where a server listens at ``path``, or its folder does not exist.
+
+    asyncio and gRPC take the place of any socket there, and gRPC prints its own lines about the folder.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"unix socket {str(path)!r}: expected a path in a folder that exists")
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(os.fspath(path))

@@ -36,11 +36,11 @@ def check_address(address: str, safe: bool) -> None:
     """Raises ConfigError where ``address`` is not host:port, or is open to others and that is not ``safe``."""
     host, colon, port = address.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit()) or not 0 <= int(port) <= 65535:
-        raise ConfigError(f"address {address!r} is not host:port or unix:/path")
+        raise ConfigError(f"address {address!r}: expected host:port or unix:/path")
     if not safe and not _is_loopback(host.strip("[]")):
         raise ConfigError(
-            f"{address} is not a loopback address and the connection is not encrypted; "
-            "give a certificate (--tls-certificate, --tls-key), or set --insecure to listen there all the same"
+            f"address {address!r}: the connection is not encrypted and the address is not loopback; "
+            "expected a certificate (--tls-certificate, --tls-key), or --insecure to listen there without one"
         )
 
 
@@ -48,10 +48,10 @@ def tls_context(config: ServerConfig) -> ssl.SSLContext | None:
     """What a listener shows and asks for; None without TLS. Raises ConfigError naming the file at fault."""
     if not config.tls_certificate:
         if config.tls_key or config.tls_client_ca:
-            raise ConfigError("tls_key and tls_client_ca need tls_certificate")
+            raise ConfigError("tls_key, tls_client_ca: expected with tls_certificate")
         return None
     if not config.tls_key:
-        raise ConfigError("tls_certificate needs tls_key")
+        raise ConfigError("tls_certificate: expected with tls_key")
     for path in filter(None, (config.tls_certificate, config.tls_key, config.tls_client_ca)):
         _read(path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -15,7 +15,7 @@ def pair(text: str, option: str = "--set") -> tuple[str, str]:
     """Name and value; raises UsageError with the option's name."""
     name, _, value = text.partition("=")
     if not name.strip() or "=" not in text:
-        raise UsageError(f"{option} {text!r}: expected name=value")
+        raise UsageError(f"{option} {text!r}: expected NAME=VALUE")
     return name.strip(), value.strip()
 
 

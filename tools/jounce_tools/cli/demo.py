@@ -28,18 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_vehicle(parser)
     parser.add_argument("--soil", choices=sorted(SOILS), default="sandy_loam", help="soil (default: %(default)s)")
     parser.add_argument("--duration", type=number, default=Settings.duration,
-                        help="simulated seconds at --speed (default: %(default)s)")
+                        help="simulated time in s of the runs at --speed (default: %(default)s)")
     parser.add_argument("--speed", type=number, default=Settings.speed,
-                        help="speed on soil and on asphalt, m/s; a third run has the 80 km/h of ISO 3888-1 "
+                        help="speed on soil and on asphalt in m/s; a third run is at the 80 km/h of ISO 3888-1 "
                              "(default: %(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs on soil and on asphalt, prints the table, writes CSV files and a picture."""
     if not arguments.duration >= 0.1:
-        raise UsageError(f"--duration: {arguments.duration:g} s given; expected 0.1 s or more")
+        raise UsageError(f"--duration {arguments.duration:g} s: expected 0.1 s or more")
     if not 0.0 < arguments.speed <= 40.0:
-        raise UsageError(f"--speed: {arguments.speed:g} m/s given; expected more than 0 and at most 40 m/s")
+        raise UsageError(f"--speed {arguments.speed:g} m/s: expected more than 0 and at most 40 m/s")
     model, vehicle = model_table(arguments.vehicle).name, Path(arguments.vehicle)
     own = () if arguments.vehicle in data_sets() else (f"--vehicle={vehicle.resolve()}",)
     settings = Settings(arguments.output, model, arguments.soil, arguments.duration, arguments.speed, own)

@@ -18,38 +18,54 @@ from jounce_tools.errors import UsageError, check_output
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="file to write (default: jounce_NAME.fmu or .ssp)"
+        "-o", "--output", type=Path, metavar="FILE", help="file to write (default: jounce_NAME.fmu or jounce_NAME.ssp)"
     )
-    parser.add_argument("place", type=Path, nargs="?", metavar="FILE", help="the same, as in earlier versions")
+    parser.add_argument("place", type=Path, nargs="?", metavar="FILE", help="the same as -o")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--partner", choices=("driver", "terrain", "remote"), help="a co-simulation partner in Python")
-    what.add_argument("--ssp", action="store_true", help="vehicle, driver and terrain, connected (SSP 1.0)")
+    what.add_argument(
+        "--partner",
+        choices=("driver", "terrain", "remote"),
+        help="export a co-simulation partner in Python instead of the vehicle",
+    )
+    what.add_argument("--ssp", action="store_true", help="export vehicle, driver and terrain, connected (SSP 1.0)")
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="start value in the file, may repeat"
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="start value to write into the file, may repeat",
     )
     add_vehicle(parser)
     parser.add_argument("--fmi", type=int, choices=(2, 3), default=2, help="FMI version (default: %(default)s)")
     parser.add_argument(
-        "--scalars", action="store_true", help="FMI 3 without arrays, for importers that take none; FMI 2 never has any"
+        "--scalars",
+        action="store_true",
+        help="FMI 3 without arrays, for importers that do not support them (FMI 2 has no arrays)",
     )
     parser.add_argument(
-        "--names", choices=("structured", "flat"), default="structured", help="style of the variable names"
+        "--names",
+        choices=("structured", "flat"),
+        default="structured",
+        help="variable names with dots, or with underscores only (default: %(default)s)",
     )
     binaries = parser.add_mutually_exclusive_group()
     binaries.add_argument(
         "--platforms",
         action="append",
         metavar="NAME[,NAME]",
-        help=f"libraries to pack, of {', '.join(PLATFORMS)}, or all (default: linux64); those of other machines are "
-        "cross-compiled by the package ziglang",
+        help=f"platforms to include a library for: {', '.join(PLATFORMS)}, or all (default: linux64); those of other "
+        "machines need the package ziglang",
     )
     binaries.add_argument(
-        "--source-only", action="store_true", help="no library: the importer compiles the sources, as HIL targets do"
+        "--source-only",
+        action="store_true",
+        help="include no library: the importer compiles the sources, as for HIL targets",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the file and says where."""
+    _check_partner(arguments)
     starts = dict(map(pair, arguments.set))
     platforms = [p for names in arguments.platforms or ["linux64"] for p in names.split(",")]
     if "all" in platforms:
@@ -57,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.source_only:
         platforms = []
     if arguments.output and arguments.place:
-        raise UsageError(f"-o {arguments.output} and {arguments.place}: expected one file")
+        raise UsageError(f"-o {arguments.output} and {arguments.place}: expected one file to write")
     label = identifier(arguments.partner or model_table(arguments.vehicle).name)
     suffix = ".ssp" if arguments.ssp else ".fmu"
     output: Path = arguments.output or arguments.place or Path(label + suffix)
@@ -68,6 +84,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     sys.stdout.write(f"wrote {path}\n")
     return 0
+
+
+def _check_partner(arguments: argparse.Namespace) -> None:
+    """A partner has no vehicle and brings its own library."""
+    options = {"--vehicle": arguments.vehicle != "hmmwv", "--platforms": arguments.platforms,
+               "--source-only": arguments.source_only}  # fmt: skip
+    if arguments.partner and (unused := [name for name, given in options.items() if given]):
+        raise UsageError(f"{', '.join(unused)}: expected without --partner")
 
 
 def _write(arguments: argparse.Namespace, output: Path, starts: Mapping[str, str], platforms: Sequence[str]) -> Path:
@@ -82,7 +106,7 @@ def _write(arguments: argparse.Namespace, output: Path, starts: Mapping[str, str
             starts=starts,
         )
     if arguments.fmi != 2 or arguments.scalars:
-        raise UsageError("--fmi 3 and --scalars are for the vehicle alone")
+        raise UsageError(f"--fmi 3, --scalars: expected without {'--partner' if arguments.partner else '--ssp'}")
     # pythonfmu takes a while to import
     from jounce_fmu.partners import export_partner
     from jounce_fmu.partners.ssp import export_ssp
@@ -90,5 +114,5 @@ def _write(arguments: argparse.Namespace, output: Path, starts: Mapping[str, str
     if arguments.partner:
         return export_partner(output, arguments.partner, starts=starts, names=arguments.names)
     if arguments.names != "structured":
-        raise UsageError("--names flat is for single FMUs")
+        raise UsageError("--names flat: expected without --ssp")
     return export_ssp(output, arguments.vehicle, starts=starts, platforms=platforms)

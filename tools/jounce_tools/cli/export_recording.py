@@ -13,7 +13,7 @@ from jounce_tools.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("recording", type=Path, help="MCAP file that `jounce serve --record` wrote")
+    parser.add_argument("recording", type=Path, help="MCAP file written by `jounce serve --record`")
     formats = "name.csv, name.parquet (needs pyarrow) or name.mf4 (needs asammdf)"
     parser.add_argument("-o", "--output", type=Path, required=True, help=formats)
 
@@ -24,6 +24,6 @@ def run(arguments: argparse.Namespace) -> int:
         count, complete = export(arguments.recording, arguments.output)
     except RecordingError as error:
         raise UsageError(str(error)) from error
-    cut = "" if complete else "; the recording has no end: its writer was killed, or the file was cut"
+    cut = "" if complete else "; the recording is incomplete: the server was killed, or the file was cut"
     sys.stdout.write(f"wrote {count} rows to {arguments.output}{cut}\n")
     return 0

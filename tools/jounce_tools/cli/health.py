@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 
 import grpc
@@ -10,6 +11,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from jounce.values import number
 from jounce_client import Tls
+from jounce_tools.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("address", help="host:port or unix:/path of the server")
     parser.add_argument("--service", default="", help="full name of one service (default: the whole server)")
     parser.add_argument("--timeout", type=number, default=3.0, help="seconds to wait (default: %(default)s)")
-    parser.add_argument("--ca", help="PEM file with the authorities of the server's certificate: speak TLS")
+    parser.add_argument("--ca", help="PEM file with the authorities of the server's certificate; turns TLS on")
     parser.add_argument("--certificate", help="PEM file with the client's own certificate")
     parser.add_argument("--key", help="PEM file with its private key")
     parser.add_argument("--server-name", default="", help="name in the server's certificate")
@@ -25,6 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Asks once."""
+    host, _, port = arguments.address.rpartition(":")
+    if not arguments.address.startswith("unix:") and not (host and port.isdigit()):
+        raise UsageError(f"address {arguments.address!r}: expected host:port or unix:/path")
+    if not 0.0 < arguments.timeout < math.inf:
+        raise UsageError(f"--timeout {arguments.timeout!r} s: expected a finite time above 0 s")
     with _channel(arguments) as channel:
         request = health_pb2.HealthCheckRequest(service=arguments.service)
         try:

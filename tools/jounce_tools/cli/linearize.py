@@ -19,10 +19,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="NAME.npz", help="file to write")
     add_vehicle(parser)
-    parser.add_argument("--speed", type=number, default=0.0, metavar="V", help="in m/s, held (default: standing)")
-    parser.add_argument("--time", type=number, default=10.0, metavar="T", help="in s, to settle (default: %(default)s)")
+    parser.add_argument(
+        "--speed", type=number, default=0.0, metavar="V", help="speed in m/s, which is held (default: 0)"
+    )
+    parser.add_argument(
+        "--time",
+        type=number,
+        default=10.0,
+        metavar="T",
+        help="time in s that the vehicle runs before (default: %(default)s)",
+    )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter, may repeat")
-    parser.add_argument("--input", action="append", default=[], metavar="NAME=VALUE", help="input held, may repeat")
+    parser.add_argument(
+        "--input", action="append", default=[], metavar="NAME=VALUE", help="input with a constant value, may repeat"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,9 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     parameters = dict(scalar(factory.table, text, "parameter") for text in arguments.set)
     inputs = dict(scalar(factory.table, text, "input") for text in arguments.input)
     if not math.isfinite(arguments.speed):
-        raise UsageError(f"--speed {arguments.speed!r} m/s: expected finite numbers")
+        raise UsageError(f"--speed {arguments.speed!r} m/s: expected a finite number")
     if not 0.0 <= arguments.time < math.inf:
-        raise UsageError(f"--time {arguments.time!r} s: expected finite times from 0 s")
+        raise UsageError(f"--time {arguments.time!r} s: expected a finite time from 0 s")
     x, u = settle(
         factory, parameters, inputs, speed=arguments.speed, time=arguments.time, progress=arguments.progress.at
     )

@@ -8,25 +8,26 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Final
+from typing import Final, NoReturn
 
 from jounce import __version__
 
 #: Subcommand -> (module, what it does).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "serve": ("jounce_tools.cli.serve", "host lockstep sessions over gRPC"),
-    "health": ("jounce_tools.cli.health", "ask a server whether it serves"),
-    "simulate": ("jounce_tools.cli.simulate", "run a model in process, inputs and outputs as CSV"),
+    "serve": ("jounce_tools.cli.serve", "run a server that hosts lockstep sessions over gRPC"),
+    "health": ("jounce_tools.cli.health", "check whether a server is serving"),
+    "simulate": ("jounce_tools.cli.simulate", "run a model in process, with inputs and outputs as CSV"),
     "export": ("jounce_tools.cli.export", "write a model as an FMU"),
     "describe": ("jounce_tools.cli.describe", "print a model's signal table"),
     "replay": ("jounce_tools.cli.replay", "run a recorded session again and compare it bit by bit"),
     "export-recording": ("jounce_tools.cli.export_recording", "write a recording as CSV, Parquet or MDF4"),
-    "sweep": ("jounce_tools.cli.sweep", "run a grid of parameters or random draws on many cores or machines"),
+    "sweep": ("jounce_tools.cli.sweep", "run many cases on all cores: a grid of parameters, random draws, or both"),
     "linearize": ("jounce_tools.cli.linearize", "write A, B, C and D of a model at an operating point"),
-    "demo": ("jounce_tools.cli.demo", "drive the vehicle through an example and plot it"),
+    "demo": ("jounce_tools.cli.demo", "run the demonstration: a driver and a soil program drive the vehicle"),
 }
 
 #: Exit codes: 1 a run, a build or a check failed; 2 an argument cannot be used; 130 Ctrl-C (128 + SIGINT).
@@ -42,8 +43,26 @@ EXIT_CODES: Final = {
 }
 #: Errors of the system that mean a file which was named cannot be used.
 _NAMED: Final = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
-#: Commands that tell how far they are themselves, or have no end.
+#: Commands that show their progress themselves, that are quick, or that have no end.
 _OWN_PROGRESS: Final = ("serve", "sweep", "demo", "health", "describe")
+#: argparse's wording -> ours, which says what is expected.
+_WORDING: Final = (
+    (re.compile(r"invalid int value: (.*)"), r"\1: expected a whole number"),
+    (re.compile(r"invalid (?:number|float) value: (.*)"), r"\1: expected a number"),
+    (re.compile(r"invalid choice: (.*?) \(choose from (.*)\)"), r"\1: expected \2"),
+    (re.compile(r"the following arguments are required: (.*)"), r"expected \1"),
+    (re.compile(r"unrecognized arguments: (.*)"), r"unknown options or arguments: \1"),
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Refuses in the words of all other refusals."""
+
+    def error(self, message: str) -> NoReturn:
+        """Ends with exit code 2, after the usage and one line."""
+        for pattern, text in _WORDING:
+            message = pattern.sub(text, message)
+        super().error(message)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,20 +74,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
+def _text(error: Exception) -> str:
+    """One line; an error of a file without its number."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
 def _main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="jounce", description="High-fidelity vehicle dynamics.")
+    parser = _Parser(prog="jounce", description="High-fidelity vehicle dynamics.")
     parser.add_argument("--version", action="version", version=f"jounce {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    chosen = next((a for a in arguments if not a.startswith("-")), "")
+    chosen, chosen_parser = next((a for a in arguments if not a.startswith("-")), ""), parser
     for name, (module, text) in COMMANDS.items():
         sub = subparsers.add_parser(name, help=text, description=text[:1].upper() + text[1:] + ".")
         if name == chosen:
-            chosen_module = import_module(module)
+            chosen_module, chosen_parser = import_module(module), sub
             chosen_module.add_arguments(sub)
             sub.epilog = getattr(chosen_module, "EPILOG", None)
             sub.formatter_class = argparse.RawDescriptionHelpFormatter
-    parsed = parser.parse_args(arguments)
-    # Errors that name their cause are for the user; anything else is a defect and keeps its traceback.
+    parsed, unknown = parser.parse_known_args(arguments)
+    if unknown:  # here, so that the usage shown is that of the command
+        chosen_parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    # Errors that name their cause are for the user; any other is a defect and keeps its traceback.
     from jounce.data import DataError
     from jounce_fmu.build.library import BadRequest, BuildError
     from jounce_fmu.importer.host import FmuError
@@ -88,6 +116,6 @@ def _main(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (UsageError, DataError, BuildError, FmuError, ServiceError, InputError, OSError) as error:
-        sys.stderr.write(f"jounce {parsed.command}: {error}\n")
+        sys.stderr.write(f"jounce {parsed.command}: {_text(error)}\n")
         unusable = (UsageError, DataError, BadRequest, BadParameters, InputError, *_NAMED)
         return USAGE if isinstance(error, unusable) else FAILED

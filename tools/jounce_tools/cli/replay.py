@@ -17,11 +17,13 @@ from jounce_tools.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("recording", type=Path, help="MCAP file that `jounce serve --record` wrote")
-    parser.add_argument("--fmu", action="append", default=[], help="FMU that the server hosted, or folder; may repeat")
+    parser.add_argument("recording", type=Path, help="MCAP file written by `jounce serve --record`")
+    parser.add_argument(
+        "--fmu", action="append", default=[], help="FMU that the server hosted, or a folder of FMUs; may repeat"
+    )
     parser.add_argument(
         "--vehicle", action="append", default=[], metavar="VEHICLE",
-        help="vehicle of your own that it hosted; may repeat",
+        help="your own vehicle that the server hosted; may repeat",
     )  # fmt: skip
 
 
@@ -39,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def text(report: Report) -> str:
     """The report in words."""
-    cut = "" if report.complete else "\nThe recording has no end: its writer was killed, or the file was cut."
+    cut = "" if report.complete else "\nThe recording is incomplete: the server was killed, or the file was cut."
     size = f"{report.compared} output vectors over {report.ticks} ticks in {report.epochs} epochs"
     if report.first is None:
         return f"zero differences in {size}{cut}"

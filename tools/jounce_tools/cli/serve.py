@@ -23,14 +23,16 @@ from jounce_service.transport.security import ConfigError
 from jounce_tools.errors import UsageError
 
 _log = logging.getLogger(__name__)
+#: Further names of flags.
+_SHORT = {"socket_path": ("--uds",)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One flag per field of ServerConfig, and where to say that the server is ready."""
     parser.usage = "jounce serve [options]"  # there are too many to list twice
     group = parser.add_argument_group("start")
-    group.add_argument("--config", type=Path, help=f"TOML file with settings (default: that of {FILE})")
-    ready = "file that gets one address per line once all listen; the fast lane's begin with fast:"
+    group.add_argument("--config", type=Path, help=f"TOML file with settings (default: the file named by {FILE})")
+    ready = "file to write once the server listens: one address per line, with fast: before those of the fast lane"
     group.add_argument("--ready-file", type=Path, help=ready)
     for field in fields(ServerConfig):
         if field.name in GROUPS:
@@ -42,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         elif isinstance(field.default, tuple):
             own = {"action": "append"}
         text = f"{field.metadata['help']} (default: {field.default!r})"
-        group.add_argument(flag(field.name), default=argparse.SUPPRESS, help=text, **own)
+        flags = (flag(field.name), *_SHORT.get(field.name, ()))
+        group.add_argument(*flags, default=argparse.SUPPRESS, help=text, **own)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -33,24 +33,32 @@ EPILOG = "inputs as CSV (--sample writes an example):\n" + "\n".join(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     add_vehicle(parser)
-    parser.add_argument("--inputs", type=Path, metavar="CSV", help="inputs over time; without it the start values hold")
-    parser.add_argument("--hold", action="store_true", help="hold each line of the inputs until the next")
-    parser.add_argument("--input", action="append", default=[], metavar="NAME=VALUE", help="input held, may repeat")
+    parser.add_argument("--inputs", type=Path, metavar="CSV", help="inputs over time (default: the start values hold)")
+    parser.add_argument(
+        "--hold", action="store_true", help="hold each line of --inputs until the next, instead of interpolating"
+    )
+    parser.add_argument(
+        "--input", action="append", default=[], metavar="NAME=VALUE", help="input with a constant value, may repeat"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter, may repeat")
-    parser.add_argument("--duration", type=number, metavar="T", help="simulated s (default: those of the inputs)")
+    parser.add_argument(
+        "--duration", type=number, metavar="T", help="simulated time in s (default: the last time of --inputs)"
+    )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="name.csv or name.parquet (default: CSV on standard output)"
     )
     parser.add_argument(
         "--outputs", action="append", default=[], metavar="NAME[,NAME]",
-        help="columns: scalars, vectors or *, may repeat (default: all)",
+        help="columns to write: scalars, vectors or *, may repeat (default: all)",
     )  # fmt: skip
-    parser.add_argument("--output-interval", type=number, metavar="S", help="in s (default: one row per tick)")
+    parser.add_argument(
+        "--output-interval", type=number, metavar="S", help="time between two rows in s (default: one row per tick)"
+    )
     parser.add_argument(
         "--units", choices=UNITS, default="header",
-        help="in a CSV: behind each name, in a second line, or none (default: %(default)s)",
+        help="units in a CSV: after each name, as a second line, or none (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--sample", type=Path, metavar="CSV", help="write an example of --inputs there, and end")
+    parser.add_argument("--sample", type=Path, metavar="CSV", help="write an example of --inputs to this file and exit")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.inputs:
         tracks.append(csv_inputs.read_inputs(arguments.inputs, table, hold=arguments.hold))
     if arguments.duration is None and not arguments.inputs:
-        raise UsageError("--duration: expected, or --inputs, whose last time it then is")
+        raise UsageError("expected --duration, or --inputs, whose last time is then the end")
     duration = float(tracks[-1].times[-1]) if arguments.duration is None else arguments.duration
     outputs = selected(model, arguments.outputs or ["*"])
     progress: Progress = arguments.progress
@@ -107,7 +115,7 @@ def _held(model: HostedModel, text: str) -> Track:
 
 def _write_sample(path: Path, model: HostedModel) -> int:
     if path.exists():
-        raise UsageError(f"--sample {path}: it is there already; expected a new file")
+        raise UsageError(f"--sample {path}: the file exists; expected a new file")
     path.write_text(csv_inputs.sample(model.table), encoding="utf-8")
     sys.stdout.write(f"wrote {path}; try: jounce simulate --inputs {path} -o out.csv\n")
     return 0

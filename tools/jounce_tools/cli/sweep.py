@@ -27,14 +27,25 @@ _BAR: Final = 30
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
     parser.add_argument("sweep", type=Path, help="TOML file: see docs/sweep.md")
-    parser.add_argument("-o", "--output", type=Path, help="folder of results (default: the file's name, bare)")
-    add_vehicle(parser, None, "instead of the file's vehicle")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="over the file's [set]")
-    parser.add_argument("--retry", action="store_true", help="run cases that failed again")
+    parser.add_argument(
+        "-o", "--output", type=Path, help="folder of results (default: the name of the file without its suffix)"
+    )
+    add_vehicle(parser, None, "replaces the vehicle of the file")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="parameter, replaces that of [set] in the file, may repeat",
+    )
+    parser.add_argument("--retry", action="store_true", help="run failed cases again")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--workers", type=reader(int), metavar="N",
-                       help="processes on this machine (default: one per core)")
-    where.add_argument("--address", default="local", help="Ray cluster to use (default: one of this machine)")
+    where.add_argument(
+        "--workers", type=reader(int), metavar="N", help="processes on this machine (default: one per core)"
+    )
+    where.add_argument(
+        "--address", default="local", help="address of a Ray cluster, or auto (default: one on this machine)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     rest = len(cases) - progress.done
     sys.stdout.write(
         f"{progress.done} of {len(cases)} cases in {results.folder}, {len(left) - rest} of them new, "
-        f"{len(failures)} failed{f'; {rest} not run: the same command goes on' if rest else ''}\n"
+        f"{len(failures)} failed{f'; {rest} not run: the same command continues with them' if rest else ''}\n"
     )
     for number, reason in list(failures.items())[:3]:
         sys.stdout.write(f"case {number}: {reason}\n")
