@@ -7,19 +7,24 @@ from dataclasses import replace
 import casadi as ca
 import pytest
 
-from jounce.codegen.recursion import Recursion
+from jounce.axles import DEFAULT
+from jounce.codegen.recursion import Group, Recursion
 from jounce.dynamics.schedule import Call, Rows, Schedule, Sum, Vector, compose, local, made, numbers, state
-from jounce.models.double_wishbone.emit import CONSTANT, SHARED, lane_functions, scalar_functions
+from jounce.models.double_wishbone import axles_c
+from jounce.models.double_wishbone.emit import CONSTANT, INNER, SHARED, lane_functions, scalar_functions
 from jounce.models.double_wishbone.functions import functions
+from jounce.models.double_wishbone.lanes import Lanes
 from jounce.models.double_wishbone.schedule import EVALUATION, RATES, SCHEDULE
 
 F = functions()
 X = ca.SX.sym("x", 3)
 SMALL = Schedule(
     {"at": state("at", per_wheel=True), "size": numbers("D_SIZE", per_wheel=True), "body": state("body"),
-     "force": made("force"), "all": local("total"), "part": Vector("total + 1")},
-    (Call("pull", ("at", "body", "size"), ("force",), lean="pull_lean"), Sum("force", "all"), Rows("all", 1, "part")),
+     "spin": state("spin", per_wheel=True, size=2), "force": made("force"),
+     "all": local("total"), "part": Vector("total + 1")},
+    (Call("pull", ("at", "body", "size"), ("force",), lean=True), Sum("force", "all"), Rows("all", 1, "part")),
 )  # fmt: skip
+FOUR = (Group(0, 4),)
 PULL = ca.Function("pull", [X, ca.SX.sym("b", 1), ca.SX.sym("n", 1)], [2 * X])
 
 
@@ -30,20 +35,32 @@ def test_the_vehicles_schedule_fits_its_functions() -> None:
 
 
 def test_inputs_that_all_wheels_share_and_that_never_move_follow_from_the_vectors() -> None:
-    assert SMALL.shared() == {"pull": (1,), "pull_lean": (1,)}
+    assert SMALL.shared() == {"pull": (1,), "pull_dynamics": (1,)}
     assert SMALL.constant() == {"pull": (2,)}
     assert SHARED["corner"] == SHARED["corner_dynamics"] == (2,)
     assert CONSTANT["wheel"] == (4,) and CONSTANT["external"] == ()
 
 
 def test_wheels_are_called_in_a_loop_with_their_own_numbers_and_the_others_once() -> None:
-    text = Recursion(SMALL).values(SMALL.steps, lean=True)
-    assert "(full ? JN_NAME(pull) : JN_NAME(pull_lean))(x + JN_X_at + c, x + JN_X_body, d + D_SIZE + c," in text
+    text = Recursion(SMALL, FOUR).values(SMALL.steps, lean=True)
+    assert "(full ? JN_NAME(pull) : JN_NAME(pull_dynamics))(x + JN_X_at + c, x + JN_X_body, d + D_SIZE + c," in text
     assert text.index("for (c") < text.index("e->force + c") < text.index("JN_NAME(sums)(e->force, total);")
 
 
+def test_wheels_of_each_group_have_a_loop_of_their_own_with_its_functions() -> None:
+    text = Recursion(SMALL, (Group(0, 8), Group(8, 12, {"pull": "push"}))).values(SMALL.steps, lean=True)
+    first, second = text.index("for (c = 0; c < 8;"), text.index("for (c = 8; c < 12;")
+    assert first < text.index("(full ? JN_NAME(pull) : JN_NAME(pull_dynamics))") < second
+    assert second < text.index("(full ? JN_NAME(push) : JN_NAME(push_dynamics))")
+
+
+def test_a_call_may_have_a_number_of_lanes_of_its_own() -> None:
+    steps = (replace(SMALL.calls[0], lanes=4),)
+    assert "for (c = 0; c < 4;" in Recursion(SMALL, (Group(0, 16),)).tangents(steps)
+
+
 def test_a_tangent_stands_beside_each_value_but_for_numbers_of_the_vehicle() -> None:
-    text = Recursion(SMALL).tangents(SMALL.steps)
+    text = Recursion(SMALL, FOUR).tangents(SMALL.steps)
     assert "d_x + JN_X_at + c" in text and "d_e->force + c" in text and "d_d" not in text
     assert "JN_NAME(sums)(d_e->force, d_total);" in text
 
@@ -65,6 +82,7 @@ def test_what_is_there_already_is_not_made_again() -> None:
 
 @pytest.mark.parametrize(("steps", "message"), [
     ((Sum("force", "all"), Call("pull", ("at", "body", "size"), ("force",))), "'force' is taken before it is made"),
+    ((Call("pull", ("spin", "body", "size"), ("force",)),), "pull takes 3 numbers of 'spin'"),
     ((Call("pull", ("at", "body"), ("force",)),), r"pull takes and makes \(3, 1\) vectors; the schedule has \(2, 1\)"),
 ])  # fmt: skip
 def test_a_schedule_that_cannot_run_is_refused(steps: tuple[Call | Sum, ...], message: str) -> None:
@@ -77,7 +95,7 @@ def test_a_force_element_in_the_schedule_reaches_values_tangents_and_the_jacobia
     vectors = {**SCHEDULE.vectors, "more": made("more")}
     at = next(k for k, s in enumerate(EVALUATION) if isinstance(s, Call) and s.function == "inward_sweep")
     steps = (*EVALUATION[:at], Call("rubber", ("corner", "wheel numbers"), ("more",)), *EVALUATION[at:])
-    c = Recursion(Schedule(vectors, steps))
+    c = Recursion(Schedule(vectors, steps), FOUR)
     value = "JN_NAME(rubber)(e->corner + c, d + D_WHEELS + c, e->more + c);"
     moved = "JN_NAME(rubber_forward)(e->corner + c, d + D_WHEELS + c, d_e->corner + c, e->more + c, d_e->more + c);"
     assert value in c.values(steps) and moved in c.tangents(steps)
@@ -85,8 +103,7 @@ def test_a_force_element_in_the_schedule_reaches_values_tangents_and_the_jacobia
 
 
 def test_every_rate_of_a_wheels_state_has_a_place() -> None:
-    from jounce.models.double_wishbone.emit import STATES
-
+    states = axles_c.states(Lanes(DEFAULT), INNER)
     made_by_motion = {"position", "quaternion", "linear"}
     memory = {"arm_rate", "arm_acceleration"}
-    assert RATES.keys() | made_by_motion | memory == STATES.sizes.keys()
+    assert RATES.keys() | made_by_motion | memory == states.sizes.keys()

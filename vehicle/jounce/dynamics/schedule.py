@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import casadi as ca
+if TYPE_CHECKING:
+    import casadi as ca
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Vector:
     """One such vector for each wheel; in C number k of wheel c lies at [wheels k + c]."""
     moves: bool = True
     """Has a tangent, whose C expression is that of the place after ``d_``; numbers of the vehicle have none."""
+    size: int = 0
+    """How many numbers every function takes, where that is said."""
 
     @property
     def tangent(self) -> str:
@@ -31,9 +34,9 @@ class Vector:
         return f"d_{self.place}"
 
 
-def state(name: str, *, per_wheel: bool = False) -> Vector:
+def state(name: str, *, per_wheel: bool = False, size: int = 0) -> Vector:
     """Part of the state vector from that name on."""
-    return Vector(f"x + JN_X_{name}", per_wheel)
+    return Vector(f"x + JN_X_{name}", per_wheel, size=size)
 
 
 def made(name: str, *, per_wheel: bool = True) -> Vector:
@@ -59,8 +62,10 @@ class Call:
     inputs: tuple[str, ...]
     """Names of vectors; a function reads the first of their numbers, as many as it takes."""
     outputs: tuple[str, ...]
-    lean: str = ""
-    """Function with the first outputs alone, for where no more is asked."""
+    lean: bool = False
+    """There is a function NAME_dynamics with the first outputs alone, for where no more is asked."""
+    lanes: int = 0
+    """Number of lanes where these are not those of the wheels."""
     zero_with: str = ""
     """Name of an input with which all outputs are zero: the call is left out where that is."""
 
@@ -114,7 +119,8 @@ class Schedule:
         found: dict[str, tuple[int, ...]] = {}
         for call in filter(self.per_wheel, self.calls):
             same = tuple(k for k, name in enumerate(call.inputs) if not self.vectors[name].per_wheel)
-            found |= {name: same for name in (call.function, call.lean) if name and same}
+            names = (call.function, f"{call.function}_dynamics") if call.lean else (call.function,)
+            found |= {name: same for name in names if same}
         return found
 
     def constant(self) -> dict[str, tuple[int, ...]]:
@@ -130,6 +136,9 @@ class Schedule:
                 own, wanted = (f.n_in(), f.n_out()), (len(step.inputs), len(step.outputs))
                 if own != wanted:
                     raise ValueError(f"{step.function} takes and makes {own} vectors; the schedule has {wanted}")
+                for k, name in enumerate(step.inputs):
+                    if self.vectors[name].size not in (0, f.size1_in(k)):
+                        raise ValueError(f"{step.function} takes {f.size1_in(k)} numbers of {name!r}")
             if late := [name for name in _inputs(step) if name in made]:
                 raise ValueError(f"{late[0]!r} is taken before it is made")
             made -= set(_outputs(step))

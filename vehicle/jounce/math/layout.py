@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import casadi as ca
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 
 class Layout:
@@ -24,6 +27,8 @@ class Layout:
 
     def join(self, **parts: ca.SX | float) -> ca.SX:
         """The vector of all parts; every name once, with its size."""
+        import casadi as ca
+
         if parts.keys() != self.sizes.keys():
             raise ValueError(f"parts differ from the layout: {parts.keys() ^ self.sizes.keys()}")
         for name, part in parts.items():

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #ifndef JN_STRIDE
-#define JN_STRIDE 4 /* doubles between numbers of one lane; 1 for functions called once a vehicle */
+#define JN_STRIDE 4 /* doubles between numbers of one lane; 1 for functions called once a vehicle. The model's number of lanes */
 #endif
 #if defined(__GNUC__)
 #define JN_UNUSED __attribute__((unused)) /* a library takes what it needs of the emitted functions */
@@ -125,11 +125,11 @@ typedef long long jn_m4 __attribute__((vector_size(32), aligned(8), may_alias));
 #endif
 #endif
 
-/* Four numbers of each corner, from four rows of corners: to[4 c + k] = rows[4 k + c]. */
+/* Four numbers of each of four lanes, from four rows of all lanes: to[4 c + k] = rows[JN_STRIDE k + c]. */
 JN_FN void JN_NAME(jn_transpose)(const double *rows, double *to) {
 #if JN_LANES == 4 && defined(__x86_64__)
-    const __m256d a = _mm256_loadu_pd(rows), b = _mm256_loadu_pd(rows + 4);
-    const __m256d c = _mm256_loadu_pd(rows + 8), d = _mm256_loadu_pd(rows + 12);
+    const __m256d a = _mm256_loadu_pd(rows), b = _mm256_loadu_pd(rows + JN_STRIDE);
+    const __m256d c = _mm256_loadu_pd(rows + 2 * JN_STRIDE), d = _mm256_loadu_pd(rows + 3 * JN_STRIDE);
     const __m256d ab = _mm256_unpacklo_pd(a, b), cd = _mm256_unpacklo_pd(c, d);
     const __m256d ab2 = _mm256_unpackhi_pd(a, b), cd2 = _mm256_unpackhi_pd(c, d);
     _mm256_storeu_pd(to, _mm256_permute2f128_pd(ab, cd, 0x20));
@@ -139,7 +139,7 @@ JN_FN void JN_NAME(jn_transpose)(const double *rows, double *to) {
 #else
     int c, k;
     for (c = 0; c < 4; c++)
-        for (k = 0; k < 4; k++) to[4 * c + k] = rows[4 * k + c];
+        for (k = 0; k < 4; k++) to[4 * c + k] = rows[JN_STRIDE * k + c];
 #endif
 }
 

@@ -16,6 +16,8 @@
 
 static const char *const corner_names[JN_CORNERS] = {JN_WHEEL_NAMES};
 
+#include "double_wishbone_axles.inc"
+
 static int refuse(jn_fault *f, int row, double value, const char *text) {
     f->signal = row;
     f->value = value;
@@ -42,14 +44,14 @@ static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
         const int upper = e->corner[JN_CORNERS * JN_CORNER_margin_upper + c] > SINGULAR;
         const int tierod = e->corner[JN_CORNERS * JN_CORNER_margin_tierod + c] > SINGULAR;
         if (upper && tierod && fabs(theta) < FARTHEST) continue;
-        f->signal = JN_ROW_Y + JN_Y_wheel_FL_arm_angle + c * Y_WHEEL;
+        f->signal = JN_ROW_Y + JN_Y_WHEEL_arm_angle + JN_WHEEL_OF(c) * Y_WHEEL;
         f->value = theta;
         if (theta != theta)
-            snprintf(f->text, sizeof f->text, "not a number: the motion of corner %s has diverged", corner_names[c]);
+            snprintf(f->text, sizeof f->text, "not a number: the motion of corner %s has diverged", corner_names[JN_WHEEL_OF(c)]);
         else
             snprintf(f->text, sizeof f->text,
                      "linkage out of range: at corner %s the %s loop cannot close at this lower-arm angle (rad)",
-                     corner_names[c], upper ? "tierod" : "upper-arm");
+                     corner_names[JN_WHEEL_OF(c)], jn_axles[JN_WHEEL_OF(c) / 2].loops[upper]);
         return 1;
     }
     return 0;
@@ -57,16 +59,43 @@ static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
 
 static double sum(const double *lanes, int k) {
     const double *v = lanes + JN_CORNERS * k;
-    return ((v[0] + v[1]) + v[2]) + v[3];
+#define JN_AT(lane) v[lane]
+    return JN_SUM(JN_AT);
+#undef JN_AT
 }
 
-/* The corner with the largest number. */
+/* The lane with the largest number. */
 static int argmax(const double *lanes, int k) {
     const double *v = lanes + JN_CORNERS * k;
     int best = 0, c;
     for (c = 1; c < JN_CORNERS; c++)
         if (v[c] > v[best]) best = c;
     return best;
+}
+
+const double *jn_in_lanes(const double *x, double *lanes) {
+    int k, c;
+    memcpy(lanes, x, JN_X_spin * sizeof *x);
+    for (k = 0; k < N_ROWS; k++)
+        for (c = 0; c < JN_CORNERS; c++)
+            lanes[JN_X_spin + k * JN_CORNERS + c] = x[JN_X_spin + k * JN_WHEELS + JN_WHEEL_OF(c)];
+    memcpy(lanes + JN_X_arm_rate, x + N_STATES, N_MEMORY * sizeof *x);
+    return lanes;
+}
+
+void jn_out_of_lanes(const double *lanes, double *x) {
+    int k, w;
+    memcpy(x, lanes, JN_X_spin * sizeof *x);
+    for (k = 0; k < N_ROWS; k++)
+        for (w = 0; w < JN_WHEELS; w++)
+            x[JN_X_spin + k * JN_WHEELS + w] = lanes[JN_X_spin + k * JN_CORNERS + JN_LANE_OF(w)];
+}
+
+/* The same where the two differ. */
+static const double *in_lanes(const double *x, double *lanes) { return JN_SPREAD ? jn_in_lanes(x, lanes) : x; }
+
+static void out_of_lanes(const double *lanes, double *x) {
+    if (JN_SPREAD) jn_out_of_lanes(lanes, x);
 }
 
 /* Pitman-arm angle and rate, tau seconds into a tick. */
@@ -104,16 +133,16 @@ static void put_angles(const double *angles, double *y) {
 /* n inputs of wheel c from that of the first wheel on, to their place in WHEEL_INPUT. */
 static void copy_inputs(const double *u, int c, int from, int n, int place, double *wheel_inputs) {
     int k;
-    for (k = 0; k < n; k++) wheel_inputs[JN_CORNERS * (place + k) + c] = u[from + c * U_WHEEL + k];
+    for (k = 0; k < n; k++) wheel_inputs[JN_CORNERS * (place + k) + c] = u[from + JN_WHEEL_OF(c) * U_WHEEL + k];
 }
 
 /* The inputs that are used as they are. */
 static void copy_wheel_inputs(const double *u, int c, double *wheel_inputs) {
-    copy_inputs(u, c, JN_U_wheel_FL_drive_torque, 1, JN_WHEEL_INPUT_drive, wheel_inputs);
-    copy_inputs(u, c, JN_U_wheel_FL_brake_torque, 1, JN_WHEEL_INPUT_brake, wheel_inputs);
-    copy_inputs(u, c, JN_U_wheel_FL_force_x, 3, JN_WHEEL_INPUT_force, wheel_inputs);
-    copy_inputs(u, c, JN_U_wheel_FL_moment_x, 3, JN_WHEEL_INPUT_moment, wheel_inputs);
-    copy_inputs(u, c, JN_U_wheel_FL_point_x, 3, JN_WHEEL_INPUT_point, wheel_inputs);
+    copy_inputs(u, c, JN_U_WHEEL_drive_torque, 1, JN_WHEEL_INPUT_drive, wheel_inputs);
+    copy_inputs(u, c, JN_U_WHEEL_brake_torque, 1, JN_WHEEL_INPUT_brake, wheel_inputs);
+    copy_inputs(u, c, JN_U_WHEEL_force_x, 3, JN_WHEEL_INPUT_force, wheel_inputs);
+    copy_inputs(u, c, JN_U_WHEEL_moment_x, 3, JN_WHEEL_INPUT_moment, wheel_inputs);
+    copy_inputs(u, c, JN_U_WHEEL_point_x, 3, JN_WHEEL_INPUT_point, wheel_inputs);
 }
 
 /* A vector divided by this, of whatever length it is, has a square that is a number. */
@@ -128,7 +157,7 @@ void jn_unit_normal(const double *v, double *unit) {
 static void fill_wheel_inputs(const double *u, const double *d, double *wheel_inputs) {
     int c, k;
     for (c = 0; c < JN_CORNERS; c++) {
-        const double *normal = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
+        const double *normal = u + JN_U_WHEEL_terrain_normal_x + JN_WHEEL_OF(c) * U_WHEEL;
         double *to = wheel_inputs + c;
         copy_wheel_inputs(u, c, wheel_inputs);
         if (to[JN_CORNERS * JN_WHEEL_INPUT_brake] < 0.0) to[JN_CORNERS * JN_WHEEL_INPUT_brake] = 0.0;
@@ -138,9 +167,9 @@ static void fill_wheel_inputs(const double *u, const double *d, double *wheel_in
             double unit[3];
             jn_unit_normal(normal, unit);
             to[JN_CORNERS * JN_WHEEL_INPUT_ground] = to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 1)] = 0.0;
-            to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 2)] = u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
+            to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 2)] = u[JN_U_WHEEL_terrain_height + JN_WHEEL_OF(c) * U_WHEEL];
             for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_normal + k)] = unit[k];
-            to[JN_CORNERS * JN_WHEEL_INPUT_friction] = u[JN_U_wheel_FL_terrain_mu + c * U_WHEEL];
+            to[JN_CORNERS * JN_WHEEL_INPUT_friction] = u[JN_U_WHEEL_terrain_mu + JN_WHEEL_OF(c) * U_WHEEL];
         } else {
             for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_ground + k)] = d[D_GROUND + k];
             for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_normal + k)] = d[D_NORMAL + k];
@@ -165,17 +194,17 @@ static void fill_wheel_inputs_forward(const double *u, const double *d, const do
     int c, k;
     memset(d_wheel_inputs, 0, JN_CORNERS * JN_WHEEL_INPUT_N * sizeof *d_wheel_inputs);
     for (c = 0; c < JN_CORNERS; c++) {
-        const double *n = u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
-        const double *d_n = d_u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL;
+        const double *n = u + JN_U_WHEEL_terrain_normal_x + JN_WHEEL_OF(c) * U_WHEEL;
+        const double *d_n = d_u + JN_U_WHEEL_terrain_normal_x + JN_WHEEL_OF(c) * U_WHEEL;
         double *to = d_wheel_inputs + c, d_unit[3], scaled[3], d_scaled[3];
         copy_wheel_inputs(d_u, c, d_wheel_inputs);
-        if (u[JN_U_wheel_FL_brake_torque + c * U_WHEEL] < 0.0) to[JN_CORNERS * JN_WHEEL_INPUT_brake] = 0.0;
+        if (u[JN_U_WHEEL_brake_torque + JN_WHEEL_OF(c) * U_WHEEL] < 0.0) to[JN_CORNERS * JN_WHEEL_INPUT_brake] = 0.0;
         if (d[D_HEIGHT_ONLY] == 0.0) continue;
-        to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 2)] = d_u[JN_U_wheel_FL_terrain_height + c * U_WHEEL];
+        to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 2)] = d_u[JN_U_WHEEL_terrain_height + JN_WHEEL_OF(c) * U_WHEEL];
         for (k = 0; k < 3; k++) scaled[k] = n[k] / measure(n), d_scaled[k] = d_n[k] / measure(n);
         unit_forward(3, scaled, d_scaled, d_unit);
         for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_normal + k)] = d_unit[k];
-        to[JN_CORNERS * JN_WHEEL_INPUT_friction] = d_u[JN_U_wheel_FL_terrain_mu + c * U_WHEEL];
+        to[JN_CORNERS * JN_WHEEL_INPUT_friction] = d_u[JN_U_WHEEL_terrain_mu + JN_WHEEL_OF(c) * U_WHEEL];
     }
 }
 
@@ -237,10 +266,10 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, double lim
     for (c = 0; c < JN_CORNERS; c++) {
         const double deflection = e->wheel[JN_CORNERS * JN_WHEEL_deflection + c];
         if (!(deflection > limit)) continue;
-        f->signal = JN_ROW_Y + JN_Y_wheel_FL_deflection + c * Y_WHEEL;
+        f->signal = JN_ROW_Y + JN_Y_WHEEL_deflection + JN_WHEEL_OF(c) * Y_WHEEL;
         f->value = deflection;
         snprintf(f->text, sizeof f->text, "tire %s is pressed in beyond what its data can mean; expected at most "
-                 "%.0f mm, where its centre is on the ground (its rim is at %.0f mm)", corner_names[c], 1e3 * limit,
+                 "%.0f mm, where its centre is on the ground (its rim is at %.0f mm)", corner_names[JN_WHEEL_OF(c)], 1e3 * limit,
                  1e3 * jn_rim_reached(d));
         return 1;
     }
@@ -256,7 +285,7 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, double lim
 #include "double_wishbone_scalar.inc"
 #include "double_wishbone_scalar_forward.inc"
 #undef JN_STRIDE
-#define JN_STRIDE 4
+#define JN_STRIDE JN_CORNERS
 
 /* Is any of these numbers not zero? */
 static int any_of(const double *v, size_t bytes) {
@@ -291,54 +320,26 @@ int jn_evaluate(double tau, double arm_acceleration, const double *x, const doub
     return evaluate_1(arm, x, u, d, 1, e, f);
 }
 
-/* Points of an axle that must lie apart, by their place after the axle's first entry. */
 static int refuse_points(const double *p, jn_fault *f) {
-    static const struct { int from, to; const char *what; } pairs[] = {
-        {JN_P_front_LCA_F_x, JN_P_front_LCA_B_x, "the chassis joints of the lower arm"},
-        {JN_P_front_UCA_F_x, JN_P_front_UCA_B_x, "the chassis joints of the upper arm"},
-        {JN_P_front_LCA_U_x, JN_P_front_LCA_B_x, "the outer and an inner joint of the lower arm"},
-        {JN_P_front_LCA_U_x, JN_P_front_LCA_F_x, "the outer and an inner joint of the lower arm"},
-        {JN_P_front_UCA_U_x, JN_P_front_UCA_B_x, "the outer and an inner joint of the upper arm"},
-        {JN_P_front_UCA_U_x, JN_P_front_UCA_F_x, "the outer and an inner joint of the upper arm"},
-        {JN_P_front_LCA_U_x, JN_P_front_UCA_U_x, "the two ball joints"},
-        {JN_P_front_TIEROD_C_x, JN_P_front_TIEROD_U_x, "the ends of the tierod"},
-        {JN_P_front_SHOCK_A_x, JN_P_front_SHOCK_C_x, "the ends of the shock"},
-        {JN_P_front_SPRING_A_x, JN_P_front_SPRING_C_x, "the ends of the spring"},
-    };
-    const int axle = JN_P_rear_LCA_F_x - JN_P_front_LCA_F_x;
     size_t i;
-    int rear;
-    for (rear = 0; rear < 2; rear++)
-        for (i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-            const double *a = p + pairs[i].from + rear * axle, *b = p + pairs[i].to + rear * axle;
-            const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
-            if (sqrt(x * x + y * y + z * z) >= CLOSEST) continue;
-            f->signal = JN_ROW_P + pairs[i].from + rear * axle;
-            f->value = a[0];
-            snprintf(f->text, sizeof f->text, "%s (%s) are less than 1 mm apart", pairs[i].what,
-                     rear ? "rear" : "front");
-            return 1;
-        }
+    for (i = 0; i < sizeof jn_aparts / sizeof *jn_aparts; i++) {
+        const double *a = p + jn_aparts[i].from, *b = p + jn_aparts[i].to;
+        const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+        if (sqrt(x * x + y * y + z * z) >= CLOSEST) continue;
+        f->signal = JN_ROW_P + jn_aparts[i].from;
+        f->value = a[0];
+        snprintf(f->text, sizeof f->text, "%s (%s) are less than 1 mm apart", jn_aparts[i].what, jn_aparts[i].axle);
+        return 1;
+    }
     return 0;
 }
 
 /* What rises: breakpoints of the stops, bounds of spring and shock, the tire's blending range. */
 static int refuse_order(const double *p, jn_fault *f) {
-    const int axle = JN_P_rear_LCA_F_x - JN_P_front_LCA_F_x;
-    int rear, k;
-    for (rear = 0; rear < 2; rear++) {
-        const int depth = JN_P_front_stop_depth_0 + rear * axle, low = JN_P_front_shock_min_length + rear * axle;
-        const int bump = JN_P_front_spring_min_length + rear * axle;
-        for (k = 1; k < 11; k++)
-            if (!(p[depth + k] > p[depth + k - 1]))
-                return refuse(f, JN_ROW_P + depth + k, p[depth + k], "expected depths that rise along the table");
-        if (!(p[bump + 1] > p[bump]))
-            return refuse(f, JN_ROW_P + bump + 1, p[bump + 1], "expected lengths above spring.min_length");
-        if (!(p[low + 1] > p[low]))
-            return refuse(f, JN_ROW_P + low + 1, p[low + 1], "expected lengths above shock.min_length");
-        if (!(p[low + 3] > p[low + 2]))
-            return refuse(f, JN_ROW_P + low + 3, p[low + 3], "expected a length above shock.closed_length");
-    }
+    size_t i;
+    for (i = 0; i < sizeof jn_risings / sizeof *jn_risings; i++)
+        if (!(p[jn_risings[i].row] > p[jn_risings[i].below]))
+            return refuse(f, JN_ROW_P + jn_risings[i].row, p[jn_risings[i].row], jn_risings[i].expected);
     if (!(p[JN_P_tire_rim_radius] < p[JN_P_tire_unloaded_radius]))
         return refuse(f, JN_ROW_P + JN_P_tire_rim_radius, p[JN_P_tire_rim_radius],
                       "expected a radius below tire.unloaded_radius");
@@ -359,18 +360,10 @@ static int refuse_inertia(const double *p, jn_fault *f) {
 
 /* Moments of inertia of a body of positive density: none is above the sum of the other two. Chrono's arms are not. */
 static int doubt(const double *p, int k, jn_fault *f) {
-    static const int bodies[] = {
-        JN_P_chassis_inertia_xx,           JN_P_wheel_inertia_xx,             JN_P_front_UCA_inertia_xx,
-        JN_P_front_LCA_inertia_xx,         JN_P_front_upright_inertia_xx,     JN_P_front_spindle_inertia_xx,
-        JN_P_front_tierod_inertia_xx,      JN_P_front_shock_lower_inertia_xx, JN_P_front_shock_upper_inertia_xx,
-        JN_P_rear_UCA_inertia_xx,          JN_P_rear_LCA_inertia_xx,          JN_P_rear_upright_inertia_xx,
-        JN_P_rear_spindle_inertia_xx,      JN_P_rear_tierod_inertia_xx,       JN_P_rear_shock_lower_inertia_xx,
-        JN_P_rear_shock_upper_inertia_xx,
-    };
     size_t b;
-    for (b = 0; b < sizeof bodies / sizeof *bodies; b++) {
+    for (b = 0; b < sizeof jn_bodies / sizeof *jn_bodies; b++) {
         /* the matrix of second moments, trace / 2 - I, has no negative principal minor */
-        const double *i = p + bodies[b], all = i[0] + i[1] + i[2], slack = 1e-9 * all;
+        const double *i = p + jn_bodies[b], all = i[0] + i[1] + i[2], slack = 1e-9 * all;
         const double x = all / 2 - i[0] + slack, y = all / 2 - i[1] + slack, z = all / 2 - i[2] + slack;
         const double xy = b ? 0.0 : p[JN_P_chassis_inertia_xy], xz = b ? 0.0 : p[JN_P_chassis_inertia_xz];
         const double yz = b ? 0.0 : p[JN_P_chassis_inertia_yz];
@@ -379,7 +372,7 @@ static int doubt(const double *p, int k, jn_fault *f) {
         if (x >= 0.0 && y >= 0.0 && z >= 0.0 && x * y >= xy * xy && x * z >= xz * xz && y * z >= yz * yz && det >= 0.0)
             continue;
         if (k--) continue;
-        return refuse(f, JN_ROW_P + bodies[b] + worst, i[worst],
+        return refuse(f, JN_ROW_P + jn_bodies[b] + worst, i[worst],
                       "no body has such moments of inertia: the largest is above the sum of the other two");
     }
     return 0;
@@ -437,6 +430,8 @@ static void box_outline(double *d) {
     }
 }
 
+#include "double_wishbone_derive.inc"
+
 static int derive(const double *p, double *d, jn_fault *f) {
     const double sx = jn_sin_1(p[JN_P_terrain_slope]) / jn_cos_1(p[JN_P_terrain_slope]);
     const double sy = jn_sin_1(p[JN_P_terrain_bank]) / jn_cos_1(p[JN_P_terrain_bank]);
@@ -446,8 +441,7 @@ static int derive(const double *p, double *d, jn_fault *f) {
         return refuse(f, JN_ROW_P + JN_P_tick, p[JN_P_tick],
                       "expected up to 0.002 s for RK4; ROSENBROCK takes longer ticks");
     if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;
-    derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_OUTLINE,
-             d + D_LINKAGE, d + D_CHASSIS, d + D_CONTACT);
+    derive_axles(p, d);
     box_outline(d);
     d[D_REACH] = 0.0;
     for (k = 0; k < 2; k++) {
@@ -484,21 +478,22 @@ static int derive(const double *p, double *d, jn_fault *f) {
 /* May the outputs be read? Within the arms' range they may, at any input; else they are tried. */
 static int readable(const double *x, const double *u, const double *p, const double *d, jn_fault *f) {
     double y[JN_N_Y];
-    int c;
-    for (c = 0; c < JN_CORNERS; c++)
-        if (!(x[JN_X_theta + c] >= d[D_LOWEST + c] && x[JN_X_theta + c] <= d[D_HIGHEST + c]))
+    int w;
+    for (w = 0; w < JN_WHEELS; w++)
+        if (!(x[X_THETA + w] >= d[D_LOWEST + JN_LANE_OF(w)] && x[X_THETA + w] <= d[D_HIGHEST + JN_LANE_OF(w)]))
             return outputs_1(x, u, p, d, 0, y, f);
     return 0;
 }
 
+/* The memory: rate and acceleration of the arm in the last tick. */
 static void finish(double *x, const double *u, const double *p) {
     double *q = x + JN_X_quaternion;
     const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     const double rate = u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
     int k;
     for (k = 0; k < 4; k++) q[k] /= length;
-    x[JN_X_arm_acceleration] = (rate - x[JN_X_arm_rate]) / p[JN_P_tick];
-    x[JN_X_arm_rate] = rate;
+    x[N_STATES + 1] = (rate - x[N_STATES]) / p[JN_P_tick];
+    x[N_STATES] = rate;
 }
 
 /* Tangents of `finish`, for states before it. */
@@ -506,15 +501,15 @@ static void finish_forward(const double *x, const double *u, const double *p, co
     const double rate = d_u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
     (void)u;
     unit_forward(4, x + JN_X_quaternion, d_x + JN_X_quaternion, d_x + JN_X_quaternion);
-    d_x[JN_X_arm_acceleration] = (rate - d_x[JN_X_arm_rate]) / p[JN_P_tick];
-    d_x[JN_X_arm_rate] = rate;
+    d_x[N_STATES + 1] = (rate - d_x[N_STATES]) / p[JN_P_tick];
+    d_x[N_STATES] = rate;
 }
 
 #define MODEL(lanes)                                                                                                   \
-    {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y,         \
+    {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = N_STATES + N_MEMORY, .n_u = JN_N_U, .n_y = JN_N_Y,         \
      .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = JN_P_integrator, .signals = jn_table,          \
      .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = jn_start,                  \
-     .rhs = rhs_##lanes, .outputs = outputs_##lanes, .step = NULL, .n_work = 0, .finish = finish, .n_memory = 2,       \
+     .rhs = rhs_##lanes, .outputs = outputs_##lanes, .step = NULL, .n_work = 0, .finish = finish, .n_memory = N_MEMORY,       \
      .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional_##lanes,             \
      .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .doubt = doubt, .readable = readable}
 

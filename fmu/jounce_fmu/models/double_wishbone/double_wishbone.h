@@ -1,9 +1,11 @@
-/* Inside the double-wishbone model: derived numbers, and one evaluation of the recursion.
- * Numbers of the four corners are interleaved: number k of corner c lies at [4 k + c].
+/* Inside the vehicle's model: derived numbers, and one evaluation of the recursion.
+ * A wheel has a lane; number k of lane c lies at [JN_CORNERS k + c]. Lanes come in fours: where wheels are fewer, the
+ * last lanes do what the last wheel does, and count nowhere.
  */
 #ifndef DOUBLE_WISHBONE_H
 #define DOUBLE_WISHBONE_H
 
+#include "double_wishbone_axles.h"
 #include "double_wishbone_layout.h"
 #include "double_wishbone_table.h"
 #include "jn_model.h"
@@ -34,11 +36,34 @@ enum {
     D_HIGHEST = D_LOWEST + JN_CORNERS,
     D_END = D_HIGHEST + JN_CORNERS,
     JN_N_D = D_END,
-    N_STATES = JN_X_arm_rate, /* before the memory */
-    /* distance of one wheel's signals to the next one's */
-    U_WHEEL = JN_U_wheel_FR_drive_torque - JN_U_wheel_FL_drive_torque,
-    Y_WHEEL = JN_Y_wheel_FR_pos_x - JN_Y_wheel_FL_pos_x
+    /* The state vector outside, where a wheel's numbers stand once: rows of JN_WHEELS in place of JN_CORNERS. */
+    N_ROWS = (JN_X_arm_rate - JN_X_spin) / JN_CORNERS,
+    N_MEMORY = JN_X_N - JN_X_arm_rate,
+    N_STATES = JN_X_spin + N_ROWS * JN_WHEELS, /* before the memory */
+    X_THETA = JN_X_spin + JN_WHEELS
 };
+
+/* Two points that must lie apart, by the rows of their x in p. */
+typedef struct {
+    int from, to;
+    const char *what, *axle;
+} jn_apart;
+
+/* p[row] must be above p[below]. */
+typedef struct {
+    int row, below;
+    const char *expected;
+} jn_rising;
+
+/* Rows in p of an axle's springs and shocks, and the lane of its left wheel. */
+typedef struct {
+    int lane, k1, k3, rest_length, min_length, stop_depth, stop_force, end_stiffness, dampers[5];
+    const char *loops[2]; /* what must close */
+} jn_axle;
+
+/* States in lanes from those outside, and back without the memory. */
+const double *jn_in_lanes(const double *x, double *lanes);
+void jn_out_of_lanes(const double *lanes, double *x);
 
 /* Everything one evaluation computes. */
 typedef struct {

@@ -7,6 +7,8 @@
 
 #include "double_wishbone.h"
 
+#include "double_wishbone_axles.inc"
+
 #define STEERINGS 5       /* steering angles tried over the range of the input */
 #define STRIDE 0.02       /* of the arm angle [rad] */
 #define FARTHEST 1.2      /* as far as it is tried [rad] */
@@ -31,7 +33,7 @@ static void begin(probe *s, const double *p, const double *d) {
     memcpy(s->d, d, sizeof s->d);
     s->d[D_EXTERNAL] = 1.0;
     s->x[JN_X_quaternion] = 1.0;
-    for (c = 0; c < JN_CORNERS; c++) s->u[JN_U_wheel_FL_terrain_normal_z + c * U_WHEEL] = 1.0;
+    for (c = 0; c < JN_CORNERS; c++) s->u[JN_U_WHEEL_terrain_normal_z + JN_WHEEL_OF(c) * U_WHEEL] = 1.0;
 }
 
 /* Discriminants of the loops of all corners at one arm angle and steering-wheel angle; zero where it cannot be told. */
@@ -57,8 +59,8 @@ void jn_arm_range(const double *p, double *d) {
     discriminants(&s, 0.0, 0.0, upper0, tie0);
     for (direction = -1; direction <= 1; direction += 2) {
         double *end = d + (direction < 0 ? D_LOWEST : D_HIGHEST);
-        int open[JN_CORNERS] = {1, 1, 1, 1}, some = 1;
-        for (c = 0; c < JN_CORNERS; c++) end[c] = -direction; /* empty */
+        int open[JN_CORNERS], some = 1;
+        for (c = 0; c < JN_CORNERS; c++) open[c] = 1, end[c] = -direction; /* empty */
         for (i = 0; some && i * STRIDE < FARTHEST; i++) {
             for (k = 0; k < STEERINGS; k++) {
                 const double angle = wheel->min + (wheel->max - wheel->min) * k / (STEERINGS - 1);
@@ -77,7 +79,7 @@ void jn_arm_range(const double *p, double *d) {
 /* One over the mass [1/kg] that a force on a wheel centre meets along x, y, z; the other wheels hang free. */
 static int wheel_mobility(probe *s, int c, double mobility[3], jn_fault *f) {
     double r[3], before[3];
-    double *force = s->u + JN_U_wheel_FL_force_x + c * U_WHEEL, *point = s->u + JN_U_wheel_FL_point_x + c * U_WHEEL;
+    double *force = s->u + JN_U_WHEEL_force_x + JN_WHEEL_OF(c) * U_WHEEL, *point = s->u + JN_U_WHEEL_point_x + JN_WHEEL_OF(c) * U_WHEEL;
     int axis, pass, k;
     for (axis = 0; axis < 3; axis++) {
         for (pass = 0; pass < 2; pass++) {
@@ -166,23 +168,19 @@ static int stiff(const probe *s, int k, double times, double mobility, int order
     return 1;
 }
 
-static int refuse_axle(probe *s, int axle, jn_fault *f) {
-    const int by = (JN_P_rear_LCA_F_x - JN_P_front_LCA_F_x) * (axle > 0);
-    static const int dampers[] = {JN_P_front_shock_compression, JN_P_front_shock_rebound,
-                                  JN_P_front_shock_bump_compression, JN_P_front_shock_bump_rebound,
-                                  JN_P_front_shock_end_damping};
-    const double *p = s->p, reach = p[JN_P_front_spring_rest_length + by] - p[JN_P_front_spring_min_length + by];
+static int refuse_axle(probe *s, const jn_axle *axle, jn_fault *f) {
+    const double *p = s->p, reach = p[axle->rest_length] - p[axle->min_length];
     double spring, shock;
     size_t i;
     int k;
-    if (strut_mobility(s, 2 * axle, &spring, &shock, f)) return 1;
-    for (i = 0; i < sizeof dampers / sizeof *dampers; i++)
-        if (stiff(s, dampers[i] + by, 1.0, shock, 1, f)) return 1;
-    if (stiff(s, JN_P_front_shock_end_stiffness + by, 1.0, shock, 2, f)) return 1;
-    if (stiff(s, JN_P_front_spring_k1 + by, 1.0, spring, 2, f)) return 1;
-    if (stiff(s, JN_P_front_spring_k3 + by, 3.0 * reach * reach, spring, 2, f)) return 1;
+    if (strut_mobility(s, axle->lane, &spring, &shock, f)) return 1;
+    for (i = 0; i < sizeof axle->dampers / sizeof *axle->dampers; i++)
+        if (stiff(s, axle->dampers[i], 1.0, shock, 1, f)) return 1;
+    if (stiff(s, axle->end_stiffness, 1.0, shock, 2, f)) return 1;
+    if (stiff(s, axle->k1, 1.0, spring, 2, f)) return 1;
+    if (stiff(s, axle->k3, 3.0 * reach * reach, spring, 2, f)) return 1;
     for (k = 1; k < 11; k++) {
-        const int force = JN_P_front_stop_force_0 + by + k, depth = JN_P_front_stop_depth_0 + by + k;
+        const int force = axle->stop_force + k, depth = axle->stop_depth + k;
         const double slope = (p[force] - p[force - 1]) / (p[depth] - p[depth - 1]);
         if (p[force] > 0.0 && stiff(s, force, slope / p[force], spring, 2, f)) return 1;
     }
@@ -191,11 +189,13 @@ static int refuse_axle(probe *s, int axle, jn_fault *f) {
 
 static int refuse_tire(probe *s, jn_fault *f) {
     const double depth = s->p[JN_P_tire_unloaded_radius] - s->p[JN_P_tire_rim_radius];
-    double at[3], rear[3];
-    int k;
-    if (wheel_mobility(s, 0, at, f) || wheel_mobility(s, 2, rear, f)) return 1;
-    for (k = 0; k < 3; k++)
-        if (rear[k] > at[k]) at[k] = rear[k];
+    double at[3] = {0.0}, here[3];
+    int a, k;
+    for (a = 0; a < JN_AXLES; a++) {
+        if (wheel_mobility(s, jn_axles[a].lane, here, f)) return 1;
+        for (k = 0; k < 3; k++)
+            if (a == 0 || here[k] > at[k]) at[k] = here[k];
+    }
     return stiff(s, JN_P_tire_vertical_stiffness_linear_N_m, 1.0, at[2], 2, f) ||
            stiff(s, JN_P_tire_vertical_stiffness_quadratic, 2.0 * depth, at[2], 2, f) ||
            stiff(s, JN_P_tire_rim_stiffness, 1.0, at[2], 2, f) ||
@@ -206,12 +206,14 @@ static int refuse_tire(probe *s, jn_fault *f) {
 int jn_refuse_stiff(const double *p, const double *d, jn_fault *f) {
     double most = 0.0;
     probe s;
-    int c, g, k;
+    int a, g, k;
     begin(&s, p, d);
-    if (refuse_axle(&s, 0, f) || refuse_axle(&s, 1, f)) return 1;
+    for (a = 0; a < JN_AXLES; a++)
+        if (refuse_axle(&s, jn_axles + a, f)) return 1;
     if (refuse_tire(&s, f)) return 1;
     for (g = 0; g < N_POINTS; g++)
-        for (c = 0; c < JN_CORNERS; c += 2) { /* left side: the other is its mirror image */
+        for (a = 0; a < JN_AXLES; a++) { /* left side: the other is its mirror image */
+            const int c = jn_axles[a].lane;
             double point[3], mobility;
             for (k = 0; k < 3; k++) point[k] = lane(s.d + D_OUTLINE, JN_POINT_N * g + JN_POINT_point + k, c);
             if (body_mobility(&s, point, &mobility, f)) return 1;

@@ -1,6 +1,6 @@
 /* Start states of the double-wishbone model: the design position, or rest on the terrain.
  *
- * Rest is a Newton search over height, pitch, roll and the four arm angles at fixed x, y and yaw: all seven
+ * Rest is a Newton search over height, pitch, roll and the arm angles of all wheels at fixed x, y and yaw: all their
  * accelerations vanish while every contact force points against gravity. On a slope the tires' bristles and the
  * brakes' wind-up then carry the tangential part from the first instant, as far as friction and brakes reach. Where
  * no brake torque is given yet the brakes have held in full until now: those that the first step applies go on
@@ -14,7 +14,7 @@
 #define JN_LANES 1
 #include "jn_lanes.h"
 
-#define N_REST 7
+#define N_REST (3 + JN_WHEELS)
 #define ROUNDS 60
 #define ENOUGH 1e-10    /* acceleration that counts as rest [m/s2, rad/s2] */
 #define TOLERATED 1e-7  /* the same, where rounding allows no better */
@@ -105,8 +105,8 @@ static int settle(rest *r, double *x, jn_fault *f) {
     if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
     for (c = 0; c < JN_CORNERS; c++) {
         const double limit = wheel_number(r, JN_WHEEL_NUMBER_brake_capacity);
-        const double asked = r->u[JN_U_wheel_FL_brake_torque + c * U_WHEEL];
-        const double drive = r->u[JN_U_wheel_FL_drive_torque + c * U_WHEEL];
+        const double asked = r->u[JN_U_WHEEL_brake_torque + JN_WHEEL_OF(c) * U_WHEEL];
+        const double drive = r->u[JN_U_WHEEL_drive_torque + JN_WHEEL_OF(c) * U_WHEEL];
         const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius);
         const double needed = -spin_moment(r, c) - drive;
         const double torque = fmax(0.0, asked < limit ? asked : limit), given = clipped(needed, torque);
@@ -122,13 +122,13 @@ static int residual(rest *r, const double *v, double *x, double *out, jn_fault *
     int c;
     x[JN_X_position + 2] = v[0];
     orient(r->p[JN_P_init_yaw], v[1], v[2], x + JN_X_quaternion);
-    for (c = 0; c < JN_CORNERS; c++) x[JN_X_theta + c] = v[3 + c];
+    for (c = 0; c < JN_CORNERS; c++) x[JN_X_theta + c] = v[3 + JN_WHEEL_OF(c)];
     if (settle(r, x, f)) return 1;
     to_world(x + JN_X_quaternion, r->e.acceleration + 3, felt);
     out[0] = dot(felt, r->mean_normal) - gravity * r->mean_normal[2];
     out[1] = r->e.acceleration[1];
     out[2] = r->e.acceleration[0];
-    for (c = 0; c < JN_CORNERS; c++) out[3 + c] = r->e.back[c];
+    for (c = 0; c < JN_WHEELS; c++) out[3 + c] = r->e.back[JN_LANE_OF(c)];
     return 0;
 }
 
@@ -172,11 +172,10 @@ static void guess(rest *r, const double *x, double *v) {
     memset(v, 0, N_REST * sizeof *v);
     v[1] = -jn_atan_1(slope);
     v[2] = jn_atan2_1(side, length);
-    for (k = 0; k < JN_CORNERS; k++) {
+    for (k = 0; k < JN_WHEELS; k++) {
         const double *d = r->d;
-        hub += lane(d + D_CORNERS, JN_CORNER_NUMBER_wheel_height0, k) / JN_CORNERS;
-        if (r->d[D_HEIGHT_ONLY] != 0.0)
-            ground += r->u[JN_U_wheel_FL_terrain_height + k * U_WHEEL] / JN_CORNERS;
+        hub += lane(d + D_CORNERS, JN_CORNER_NUMBER_wheel_height0, JN_LANE_OF(k)) / JN_WHEELS;
+        if (r->d[D_HEIGHT_ONLY] != 0.0) ground += r->u[JN_U_WHEEL_terrain_height + k * U_WHEEL] / JN_WHEELS;
     }
     if (r->d[D_HEIGHT_ONLY] == 0.0)
         ground = r->d[D_GROUND + 2] - (n[0] * x[JN_X_position] + n[1] * x[JN_X_position + 1]) / n[2];
@@ -190,9 +189,9 @@ static void average_normal(rest *r) {
     if (r->d[D_HEIGHT_ONLY] == 0.0) return;
     for (k = 0; k < 3; k++) {
         r->mean_normal[k] = 0.0;
-        for (c = 0; c < JN_CORNERS; c++) {
+        for (c = 0; c < JN_WHEELS; c++) {
             double unit[3];
-            jn_unit_normal(r->u + JN_U_wheel_FL_terrain_normal_x + c * U_WHEEL, unit);
+            jn_unit_normal(r->u + JN_U_WHEEL_terrain_normal_x + c * U_WHEEL, unit);
             r->mean_normal[k] += unit[k];
         }
     }
@@ -285,16 +284,15 @@ static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
     f->signal = JN_ROW_P + (r->p[JN_P_init_equilibrium] != 0.0 ? JN_P_init_equilibrium : JN_P_init_z);
     f->value = r->p[f->signal - JN_ROW_P];
     snprintf(f->text, sizeof f->text, "tire %.2s starts %.0f mm deep in the terrain; expected at most %.0f mm, where its "
-             "rim is on the ground", jn_table[JN_ROW_U + JN_U_wheel_FL_force_x + worst * U_WHEEL].name + strlen("wheel_"),
+             "rim is on the ground", jn_table[JN_ROW_U + JN_U_WHEEL_force_x + JN_WHEEL_OF(worst) * U_WHEEL].name + strlen("wheel_"),
              1e3 * lane(r->e.wheel, JN_WHEEL_deflection, worst), 1e3 * limit);
     return 1;
 }
 
-int jn_start(const double *p, const double *d, const double *u, double *x, jn_fault *f) {
-    double still[JN_N_U];
+int jn_start(const double *p, const double *d, const double *u, double *outside, jn_fault *f) {
+    double still[JN_N_U], x[JN_X_N] = {0.0};
     rest r;
     int c;
-    memset(x, 0, JN_X_N * sizeof *x);
     memcpy(still, u, sizeof still);
     still[JN_U_steering_wheel_rate] = 0.0;
     r.p = p;
@@ -302,8 +300,8 @@ int jn_start(const double *p, const double *d, const double *u, double *x, jn_fa
     memcpy(r.d, d, sizeof r.d);
     r.d[D_EXTERNAL] = 0.0;
     r.rolling = p[JN_P_init_speed] != 0.0;
-    for (c = 0; c < JN_CORNERS && !r.rolling; c++) {
-        double *brake = still + JN_U_wheel_FL_brake_torque + c * U_WHEEL;
+    for (c = 0; c < JN_WHEELS && !r.rolling; c++) {
+        double *brake = still + JN_U_WHEEL_brake_torque + c * U_WHEEL;
         if (*brake < p[JN_P_brake_release_torque]) *brake = p[JN_P_brake_capacity];
     }
     x[JN_X_position] = p[JN_P_init_x];
@@ -313,5 +311,7 @@ int jn_start(const double *p, const double *d, const double *u, double *x, jn_fa
     if (p[JN_P_init_equilibrium] != 0.0 && find_rest(&r, x, f)) return 1;
     if (r.rolling && set_rolling(&r, p[JN_P_init_speed], x, f)) return 1;
     x[JN_X_arm_rate] = u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
+    jn_out_of_lanes(x, outside);
+    memcpy(outside + N_STATES, x + JN_X_arm_rate, N_MEMORY * sizeof *x);
     return jn_evaluate(0.0, 0.0, x, u, d, &r.e, f) || refuse_pressed(&r, d, f);
 }

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise, zip_longest
 
 import casadi as ca
@@ -19,9 +18,11 @@ from jounce.contact import wheel
 from jounce.data import load_vehicle
 from jounce.dynamics import articulated
 from jounce.math.layout import Layout
+from jounce.models.double_wishbone import axles_c, parameters, recursion
 from jounce.models.double_wishbone import outputs as reports
-from jounce.models.double_wishbone import parameters, recursion
+from jounce.models.double_wishbone.axles_c import enumerators
 from jounce.models.double_wishbone.functions import functions
+from jounce.models.double_wishbone.lanes import Lanes
 from jounce.models.double_wishbone.schedule import SCHEDULE
 from jounce.signals import SignalTable
 from jounce.steering import pitman as steering
@@ -32,10 +33,8 @@ GENERATOR = "jounce.models.double_wishbone.emit"
 #: outline are no part of the schedule: the glue asks them only where the body is near the ground.
 SHARED, CONSTANT = SCHEDULE.shared() | {"outline": (0, 3)}, SCHEDULE.constant() | {"outline": (2, 3)}
 
-#: The model's states; four of a kind are those of the wheels. In this order the lane functions read it as it is. The
-#: last two change only between ticks.
-STATES = Layout(**wheel.CHASSIS.sizes, spin=4, theta=4, theta_rate=4, spin_rate=4, bristle_x=4, bristle_y=4, wind_up=4,
-                rolled=4, turned=4, travelled=4, sliding=4, arm_rate=1, arm_acceleration=1)  # fmt: skip
+#: States of a wheel's tire and brake.
+INNER = ("bristle_x", "bristle_y", "wind_up", "rolled", "turned", "travelled", "sliding")
 
 #: Lane functions with the numbers that they share between evaluations prepared, and how these are prepared.
 CORNER, CORNER_NUMBERS = prepare(functions()["corner"], 3)
@@ -43,7 +42,7 @@ WHEEL, WHEEL_NUMBERS = prepare(functions()["wheel"], 4)
 
 #: Layouts that the C glue reads, by prefix.
 LAYOUTS = {
-    "X": STATES, "LINKAGE": steering.NUMBERS, "LINK": steering.LINK, "INNER": steering.INNER,
+    "LINKAGE": steering.NUMBERS, "LINK": steering.LINK, "INNER": steering.INNER,
     "INNER_NUMBER": steering.INNER_NUMBERS, "CORNER": corner.OUTPUTS,
     "CORNER_NUMBER": Layout(**corner.NUMBERS.sizes, prepared=CORNER.size1_in(3) - corner.NUMBERS.size),
     "CHASSIS": wheel.CHASSIS, "WHEEL_INPUT": wheel.INPUTS,
@@ -84,15 +83,13 @@ def shared_forward(functions: list[ca.Function]) -> dict[str, list[int]]:
 
 
 def emit_layouts(table: SignalTable, entries: int) -> str:
-    """C header with the wheels and the place of every named part; ``entries`` of vehicle data close the parameters."""
-    lines = [f"    JN_CORNERS = {len(WHEELS)},", f"    JN_FIRST_ENTRY = {len(table.parameters) - entries},"]
+    """C header with the place of every named part; ``entries`` of vehicle data close the parameters."""
+    lines = [f"    JN_FIRST_ENTRY = {len(table.parameters) - entries},"]
     for prefix, layout in LAYOUTS.items():
-        lines += [f"    JN_{prefix}_{re.sub('[^0-9A-Za-z]', '_', k)} = {at}," for k, at in layout.first.items()]
-        lines.append(f"    JN_{prefix}_N = {layout.size},")
+        lines += enumerators(prefix, layout)
     lines[-1] = lines[-1].rstrip(",")
     body = "\n".join(lines)
-    names = ", ".join(f'"{w}"' for w in WHEELS)
-    return f"/* Emitted by {GENERATOR}; do not edit. */\n#define JN_WHEEL_NAMES {names}\nenum {{\n{body}\n}};\n"
+    return f"/* Emitted by {GENERATOR}; do not edit. */\nenum {{\n{body}\n}};\n"
 
 
 def check_reports(table: SignalTable) -> None:
@@ -133,8 +130,12 @@ def files(table: SignalTable) -> dict[str, str]:
     check_inputs(table)
     lanes, scalars = lane_functions(), scalar_functions()
     SCHEDULE.check({f.name(): f for f in (*lanes, *scalars)})
+    vehicle = load_vehicle("hmmwv")
     return {
-        "double_wishbone_recursion.inc": recursion.text(STATES, CORNER, len(WHEELS)),
+        "double_wishbone_axles.h": axles_c.header(vehicle, table, INNER),
+        "double_wishbone_axles.inc": axles_c.tables(vehicle, table),
+        "double_wishbone_derive.inc": axles_c.whole_derivation(),
+        "double_wishbone_recursion.inc": recursion.text(Lanes(vehicle.axles), INNER),
         "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED),
         "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),
         "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes)),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import casadi as ca
+from collections.abc import Iterable
 
 from jounce.codegen.recursion import Recursion
-from jounce.math.layout import Layout
+from jounce.models.double_wishbone.axles_c import states
+from jounce.models.double_wishbone.lanes import Lanes
 from jounce.models.double_wishbone.schedule import EVALUATION, MOTION, RATES, REPORTS, SCHEDULE
 
 _EVALUATE = """\
@@ -52,7 +53,7 @@ JN_FN void JN_NAME(reports_forward)(const double *x, const double *d, const doub
                                     const jn_evaluation *d_e, double *report, double *d_report, double *share,
                                     double *d_share, double *d_y, double *d_body, double *d_angles) {{
     double adjacent[N_ANGLES], d_adjacent[N_ANGLES], opposite[N_ANGLES], d_opposite[N_ANGLES], angles[N_ANGLES];
-    double y[JN_Y_wheel_FL_pos_x], body[2];
+    double y[JN_Y_WHEEL_pos_x], body[2];
     int c;
 {tangents}}}
 """
@@ -70,26 +71,26 @@ JN_FN void JN_NAME(pass)(const double *x, const double *d, const double *d_x, in
 """
 
 
-def text(states: Layout, corner: ca.Function, wheels: int) -> str:
-    """C of evaluation, rates, reports and the Jacobian's pass, for a model with those states and corner function."""
-    c = Recursion(SCHEDULE)
-    copies = (f"    memcpy(dx + JN_X_{n}, {place}, {states.sizes[n]} * sizeof *dx);\n" for n, place in RATES.items())
-    still = {"inner": "still", "acceleration": "no_acceleration"}
+def text(lanes: Lanes, inner: Iterable[str]) -> str:
+    """C of evaluation, rates, reports and the Jacobian's pass, for those lanes and inner states of a wheel."""
+    c, sizes = Recursion(SCHEDULE, lanes.groups), states(lanes, inner).sizes
+    copies = (f"    memcpy(dx + JN_X_{n}, {place}, {sizes[n]} * sizeof *dx);\n" for n, place in RATES.items())
+    still, guarded = {"inner": "still", "acceleration": "no_acceleration"}, {"corner": "corner_moves"}
     return "\n".join((
         "/* Made from the schedule of the recursion; do not edit. */\n",
         _EVALUATE.format(values=c.values(EVALUATION, lean=True), tangents=c.tangents(EVALUATION)),
         _RATES.format(copies="".join(copies), values=c.values(MOTION), tangents=c.tangents(MOTION)),
         _REPORTS.format(values=c.values(REPORTS), tangents=c.tangents(REPORTS)),
-        _PASS.format(moves=_read(corner, wheels), calls=c.one_pass(EVALUATION, still, {"corner": "corner_moves"})),
+        _PASS.format(moves=_read("corner", len(lanes)), calls=c.one_pass(EVALUATION, still, guarded)),
     ))  # fmt: skip
 
 
-def _read(function: ca.Function, wheels: int) -> str:
+def _read(function: str, lanes: int) -> str:
     """C condition under which the function reads a state."""
-    [call] = [c for c in SCHEDULE.calls if c.function == function.name()]
+    [call] = [c for c in SCHEDULE.calls if c.function == function]
     found = []
-    for k, vector in enumerate(SCHEDULE.vectors[name] for name in call.inputs):
+    for vector in (SCHEDULE.vectors[name] for name in call.inputs):
         if vector.place.startswith("x + "):
-            first, size = vector.place.removeprefix("x + "), function.size1_in(k) * (wheels if vector.per_wheel else 1)
+            first, size = vector.place.removeprefix("x + "), vector.size * (lanes if vector.per_wheel else 1)
             found.append(f"(state >= {first} && state < {first} + {size})")
     return " || ".join(found)

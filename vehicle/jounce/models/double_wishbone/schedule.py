@@ -11,8 +11,8 @@ VECTORS: dict[str, Vector] = {
     # states and inputs
     "chassis": Vector("x"),
     "quaternion": state("quaternion"),
-    "angular": state("angular"),
-    "corner state": state("theta", per_wheel=True),
+    "angular": state("angular", size=3),
+    "corner state": state("theta", per_wheel=True, size=3),
     "wheel state": state("spin_rate", per_wheel=True),
     "own state": state("spin", per_wheel=True),
     "arm": local("arm"),
@@ -58,9 +58,9 @@ EVALUATION = (
     Glue("fill_wheel_inputs(u, d, e->wheel_inputs);",
          "fill_wheel_inputs(u, d, e->wheel_inputs);\n    fill_wheel_inputs_forward(u, d, d_u, d_e->wheel_inputs);"),
     Call("inner", ("link", "inner numbers"), ("inner",)),
-    Call("corner", ("corner state", "inner", "angular", "corner numbers"), ("corner",), lean="corner_dynamics"),
+    Call("corner", ("corner state", "inner", "angular", "corner numbers"), ("corner",), lean=True),
     Call("wheel", ("corner", "chassis", "wheel state", "wheel inputs", "wheel numbers"), ("wheel",),
-         lean="wheel_dynamics"),
+         lean=True),
     Call("inward_sweep", ("corner", "wheel", "axial"), ("articulated_body",)),
     Glue("if (refuse_range(x, e, f)) return 1;", "if (refuse_range(x, e, f)) return 1;"),
     Sum("articulated_body", "total"),
@@ -82,7 +82,7 @@ REPORTS = (
          ("report", "share")),
     Call("chassis_report", ("chassis", "acceleration", "chassis numbers"), ("chassis report", "body", "adjacent")),
     Glue("take_angles(y, opposite);", "take_angles(y, opposite);\n    take_angles(d_y, d_opposite);"),
-    Call("angle", ("opposite sides", "adjacent sides"), ("angles",)),
+    Call("angle", ("opposite sides", "adjacent sides"), ("angles",), lanes=4),
 )  # fmt: skip
 
 SCHEDULE = Schedule(VECTORS, EVALUATION + MOTION + REPORTS)

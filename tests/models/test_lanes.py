@@ -1,0 +1,56 @@
+"""Where the wheels of a vehicle stand in vectors with a number per wheel."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jounce.axles import DEFAULT, Axle
+from jounce.models.double_wishbone import axles_c
+from jounce.models.double_wishbone.lanes import FOUR, Lanes
+from jounce.suspension.kinds import KINDS
+
+AXLES = st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=8).map(
+    lambda kinds: tuple(Axle(f"a{k}", kind) for k, kind in enumerate(kinds))
+)
+
+
+def test_two_axles_of_one_kind_have_a_lane_for_each_wheel_and_no_other() -> None:
+    lanes = Lanes(DEFAULT)
+    assert lanes.plain and lanes.wheel_of == lanes.lane_of == (0, 1, 2, 3)
+    assert [(g.first, g.end, g.functions) for g in lanes.groups] == [(0, 4, {"corner": "corner"})]
+
+
+def test_three_axles_fill_their_second_four_lanes_with_the_last_wheel() -> None:
+    assert Lanes((*DEFAULT, Axle("third"))).wheel_of == (0, 1, 2, 3, 4, 5, 5, 5)
+
+
+@given(AXLES)
+def test_every_wheel_has_a_lane_of_its_kind_and_every_lane_a_wheel(axles: tuple[Axle, ...]) -> None:
+    lanes = Lanes(axles)
+    wheels = range(2 * len(axles))
+    assert [lanes.wheel_of[lane] for lane in lanes.lane_of] == list(wheels)
+    assert len(lanes) % FOUR == 0 and set(lanes.wheel_of) == set(wheels)
+    covered = [(lane, group) for group in lanes.groups for lane in range(group.first, group.end)]
+    assert [lane for lane, _ in covered] == list(range(len(lanes)))
+    for lane, group in covered:
+        assert group.functions["corner"] == KINDS[axles[lanes.wheel_of[lane] // 2].kind].function
+
+
+@given(AXLES)
+def test_the_sum_adds_every_wheel_once_in_the_order_of_the_lanes(axles: tuple[Axle, ...]) -> None:
+    lanes = Lanes(axles)
+    [line] = [m for m in lanes.macros("w" * 2 * len(axles)) if m.startswith("#define JN_SUM")]
+    assert [int(n) for n in re.findall(r"at\((\d+)\)", line)] == sorted(lanes.lane_of)
+    assert line.count("(") == line.count(")")
+
+
+@pytest.mark.parametrize("axles", [1, 3, 8])
+def test_the_state_vector_inside_has_a_row_of_lanes_for_each_state_of_a_wheel(axles: int) -> None:
+    lanes = Lanes(tuple(Axle(f"a{k}") for k in range(axles)))
+    states = axles_c.states(lanes, ("bristle",))
+    assert states.first["spin"] == 13 and states.first["theta"] == 13 + len(lanes)
+    assert states.size == 13 + 5 * len(lanes) + 2

@@ -1,0 +1,108 @@
+"""The C that depends on a vehicle's axles and on nothing else: lanes, states, rows of their parameters.
+
+Made from the signal table, without CasADi.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from jounce.axles import Axle
+from jounce.data import Vehicle
+from jounce.math.layout import Layout
+from jounce.models.double_wishbone.lanes import Lanes
+from jounce.signals import SignalTable
+from jounce.suspension.kinds import KINDS, RISING
+
+GENERATOR = "jounce.models.double_wishbone.axles_c"
+#: States of the chassis, as `jounce.contact.wheel.CHASSIS` has them.
+CHASSIS = {"position": 3, "quaternion": 4, "angular": 3, "linear": 3}
+#: States of a wheel before those of its tire and brake, and what the model remembers of the steering.
+OF_WHEEL, MEMORY = ("spin", "theta", "theta_rate", "spin_rate"), {"arm_rate": 1, "arm_acceleration": 1}
+
+
+def states(lanes: Lanes, inner: Iterable[str]) -> Layout:
+    """The states inside the model: of a wheel there is one for each lane.
+
+    In this order the lane functions read them as they are. The last two change only between ticks.
+    """
+    return Layout(**CHASSIS, **dict.fromkeys((*OF_WHEEL, *inner), len(lanes)), **MEMORY)
+
+
+def identifier(name: str) -> str:
+    """A name as part of one in C."""
+    return re.sub("[^0-9A-Za-z]", "_", name)
+
+
+def enumerators(prefix: str, layout: Layout) -> list[str]:
+    """Lines of a C enum with the place of every part, and the size."""
+    lines = [f"    JN_{prefix}_{identifier(k)} = {at}," for k, at in layout.first.items()]
+    return [*lines, f"    JN_{prefix}_N = {layout.size},"]
+
+
+def header(vehicle: Vehicle, table: SignalTable, inner: Iterable[str]) -> str:
+    """Text of double_wishbone_axles.h, for a table whose last parameters are the vehicle's entries.
+
+    ``inner``: states of a wheel's tire and brake.
+    """
+    lanes, wheels = Lanes(vehicle.axles), vehicle.wheels
+    lines = [f"    JN_AXLES = {len(vehicle.axles)},", f"    JN_WHEELS = {len(wheels)},"]
+    lines += [f"    JN_CORNERS = {len(lanes)}, /* lanes */", f"    JN_SPREAD = {int(not lanes.plain)},"]
+    lines += ["    /* from one wheel's signals to the next one's, and the places of the first wheel's */"]
+    for letter, group in (("U", table.inputs), ("Y", table.outputs)):
+        places = [{n: s.index for s in group if (n := s.name.removeprefix(f"wheel_{w}.")) != s.name} for w in wheels]
+        lines.append(f"    {letter}_WHEEL = {len(places[0])},")
+        lines += [f"    JN_{letter}_WHEEL_{identifier(name)} = {at}," for name, at in places[0].items()]
+    lines += enumerators("X", states(lanes, inner))
+    lines[-1] = lines[-1].rstrip(",")
+    body = "\n".join(lines)
+    macros = "\n".join(lanes.macros(wheels))
+    return f"/* Emitted by {GENERATOR}; do not edit. */\n{macros}\n#define JN_STRIDE JN_CORNERS\nenum {{\n{body}\n}};\n"
+
+
+def tables(vehicle: Vehicle, table: SignalTable) -> str:
+    """Text of double_wishbone_axles.inc: which parameters of the axles must stand in which order, and the like."""
+    lanes, place = Lanes(vehicle.axles), {s.name: s.index for s in table.parameters}
+    apart, rising, bodies, axles = [], [], [place[f"{b}.inertia.xx"] for b in ("chassis", "wheel")], []
+    for k, axle in enumerate(vehicle.axles):
+        kind, at = KINDS[axle.kind], _places(axle, place)
+        apart += [f'{{{at[f"{a}.x"]}, {at[f"{b}.x"]}, "{what}", "{axle.name}"}}' for a, b, what in kind.apart]
+        rising += [f'{{{at[high]}, {at[low]}, "{expected}"}}' for high, low, expected in RISING]
+        bodies += [at[f"{body}.inertia.xx"] for body in kind.bodies]
+        rows = [at[n] for n in ("spring.k1", "spring.k3", "spring.rest_length", "spring.min_length", "stop.depth.0",
+                                "stop.force.0", "shock.end_stiffness")]  # fmt: skip
+        dampers = [at[f"shock.{n}"] for n in ("compression", "rebound", "bump_compression", "bump_rebound",
+                                              "end_damping")]  # fmt: skip
+        loops = ", ".join(f'"{name}"' for name in kind.loops)
+        numbers = [lanes.lane_of[2 * k], *rows]
+        axles.append(f"{{{_row(numbers)}, {{{_row(dampers)}}}, {{{loops}}}}}")
+    parts = (("jn_apart jn_aparts", apart), ("jn_rising jn_risings", rising), ("jn_axle jn_axles", axles),
+             ("int jn_bodies", [_row(bodies)]))  # fmt: skip
+    text = "\n".join(f"static const {name}[] = {{\n    {_lines(rows)},\n}};" for name, rows in parts)
+    return f"/* Emitted by {GENERATOR}; do not edit. */\n{text}\n"
+
+
+def whole_derivation() -> str:
+    """Text of double_wishbone_derive.inc where one function makes the numbers of all axles."""
+    return (
+        f"/* Emitted by {GENERATOR}; do not edit. */\n"
+        "static void derive_axles(const double *p, double *d) {\n"
+        "    derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_OUTLINE,\n"
+        "             d + D_LINKAGE, d + D_CHASSIS, d + D_CONTACT);\n"
+        "}\n"
+    )
+
+
+def _places(axle: Axle, place: dict[str, int]) -> dict[str, int]:
+    prefix = f"{axle.name}."
+    return {name.removeprefix(prefix): at for name, at in place.items() if name.startswith(prefix)}
+
+
+def _row(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def _lines(rows: Sequence[str]) -> str:
+    return ",\n    ".join(rows)
+
