@@ -17,28 +17,23 @@ from typing import Any, Final
 import casadi as ca
 
 from jounce.dynamics.graph import ROOT, Edge, Tree, tree
-from jounce.math.algebra import SX
+from jounce.math.algebra import SX, cross, unit
 from jounce.math.layout import Layout
 
 Value = Any
 """An SX vector or scalar, or numbers (a float, a sequence of floats, an array)."""
 
-#: Scalar coordinates of a joint, in order from body a to body b: R turns, P slides; the axis each takes.
-JOINTS: Final[dict[str, tuple[str, ...]]] = {
-    "revolute": ("R",),
-    "universal": ("R1", "R2"),
-    "spherical": ("Rz", "Rx", "Ry"),
-    "cylindrical": ("P1", "R1"),
-    "prismatic": ("P1",),
-    "point_on_line": ("P1", "Rz", "Rx", "Ry"),
-    "free": ("Px", "Py", "Pz", "Rx", "Ry", "Rz"),
-}
-#: How many axes a joint is given. The point of `point_on_line` is b's, its line is fixed in a.
-_AXES = {"revolute": 1, "universal": 2, "spherical": 0, "cylindrical": 1, "prismatic": 1, "point_on_line": 1, "free": 0}
-_SUFFIX = {
-    "revolute": ("",), "prismatic": ("",), "universal": (".1", ".2"), "spherical": (".z", ".x", ".y"),
-    "cylindrical": (".slide", ".turn"), "point_on_line": (".slide", ".z", ".x", ".y"),
-    "free": (".x", ".y", ".z", ".rx", ".ry", ".rz"),
+#: Scalar coordinates of a joint from body a to body b: suffix of its name, P slides or R turns, along or about which
+#: axis. The point of `point_on_line` is b's, its line is fixed in a.
+JOINTS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
+    "revolute": (("", "R", "axis"),),
+    "universal": ((".1", "R", "axis"), (".2", "R", "axis2")),
+    "spherical": ((".z", "R", "z"), (".x", "R", "x"), (".y", "R", "y")),
+    "cylindrical": ((".slide", "P", "axis"), (".turn", "R", "axis")),
+    "prismatic": (("", "P", "axis"),),
+    "point_on_line": ((".slide", "P", "axis"), (".z", "R", "z"), (".x", "R", "x"), (".y", "R", "y")),
+    "free": ((".x", "P", "x"), (".y", "P", "y"), (".z", "P", "z"), (".rx", "R", "x"), (".ry", "R", "y"),
+             (".rz", "R", "z")),
 }  # fmt: skip
 
 
@@ -74,7 +69,14 @@ class Joint:
     """Direction of any length: of the hinge, the slide, the line, the universal's axis on a."""
     axis2: Value = _data("axial", default=None)
     """The universal joint's axis on b."""
+    normal: Value = _data("axial", default=None)
+    """Unit vector normal to the axis; made where the joint closes a loop and needs one."""
     cut: bool = False
+
+    def scalars(self, carrier: str) -> tuple[tuple[str, str, str], ...]:
+        """Its JOINTS in order from the body that carries the other."""
+        order = JOINTS[self.kind]
+        return order[::-1] if carrier == self.b and self.kind in ("universal", "point_on_line") else order
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,12 @@ class Mechanism:
     def __post_init__(self) -> None:
         """Raise ValueError that names what does not fit together."""
         _check(self)
+        cuts = {edge.name for edge in self.tree().cuts}
+        object.__setattr__(self, "joints", tuple(map(_with_normal, self.joints, (j.name in cuts for j in self.joints))))
+        names = coordinate_names(self)
+        if odd := [n for n in self.independent if n not in names]:
+            there = f"there are {', '.join(names)}"
+            raise ValueError(f"{self.name}: independent coordinate {odd[0]!r} is not there; {there}")
 
     def tree(self) -> Tree:
         """Spanning tree of the bodies; a joint to a prescribed point counts as one to the chassis."""
@@ -222,6 +230,16 @@ class Mechanism:
         return replace(_rebuilt(self, lambda name, _kind, _value: part[name]), side=part.get("side", SX(1)))
 
 
+def _with_normal(j: Joint, closes: bool) -> Joint:
+    """The joint with a normal to its axis, if it closes a loop with one axis and has none yet."""
+    if not closes or j.axis is None or j.axis2 is not None or j.normal is not None:
+        return j
+    axis = _vector("axial", j.axis)
+    x, y, z = (ca.fabs(axis[k]) for k in range(3))
+    least = ca.if_else(ca.logic_and(x <= y, x <= z), SX([1, 0, 0]), ca.if_else(y <= z, SX([0, 1, 0]), SX([0, 0, 1])))
+    return replace(j, normal=cross(least, axis))
+
+
 def _size(kind: str) -> int:
     return {"scalar": 1, "inertia": 6}.get(kind, 3)
 
@@ -235,6 +253,8 @@ def _vector(kind: str, value: Value) -> SX:
 
 def _mirrored(kind: str, v: SX, side: float) -> SX:
     """A left value as it is on that side: points y -> -y; axes of turns, which are pseudo-vectors, the other way."""
+    if kind == "axial":
+        v = unit(v)
     sign = {"point": [1, side, 1], "axial": [side, 1, side], "inertia": [1, 1, 1, side, 1, side]}.get(kind)
     return v if sign is None else v * SX(sign)
 
@@ -292,8 +312,8 @@ def coordinate_names(m: Mechanism) -> tuple[str, ...]:
     """All scalar coordinates from the root outward: the joint's name, with what it is where the joint has several."""
     joints = {j.name: j for j in m.joints}
     names = []
-    for _, edge in m.tree().parent.values():
-        names += [edge.name + suffix for suffix in _SUFFIX[joints[edge.name].kind]]
+    for carrier, edge in m.tree().parent.values():
+        names += [edge.name + suffix for suffix, _, _ in joints[edge.name].scalars(carrier)]
     return tuple(names)
 
 
@@ -308,8 +328,9 @@ def _check(m: Mechanism) -> None:
     for j in m.joints:
         if j.kind not in JOINTS:
             raise ValueError(f"{here}joint {j.name!r} is of kind {j.kind!r}; allowed are {', '.join(JOINTS)}")
-        if (given := sum(a is not None for a in (j.axis, j.axis2))) != _AXES[j.kind]:
-            raise ValueError(f"{here}joint {j.name!r} ({j.kind}) has {given} axes, expected are {_AXES[j.kind]}")
+        wanted = {axis for _, _, axis in JOINTS[j.kind]} & {"axis", "axis2"}
+        if (given := {a for a in ("axis", "axis2") if getattr(j, a) is not None}) != wanted:
+            raise ValueError(f"{here}joint {j.name!r} ({j.kind}) has {len(given)} axes, expected are {len(wanted)}")
         told = {j.a, j.b} & set(m.prescribed)
         if told and j.kind != "spherical":
             raise ValueError(f"{here}joint {j.name!r} holds the prescribed point {told.pop()!r}: only spherical can")
@@ -329,9 +350,6 @@ def _check(m: Mechanism) -> None:
     kinds = [(f.kind, f.wheel) for f in m.forces]
     if twice_kind := sorted({k for k in kinds if kinds.count(k) > 1}):
         raise ValueError(f"{here}wheel {twice_kind[0][1]} has two of {twice_kind[0][0]!r}, one is allowed")
-    names = coordinate_names(m)
-    if odd := [n for n in m.independent if n not in names]:
-        raise ValueError(f"{here}independent coordinate {odd[0]!r} is not there; there are {', '.join(names)}")
 
 
 def _known(what: str, ends: tuple[str, ...], known: set[str]) -> None:
