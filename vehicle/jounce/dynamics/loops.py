@@ -267,7 +267,8 @@ class Placed:
             return dot(d, on_a.acceleration(a) - on_b.acceleration(b)) + dot(apart, apart)
 
         wrench = ca.vertcat(cross(a, d), d)
-        return Row(rod.name, rod.a.on, rod.b.on, (dot(d, d) - square) / 2, ca.sqrt(square), wrench, wrench, acceleration)
+        residual = (dot(d, d) - square) / 2
+        return Row(rod.name, rod.a.on, rod.b.on, residual, ca.sqrt(square), wrench, wrench, acceleration)
 
 
 def rod_length2(rod: Rod) -> SX:

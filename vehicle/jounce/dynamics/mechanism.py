@@ -44,13 +44,13 @@ def _data(kind: str, **options: Any) -> Any:
 
 @dataclass(frozen=True)
 class Body:
-    """A rigid body."""
+    """A rigid body; without a mass only what it carries counts."""
 
     name: str
-    mass: Value = _data("scalar")
+    mass: Value = _data("scalar", default=None)
     """[kg]"""
-    com: Value = _data("point")
-    inertia: Value = _data("inertia")
+    com: Value = _data("point", default=None)
+    inertia: Value = _data("inertia", default=None)
     """About the centre of mass, chassis axes in the design position: xx yy zz, or xx yy zz xy xz yz (tensor's
     elements) [kg m2]."""
 
@@ -325,6 +325,11 @@ def _check(m: Mechanism) -> None:
     named = [x.name for x in parts]
     if twice := sorted({n for n in named if named.count(n) > 1}):
         raise ValueError(f"{here}{twice[0]!r} is there twice")
+    for b in m.bodies:
+        if len({x is None for x in (b.mass, b.com, b.inertia)}) > 1:
+            raise ValueError(f"{here}body {b.name!r} has some of mass, com and inertia; it needs all or none")
+        if b.mass is None and any(w.on == b.name for w in m.wheels):
+            raise ValueError(f"{here}body {b.name!r} carries a wheel and has no mass")
     for j in m.joints:
         if j.kind not in JOINTS:
             raise ValueError(f"{here}joint {j.name!r} is of kind {j.kind!r}; allowed are {', '.join(JOINTS)}")

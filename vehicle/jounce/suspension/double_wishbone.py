@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from jounce.math.algebra import SX, cross, dot, matrix, symmetric
+from jounce.dynamics.aggregate import Body, Motion, rod_turn, slender, total, turning
+from jounce.math.algebra import SX, cross, dot, matrix
 from jounce.math.layout import Layout
 from jounce.steering.pitman import INNER
-from jounce.suspension.double_wishbone_linkage import Arm, Linkage, Motion, move, rod_turn, swung, turning
+from jounce.suspension.double_wishbone_linkage import Arm, Linkage, move, swung
 from jounce.suspension.springs import shock_ends, shock_force, spring_force
 
 #: Derived numbers of one corner; `parameters.corner_numbers` fills them from the vehicle data. The carrier is
@@ -48,20 +49,6 @@ OUTPUTS = Layout(
     steer_momentum=6, steer_theta=1, steer_bias=1, centre_steer=3, upright_steer=3, kinetic=1,
     linear_momentum=3,
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Body:
-    """One rigid body, or a point mass where it has no inertia (its turn is then another body's)."""
-
-    mass: SX
-    com: SX
-    motion: Motion
-    inertia: SX | None
-    """About the centre of mass; the upper triangle counts."""
-    turn: Motion
-    principal: SX | None = None
-    """Moment of inertia about the axis of `turn.partial` and `turn.steer`, where that is a principal axis."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +113,10 @@ def _bodies(i: dict[str, SX], n: dict[str, SX]) -> tuple[list[Body], Geometry]:
         arm("lca", p.lower, lower),
         arm("uca", p.upper, upper),
         Body(n["tierod_mass"], 0.5 * (p.K + i["end"]), (outer + inner) * 0.5,
-             _slender(rod / rod_length, n["tierod_across"], n["tierod_along"]),
+             slender(rod / rod_length, n["tierod_across"], n["tierod_along"]),
              rod_turn(rod / rod_length, rod_length, outer - inner), n["tierod_across"]),
         Body(n["shock_lower_mass"], foot + along * low, foot_motion + tip * low,
-             _slender(along, n["shock_lower_across"] + n["shock_upper_across"],
+             slender(along, n["shock_lower_across"] + n["shock_upper_across"],
                       n["shock_lower_along"] + n["shock_upper_along"]), strut_turn,
              n["shock_lower_across"] + n["shock_upper_across"]),
         Body(n["shock_upper_mass"], n["shock_c"] - along * up, tip * -up, None, strut_turn),
@@ -138,57 +125,6 @@ def _bodies(i: dict[str, SX], n: dict[str, SX]) -> tuple[list[Body], Geometry]:
                       (dot(rod, rod) - n["kl"]) / (2 * ca.sqrt(n["kl"])))  # fmt: skip
     return bodies, Geometry(link, centre, centre_motion, p.triad @ n["wheel_axis"], gaps, along, strut_length, head,
                             seat, seat_motion)  # fmt: skip
-
-
-def _slender(axis: SX, across: SX, along: SX) -> SX:
-    return across * SX.eye(3) + ((along - across) * axis) @ axis.T
-
-
-def _point_inertia(r: SX, moment: SX) -> SX:
-    """xx yy zz xy xz yz of a point mass with the first moment m r."""
-    x, y, z = (r[k] * moment[k] for k in range(3))
-    return ca.vertcat(y + z, x + z, x + y, -r[0] * moment[1], -r[0] * moment[2], -r[1] * moment[2])
-
-
-def _sum(bodies: list[Body], omega: SX) -> dict[str, SX]:
-    """Aggregated quantities (Jain 2016, Eqs. 9-11 summed by Eq. 4), without the wheel's spin."""
-    total = {key: SX(size, 1) for key, size in (("inertia", 6), ("moment", 3), ("mass", 1), ("h", 6), ("d", 1),
-             ("b", 6), ("bt", 1), ("hs", 6), ("st", 1), ("sb", 1), ("kin", 1), ("lin", 3))}  # fmt: skip
-    for body in bodies:
-        m, r, x, t = body.mass, body.com, body.motion, body.turn
-        swept = cross(omega, r)
-        f = m * (x.bias + cross(omega, 2 * x.rate + swept))
-        moment, partial, steer = m * r, m * x.partial, m * x.steer
-        total["mass"] += m
-        total["moment"] += moment
-        total["inertia"] += _point_inertia(r, moment)
-        total["h"] += ca.vertcat(cross(r, partial), partial)
-        total["d"] += dot(x.partial, partial)
-        total["b"] += ca.vertcat(cross(r, f), f)
-        total["bt"] += dot(x.partial, f)
-        total["hs"] += ca.vertcat(cross(r, steer), steer)
-        total["st"] += dot(x.partial, steer)
-        total["sb"] += dot(x.steer, f)
-        total["kin"] += 0.5 * m * dot(x.rate + swept, x.rate + swept)
-        total["lin"] += m * (x.rate + swept)
-        if body.inertia is None:
-            continue
-        six = symmetric(body.inertia)
-        inertia, w = matrix(six), omega + t.rate
-        spun = inertia @ w
-        torque = inertia @ (t.bias + cross(omega, t.rate)) + cross(w, spun)
-        own = inertia if body.principal is None else body.principal * SX.eye(3)
-        partial, steer = own @ t.partial, own @ t.steer
-        total["inertia"] += six
-        total["h"] += ca.vertcat(partial, SX(3, 1))
-        total["d"] += dot(t.partial, partial)
-        total["b"] += ca.vertcat(torque, SX(3, 1))
-        total["bt"] += dot(t.partial, torque)
-        total["hs"] += ca.vertcat(steer, SX(3, 1))
-        total["st"] += dot(t.partial, steer)
-        total["sb"] += dot(t.steer, torque)
-        total["kin"] += 0.5 * dot(w, spun)
-    return total
 
 
 def function() -> ca.Function:
@@ -203,17 +139,17 @@ def function() -> ca.Function:
     i, n = STATES.split(state) | INNER.split(inner), NUMBERS.split(num)
     spin = i["spin_rate"]
     bodies, g = _bodies(i, n)
-    total = _sum(bodies, omega)
+    sums = total(bodies, omega)
     axis, turn, motion = g.axis, g.link.upright, g.centre_motion
     # the spinning wheel's momentum turns with the carrier: w x e (what the carrier's own gyroscopic term lacks)
     w = omega + turn.rate
     along, shaft = n["wheel_along"], n["shaft"]
     hidden = along * along / (along + shaft) * dot(axis, w)
     gyro = (hidden + along * spin) * cross(w, axis)
-    total["b"] += ca.vertcat(gyro, SX(3, 1))
-    total["bt"] += dot(turn.partial, gyro)
-    total["sb"] += dot(turn.steer, gyro)
-    total["kin"] += 0.5 * (hidden * dot(axis, w) + along * spin * (2 * dot(axis, w) + spin) + shaft * spin * spin)
+    sums["b"] += ca.vertcat(gyro, SX(3, 1))
+    sums["bt"] += dot(turn.partial, gyro)
+    sums["sb"] += dot(turn.steer, gyro)
+    sums["kin"] += 0.5 * (hidden * dot(axis, w) + along * spin * (2 * dot(axis, w) + spin) + shaft * spin * spin)
 
     spring = n["spring_c"] - g.seat
     spring_length = ca.sqrt(dot(spring, spring))
@@ -225,9 +161,9 @@ def function() -> ca.Function:
     out = OUTPUTS.join(**{
         "centre": g.centre, "axis": axis, "centre_velocity": motion.rate, "upright_velocity": turn.rate,
         "centre_partial": motion.partial, "upright_partial": turn.partial,
-        "mass": total["mass"], "moment": total["moment"], "inertia": total["inertia"],
-        "momentum": total["h"], "d": total["d"], "bias": total["b"],
-        "bias_theta": total["bt"] - f_spring * spring_partial - f_shock * dot(g.strut, g.head.partial),
+        "mass": sums["mass"], "moment": sums["moment"], "inertia": sums["inertia"],
+        "momentum": sums["h"], "d": sums["d"], "bias": sums["b"],
+        "bias_theta": sums["bt"] - f_spring * spring_partial - f_shock * dot(g.strut, g.head.partial),
         "axis_bias": dot(axis, turn.bias + cross(omega, turn.rate)),
         "margin_upper": g.link.pose.margins[0], "margin_tierod": g.link.pose.margins[1],
         "spring_length": spring_length, "spring_force": f_spring, "shock_length": g.strut_length,
@@ -235,8 +171,8 @@ def function() -> ca.Function:
         "travel": g.centre[2] - n["wheel_height0"], "travel_partial": motion.partial[2],
         "upright_axes": ca.reshape(g.link.pose.triad @ ca.reshape(n["upright_axes"], 3, 3), 9, 1),
         "closure": ca.fmax(ca.fabs(g.gaps[0]), ca.fabs(g.gaps[1])),
-        "steer_momentum": total["hs"], "steer_theta": total["st"], "steer_bias": total["sb"],
-        "centre_steer": motion.steer, "upright_steer": turn.steer, "kinetic": total["kin"],
-        "linear_momentum": total["lin"],
+        "steer_momentum": sums["hs"], "steer_theta": sums["st"], "steer_bias": sums["sb"],
+        "centre_steer": motion.steer, "upright_steer": turn.steer, "kinetic": sums["kin"],
+        "linear_momentum": sums["lin"],
     })  # fmt: skip
     return ca.Function("corner", [state, inner, omega, num], [ca.cse(out)])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from jounce.dynamics.aggregate import Motion
 from jounce.math.algebra import SX, circle_sphere, cross, dot, unit
 
 
@@ -47,36 +48,6 @@ class Pose:
     """Upright axes as columns; the third is the kingpin axis D-F."""
     margins: SX
     """Discriminants [m4] of the upper-arm loop and the tierod loop; negative where they cannot close."""
-
-
-@dataclass(frozen=True)
-class Motion:
-    """First and second time derivative of a point or an angle: how it follows theta, the Pitman arm and time."""
-
-    partial: SX
-    """Partial velocity: per unit theta rate (Kane and Levinson)."""
-    steer: SX
-    """Per unit rate of the Pitman arm, theta at rest."""
-    rate: SX
-    """Velocity relative to the chassis."""
-    bias: SX
-    """The part of the acceleration that is not `partial` times the theta acceleration."""
-
-    def __add__(self, other: Motion) -> Motion:
-        """Motion of one carried by the other."""
-        return Motion(
-            self.partial + other.partial, self.steer + other.steer, self.rate + other.rate, self.bias + other.bias
-        )
-
-    def __sub__(self, other: Motion) -> Motion:
-        """Motion as seen from the other."""
-        return Motion(
-            self.partial - other.partial, self.steer - other.steer, self.rate - other.rate, self.bias - other.bias
-        )
-
-    def __mul__(self, factor: SX | float) -> Motion:
-        """Motion of a vector that is `factor` times as long."""
-        return Motion(self.partial * factor, self.steer * factor, self.rate * factor, self.bias * factor)
 
 
 def driven(partial: SX, bias: SX, rate: SX) -> Motion:
@@ -167,17 +138,3 @@ def move(i: dict[str, SX], n: dict[str, SX]) -> Linkage:
     bias = across + king * ((dot(rod, joint) - dot(rod_rate, rod_rate)) / reach)
     upright = Motion(turn_partial, king * (dot(rod, i["end_partial"]) / reach), w, bias)
     return Linkage(p, lower, upper, upright, ball)
-
-
-def turning(turn: Motion, arm: SX) -> Motion:
-    """Motion of a vector on a body with that turn."""
-    v = cross(turn.rate, arm)
-    return Motion(cross(turn.partial, arm), cross(turn.steer, arm), v, cross(turn.bias, arm) + cross(turn.rate, v))
-
-
-def rod_turn(axis: SX, length: SX, end: Motion) -> Motion:
-    """Turn of a rod that does not spin about its unit axis, from the motion of one end as seen from the other."""
-    w = cross(axis, end.rate) / length
-    stretch = dot(axis, end.rate)
-    bias = (cross(axis, end.bias) - 2 * stretch * w) / length
-    return Motion(cross(axis, end.partial) / length, cross(axis, end.steer) / length, w, bias)

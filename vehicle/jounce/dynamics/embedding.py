@@ -1,0 +1,278 @@
+"""Constraint embedding of any aggregate: X, velocities and biases of a mechanism with loops (Jain 2016, 3.2-3.3).
+
+The coordinates are [u; theta], dependent and independent. With points that move as they are told, Eq. 12 reads
+Y q' + Phi_t = 0, hence
+
+    u' = -Y1^-1 (Y2 theta' + Phi_t),   X = [-Y1^-1 Y2; 1],   X_s = [-Y1^-1 Phi_s; 0]
+
+per unit of the coordinates and of the steering coordinate, and the part of u'' that theta'' does not drive is -Y1^-1
+(acceleration of the rows at q'' = 0), Eq. 14. One factorization of Y1 at the closed position serves all of them.
+
+u itself comes from `guess` (`jounce.dynamics.chebyshev`) and exactly two calls of `close`, each one full Newton step:
+no warm start and no loop to a tolerance, so that the right-hand side stays a function of the state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from jounce.dynamics.aggregate import Body, Motion, rod_turn, slender, turning
+from jounce.dynamics.graph import ROOT
+from jounce.dynamics.loops import Moving, Placed, Row, Told, Twist, rod_length2
+from jounce.dynamics.lu import Factors, factorize, pivot_order
+from jounce.dynamics.mechanism import End, Mechanism, Wheel
+from jounce.math.algebra import SX, cross, dot, matrix
+from jounce.steering.pitman import INNER
+
+#: Largest error [m] of a closed loop; beyond it the aggregate is out of its range.
+OPEN = 1e-9
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """What the functions of an aggregate read."""
+
+    theta: SX
+    """Independent coordinates."""
+    rates: SX
+    u: SX
+    """Dependent coordinates."""
+    told: SX
+    """INNER of each prescribed point, one after the other."""
+    numbers: SX
+    """`Mechanism.layout`."""
+
+
+class Embedding:
+    """The equations of one aggregate."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        """``mechanism`` has the numbers of a vehicle of its kind; with them the order of the pivots is chosen.
+
+        Raises ValueError where the independent coordinates are not as many as the motions that the rows leave, and
+        where they do not give the position.
+        """
+        self.mechanism = mechanism
+        self.layout = mechanism.layout()
+        placed = Placed(mechanism, SX.zeros(64))
+        self.names = placed.names
+        self.independent = tuple(self.names.index(n) for n in mechanism.independent)
+        self.dependent = tuple(k for k in range(len(self.names)) if k not in self.independent)
+        self.tree = placed.tree
+        if len(self.tree.aggregates) != 1 or self.tree.aggregates[0].parent != ROOT:
+            groups = "; ".join(", ".join(a.bodies) for a in self.tree.aggregates)
+            raise ValueError(f"{mechanism.name}: its bodies make {len(self.tree.aggregates)} aggregates ({groups}), "
+                             "expected is one that the chassis carries")  # fmt: skip
+
+    @cached_property
+    def order(self) -> tuple[tuple[int, int], ...]:
+        """Pivots of Y1, from a position near the design position where nothing vanishes by symmetry."""
+        q = np.array([0.03 * np.sin(1.0 + 2.3 * k) for k in range(len(self.names))])
+        y = np.array(self.rows_function()(q, self.rest, ca.evalf(self.mechanism.numbers()))[1])
+        return pivot_order(y[:, self.dependent])
+
+    @property
+    def rest(self) -> ca.DM:
+        """INNER of the prescribed points, at rest in the design position."""
+        ends = [ca.vertcat(SX(ca.DM(v)) if not isinstance(v, SX) else v, SX.zeros(9))
+                for v in self.mechanism.prescribed.values()]  # fmt: skip
+        return ca.evalf(ca.vertcat(*ends)) if ends else ca.DM(0, 1)
+
+    def told(self, inner: SX) -> dict[str, Told]:
+        """Motions of the prescribed points by name."""
+        found = {}
+        for k, name in enumerate(self.mechanism.prescribed):
+            e = INNER.split(inner[INNER.size * k : INNER.size * (k + 1)])
+            found[name] = Told(e["end"], e["end_partial"], e["end_velocity"], e["end_acceleration"])
+        return found
+
+    def symbols(self) -> Coordinates:
+        """Fresh symbols of every input."""
+        n, told = len(self.independent), INNER.size * len(self.mechanism.prescribed)
+        return Coordinates(SX.sym("theta", n), SX.sym("rate", n), SX.sym("u", len(self.dependent)), SX.sym("e", told),
+                           SX.sym("n", self.layout.size))  # fmt: skip
+
+    def position(self, theta: SX, u: SX) -> SX:
+        """All coordinates in the order of `names`."""
+        q = SX.zeros(len(self.names))
+        for values, places in ((theta, self.independent), (u, self.dependent)):
+            for k, place in enumerate(places):
+                q[place] = values[k]
+        return q
+
+    def placed(self, c: Coordinates) -> Placed:
+        """The mechanism with the numbers, at the coordinates."""
+        places = {name: told.place for name, told in self.told(c.told).items()}
+        return Placed(self.mechanism.on(c.numbers), self.position(c.theta, c.u), places)
+
+    def factors(self, placed: Placed, rows: list[Row]) -> tuple[list[dict[int, SX]], Factors]:
+        """(entries of Y by row, factors of Y1)."""
+        y = [placed.row_jacobian(row) for row in rows]
+        place = {k: i for i, k in enumerate(self.dependent)}
+        left = [{place[k]: v for k, v in row.items() if k in place} for row in y]
+        return y, factorize(left, self.order)
+
+    def rows_function(self) -> ca.Function:
+        """rows(q, INNER of each prescribed point, numbers) -> (residuals as lengths [m], Y of such rows)."""
+        q, c = SX.sym("q", len(self.names)), self.symbols()
+        places = {name: told.place for name, told in self.told(c.told).items()}
+        placed = Placed(self.mechanism.on(c.numbers), q, places)
+        rows = placed.rows()
+        y = SX.zeros(len(rows), len(self.names))
+        for i, row in enumerate(rows):
+            for k, entry in placed.row_jacobian(row).items():
+                y[i, k] = entry / row.unit
+        residual = ca.vertcat(*(row.residual / row.unit for row in rows)) if rows else SX(0, 1)
+        return ca.Function("rows", [q, c.told, c.numbers], [residual, y])
+
+    def close_function(self) -> ca.Function:
+        """close(u, theta, INNER of each prescribed point, numbers) -> (u after one Newton step, residual of the given u
+        [m], least pivot as part of its row, determinant of Y1)."""
+        c = self.symbols()
+        placed = self.placed(c)
+        rows = placed.rows()
+        _, factors = self.factors(placed, rows)
+        step = factors.solve([-row.residual for row in rows])
+        u = ca.vertcat(*(c.u[k] + step[k] for k in range(len(step))))
+        out = [u, largest([row.residual / row.unit for row in rows]), factors.quality(), factors.determinant()]
+        return ca.Function("close", [c.u, c.theta, c.told, c.numbers], [ca.cse(v) for v in out])
+
+    def moved(self, c: Coordinates) -> Moved:
+        """Position, X, X_s and biases at a closed position."""
+        placed = self.placed(c)
+        told = self.told(c.told)
+        rows = placed.rows()
+        y, factors = self.factors(placed, rows)
+        n, size = len(self.independent), len(self.names)
+
+        def spread(u: list[SX], theta: SX | None = None) -> SX:
+            return self.position(SX.zeros(n) if theta is None else theta, ca.vertcat(*u) if u else SX(0, 1))
+
+        def by_told(of: str) -> list[SX]:
+            """Rows' rates by the prescribed points alone."""
+            found = []
+            for row in rows:
+                rate = SX(0)
+                if row.a in told:
+                    rate += dot(row.wrench_a[3:], getattr(told[row.a], of))
+                if row.b in told:
+                    rate -= dot(row.wrench_b[3:], getattr(told[row.b], of))
+                found.append(rate)
+            return found
+
+        x = SX.zeros(size, n)
+        for j, k in enumerate(self.independent):
+            unit = SX.zeros(n)
+            unit[j] = 1
+            x[:, j] = spread(factors.solve([-row.get(k, SX(0)) for row in y]), unit)
+        steer = spread(factors.solve([-r for r in by_told("partial")]))
+        rates = x @ c.rates + spread(factors.solve([-r for r in by_told("rate")]))
+        moving = placed.moving(rates)
+        motions: dict[str, Moving | Told] = {**moving, **told}
+        bias = spread(factors.solve([-row.acceleration(motions[row.a], motions[row.b]) for row in rows]))
+        by_u = {b: placed.twist(b, bias) for b in moving}
+        turns = {b: Twist(m.bias.w + by_u[b].w, m.bias.v + by_u[b].v) for b, m in moving.items()}
+        closure = largest([row.residual / row.unit for row in rows])
+        return Moved(placed, told, {b: (placed.twist(b, x), placed.twist(b, steer), moving[b].rate, turns[b])
+                                    for b in moving}, closure, x, steer)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Moved:
+    """An aggregate in motion: how each body follows the independent coordinates, steering and time."""
+
+    placed: Placed
+    told: dict[str, Told]
+    twists: dict[str, tuple[Twist, Twist, Twist, Twist]]
+    """Body -> per unit of each coordinate, of steering, velocity, acceleration without theta''."""
+    closure: SX
+    """Largest error of a loop [m]."""
+    x: SX
+    """X of Eq. 13, by `Embedding.names`."""
+    steer: SX
+    """X_s."""
+
+    def turn(self, body: str) -> Motion:
+        """Turn of a body."""
+        partial, steer, rate, bias = self.twists[body]
+        return Motion(partial.w, steer.w, rate.w, bias.w)
+
+    def motion(self, body: str, point: SX) -> Motion:
+        """Motion of the body's point that is there now."""
+        partial, steer, rate, bias = self.twists[body]
+        velocity = rate.at(point)
+        return Motion(partial.at(point), steer.at(point), velocity, bias.at(point) + cross(rate.w, velocity))
+
+    def end(self, end: End) -> tuple[SX, Motion]:
+        """Place and motion of the end of a rod, spring or the like."""
+        place = self.placed.point(end)
+        if (told := self.told.get(end.on)) is None:
+            return place, self.motion(end.on, place)
+        return place, Motion(SX.zeros(3, self.x.shape[1]), told.partial, told.rate, told.bias)
+
+    def bodies(self) -> list[Body]:
+        """Everything with mass, wheels on the bodies that carry them with what their spin's elimination leaves."""
+        m = self.placed.mechanism
+        found = []
+        for body in m.bodies:
+            if body.mass is None:
+                continue
+            wheels = [w for w in m.wheels if w.on == body.name]
+            mass, com, inertia = _together((body.mass, SX(body.com), matrix(SX(body.inertia))), wheels)
+            pose = self.placed.poses[body.name]
+            now = self.placed.carried(body.name, com)
+            found.append(Body(mass, now, self.motion(body.name, now), pose.rotation @ inertia @ pose.rotation.T,
+                              self.turn(body.name)))  # fmt: skip
+        for rod in m.rods:
+            if rod.mass is None:
+                continue
+            a, at_a = self.end(rod.a)
+            b, at_b = self.end(rod.b)
+            length = ca.sqrt(rod_length2(rod) if not rod.compliant else dot(a - b, a - b))
+            axis = (a - b) / length
+            turn = rod_turn(axis, length, at_a - at_b)
+            across = SX(0) if rod.across is None else rod.across
+            found.append(Body(rod.mass, 0.5 * (a + b), (at_a + at_b) * 0.5, slender(axis, across, SX(0)), turn, across))
+        for tubes in m.tubes:
+            foot, at_foot = self.end(tubes.lower)
+            top, at_top = self.end(tubes.upper)
+            length = ca.sqrt(dot(top - foot, top - foot))
+            axis = (top - foot) / length
+            turn = rod_turn(axis, length, at_top - at_foot)
+            tip, low, up = turning(turn, axis), tubes.lower_com, tubes.upper_com
+            across, along = tubes.lower_across + tubes.upper_across, tubes.lower_along + tubes.upper_along
+            found += [Body(tubes.lower_mass, foot + axis * low, at_foot + tip * low, slender(axis, across, along), turn,
+                           across),
+                      Body(tubes.upper_mass, top - axis * up, at_top + tip * -up, None, turn)]  # fmt: skip
+        return found
+
+
+def largest(residuals: list[SX]) -> SX:
+    """Largest size of the residuals; 0 where there are none."""
+    found = SX(0)
+    for r in residuals:
+        found = ca.fmax(found, ca.fabs(r))
+    return found
+
+
+def _together(body: tuple[SX, SX, SX], wheels: list[Wheel]) -> tuple[SX, SX, SX]:
+    """(mass, centre of mass, inertia about it) of a body with its wheels, each without what its free spin takes away.
+
+    (J + Js) spin'' + J e.(rest) = torque leaves J Js / (J + Js) of the wheel's inertia J about its axis e; Js is the
+    shaft's.
+    """
+    parts = [body]
+    for w in wheels:
+        left, axis = w.along * w.shaft / (w.along + w.shaft), SX(w.axis)
+        parts.append((w.mass, SX(w.centre), slender(axis, w.across, left)))
+    mass = sum((m for m, _, _ in parts), SX(0))
+    com = sum((m * r for m, r, _ in parts), SX(3, 1)) / mass
+    inertia = SX(3, 3)
+    for m, r, own in parts:
+        arm = r - com
+        inertia += own + m * (dot(arm, arm) * SX.eye(3) - arm @ arm.T)
+    return mass, com, inertia

@@ -1,0 +1,179 @@
+"""The corner functions of any mechanism: one wheel and one coordinate, or an axle with two of each.
+
+A mechanism with one wheel gives `double_wishbone.OUTPUTS`, by which the recursion reads every kind of corner. An axle
+with two wheels stands on two lanes, a wheel and a coordinate each (PAIR_OUTPUTS): what belongs to the whole axle is on
+the left lane, with zeros on the right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from jounce.dynamics.aggregate import Body, total
+from jounce.dynamics.embedding import OPEN, Coordinates, Embedding, Moved
+from jounce.dynamics.mechanism import End, Wheel
+from jounce.math.algebra import SX, cross, dot
+from jounce.math.layout import Layout
+from jounce.steering.pitman import INNER
+from jounce.suspension.double_wishbone import OUTPUTS
+from jounce.suspension.springs import shock_ends, shock_force, spring_force
+
+#: States of a lane.
+STATES = Layout(coordinate=1, rate=1, spin_rate=1)
+#: Outputs of a lane of an axle: those of a corner for the lane's own wheel and coordinate, then the element of d
+#: between the two coordinates (left lane), and the wheel's partial velocities by the other one.
+PAIR_OUTPUTS = Layout(**OUTPUTS.sizes, cross=1, centre_other=3, upright_other=3, travel_other=1)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Length of a force element, and how it moves."""
+
+    length: SX
+    partial: SX
+    """(n,) per unit of each coordinate."""
+    steer: SX
+    rate: SX
+
+
+def _line(moved: Moved, lower: End, upper: End) -> _Line:
+    a, at_a = moved.end(lower)
+    b, at_b = moved.end(upper)
+    length = ca.sqrt(dot(b - a, b - a))
+    along, apart = (b - a) / length, at_b - at_a
+    partial = ca.vertcat(*(dot(along, apart.partial[:, k]) for k in range(apart.partial.shape[1])))
+    return _Line(length, partial, dot(along, apart.steer), dot(along, apart.rate))
+
+
+def _forces(moved: Moved, sums: dict[str, SX]) -> list[dict[str, SX]]:
+    """Adds the work of all force elements to ``sums``; outputs of springs and shocks of each wheel."""
+    m = moved.placed.mechanism
+    names = ("spring_length", "spring_force", "shock_length", "shock_rate", "shock_force", "spring_energy")
+    found = [dict.fromkeys(names, SX(0)) for _ in m.wheels]
+
+    def act(line: _Line, force: SX) -> None:
+        sums["bt"] -= force * line.partial
+        sums["sb"] -= force * line.steer
+
+    for element in m.forces:
+        line, out = _line(moved, element.lower, element.upper), found[element.wheel]
+        law = {name: SX(value) for name, value in element.law.items()}
+        if element.kind == "spring":
+            force, energy = spring_force(line.length, law)
+            out |= {"spring_length": line.length, "spring_force": force}
+        else:
+            end, energy = shock_ends(line.length, line.rate, law)
+            force = shock_force(line.length, line.rate, law) + end
+            out |= {"shock_length": line.length, "shock_rate": line.rate, "shock_force": force}
+        out["spring_energy"] = out["spring_energy"] + energy
+        act(line, force)
+    for rod in m.rods:
+        if rod.compliant:
+            line = _line(moved, rod.a, rod.b)
+            design = SX(rod.a.point) - SX(rod.b.point)
+            stretch = line.length - ca.sqrt(dot(design, design))
+            damping = 0 if rod.damping is None else rod.damping
+            act(line, -rod.stiffness * stretch - damping * line.rate)
+            found[0]["spring_energy"] = found[0]["spring_energy"] + 0.5 * rod.stiffness * stretch * stretch
+    return found
+
+
+def _spin(wheel: Wheel, moved: Moved, omega: SX, rate: SX, sums: dict[str, SX]) -> None:
+    """Adds what a wheel's spin does to ``sums``: its momentum turns with the carrier, w x e."""
+    axis, turn = moved.placed.poses[wheel.on].rotation @ SX(wheel.axis), moved.turn(wheel.on)
+    w, along, shaft = omega + turn.rate, wheel.along, wheel.shaft
+    hidden = along * along / (along + shaft) * dot(axis, w)
+    gyro = (hidden + along * rate) * cross(w, axis)
+    sums["b"] += ca.vertcat(gyro, SX(3, 1))
+    sums["bt"] += ca.vertcat(*(dot(turn.partial[:, k], gyro) for k in range(turn.partial.shape[1])))
+    sums["sb"] += dot(turn.steer, gyro)
+    sums["kin"] += 0.5 * (hidden * dot(axis, w) + along * rate * (2 * dot(axis, w) + rate) + shaft * rate * rate)
+
+
+def _hub(wheel: Wheel, moved: Moved, omega: SX, k: int) -> dict[str, SX]:
+    """Outputs of a wheel's carrier, with partial velocities by coordinate k."""
+    pose = moved.placed.poses[wheel.on]
+    centre, axis = moved.placed.carried(wheel.on, wheel.centre), pose.rotation @ SX(wheel.axis)
+    motion, turn = moved.motion(wheel.on, centre), moved.turn(wheel.on)
+    return {
+        "centre": centre, "axis": axis, "centre_velocity": motion.rate, "upright_velocity": turn.rate,
+        "centre_partial": motion.partial[:, k], "upright_partial": turn.partial[:, k],
+        "axis_bias": dot(axis, turn.bias + cross(omega, turn.rate)), "travel": centre[2] - SX(wheel.centre)[2],
+        "travel_partial": motion.partial[2, k], "upright_axes": ca.reshape(pose.rotation, 9, 1),
+        "centre_steer": motion.steer, "upright_steer": turn.steer, "closure": moved.closure,
+        "margin_upper": OPEN - moved.closure, "margin_tierod": OPEN - moved.closure,
+    }  # fmt: skip
+
+
+def _lane(sums: dict[str, SX], k: int, whole: bool) -> dict[str, SX]:
+    """Outputs of the aggregate on the lane of coordinate k; what is not the coordinate's only where ``whole``."""
+    names = {"mass": "mass", "moment": "moment", "inertia": "inertia", "bias": "b", "steer_momentum": "hs",
+             "steer_bias": "sb", "kinetic": "kin", "linear_momentum": "lin"}  # fmt: skip
+    out = {name: sums[of] if whole else SX.zeros(sums[of].shape[0]) for name, of in names.items()}
+    n = sums["h"].shape[1]
+    own = sum(n - i for i in range(k))  # of the element (k, k) in the upper triangle
+    return out | {"momentum": sums["h"][:, k], "d": sums["d"][own], "bias_theta": sums["bt"][k],
+                  "steer_theta": sums["st"][k]}  # fmt: skip
+
+
+def corner_function(embedding: Embedding, name: str = "corner") -> ca.Function:
+    """corner(STATES, INNER, angular velocity 3 of the chassis, numbers, u) -> double_wishbone.OUTPUTS.
+
+    For one wheel and one coordinate; without dependent coordinates there is no u. The two margins are positive where
+    the loops are closed.
+    """
+    state, omega = SX.sym("x", STATES.size), SX.sym("w", 3)
+    i = STATES.split(state)
+    c, inner = _inputs(embedding, i["coordinate"], i["rate"])
+    moved = embedding.moved(c)
+    [wheel] = moved.placed.mechanism.wheels
+    sums = _sums(moved, omega, [i["spin_rate"]])
+    [forces] = _forces(moved, sums)
+    out = OUTPUTS.join(**_hub(wheel, moved, omega, 0), **_lane(sums, 0, True), **forces)
+    return ca.Function(name, [state, inner, omega, c.numbers, *_dependent(c)], [ca.cse(ca.densify(out))])
+
+
+def pair_function(embedding: Embedding, name: str = "pair") -> ca.Function:
+    """pair(STATES left, right, INNER left, right, angular velocity 3, numbers, u) -> (PAIR_OUTPUTS left, right).
+
+    For an axle with two wheels and two coordinates; the left lane has the first of each.
+    """
+    left, right, omega = SX.sym("l", STATES.size), SX.sym("r", STATES.size), SX.sym("w", 3)
+    i, j = STATES.split(left), STATES.split(right)
+    c, _ = _inputs(embedding, ca.vertcat(i["coordinate"], j["coordinate"]), ca.vertcat(i["rate"], j["rate"]))
+    inner = [SX.sym(f"e{k}", INNER.size) for k in range(2)]
+    told = ca.vertcat(*inner)[: c.told.shape[0]]
+    c = Coordinates(c.theta, c.rates, c.u, told, c.numbers)
+    moved = embedding.moved(c)
+    sums = _sums(moved, omega, [i["spin_rate"], j["spin_rate"]])
+    forces = _forces(moved, sums)
+    lanes = []
+    for k, wheel in enumerate(moved.placed.mechanism.wheels):
+        hub, other = _hub(wheel, moved, omega, k), _hub(wheel, moved, omega, 1 - k)
+        lanes.append(PAIR_OUTPUTS.join(
+            **hub, **_lane(sums, k, k == 0), **forces[k], cross=sums["d"][1] if k == 0 else 0,
+            centre_other=other["centre_partial"], upright_other=other["upright_partial"],
+            travel_other=other["travel_partial"],
+        ))  # fmt: skip
+    both = ca.vertsplit(ca.cse(ca.densify(ca.vertcat(*lanes))), PAIR_OUTPUTS.size)
+    return ca.Function(name, [left, right, *inner, omega, c.numbers, *_dependent(c)], both)
+
+
+def _inputs(embedding: Embedding, theta: SX, rates: SX) -> tuple[Coordinates, SX]:
+    c, inner = embedding.symbols(), SX.sym("e", INNER.size)
+    told = inner if c.told.shape[0] else SX(0, 1)
+    return Coordinates(theta, rates, c.u, told, c.numbers), inner
+
+
+def _dependent(c: Coordinates) -> list[SX]:
+    return [c.u] if c.u.shape[0] else []
+
+
+def _sums(moved: Moved, omega: SX, spins: list[SX]) -> dict[str, SX]:
+    bodies: list[Body] = moved.bodies()
+    sums = total(bodies, omega)
+    for wheel, rate in zip(moved.placed.mechanism.wheels, spins, strict=True):
+        _spin(wheel, moved, omega, rate, sums)
+    return sums
