@@ -181,6 +181,6 @@ def solid_axle(*, panhard: bool = False, compliant: str = "", steered: bool = Fa
         rods += [Rod("tierod", End(on[0], [-0.15, 0.68, 0.0]), End(on[1], [-0.15, -0.68, 0.0]), 3.0, 0.4),
                  Rod("draglink", End(on[0], [0.15, 0.62, 0.1]), End("drag", drag), 2.0, 0.03)]  # fmt: skip
     wheels = tuple(Wheel(f"wheel {k + 1}", on[k], flip(centre), **WHEEL) for k, flip in enumerate(flips))
-    coordinates = ("suspension.z", "suspension.rx")
-    return Mechanism("axle rear", coordinates, tuple(bodies), tuple(joints), tuple(rods), wheels, (), forces, prescribed)
+    coordinates, parts = ("suspension.z", "suspension.rx"), (tuple(bodies), tuple(joints), tuple(rods), wheels)
+    return Mechanism("axle rear", coordinates, *parts, forces=forces, prescribed=prescribed)
 

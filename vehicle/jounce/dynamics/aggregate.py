@@ -60,6 +60,11 @@ def each(f: Callable[[SX], SX], columns: SX) -> SX:
     return made
 
 
+def crossing(r: SX) -> Callable[[SX], SX]:
+    """The function that gives r x v."""
+    return lambda v: cross(r, v)
+
+
 def turning(turn: Motion, arm: SX) -> Motion:
     """Motion of a vector on a body with that turn."""
     v = cross(turn.rate, arm)
@@ -116,7 +121,7 @@ def total(bodies: list[Body], omega: SX) -> dict[str, SX]:
         sums["mass"] += m
         sums["moment"] += moment
         sums["inertia"] += _point_inertia(r, moment)
-        sums["h"] += each(lambda v, r=r: ca.vertcat(cross(r, v), v), partial)
+        sums["h"] += ca.vertcat(each(crossing(r), partial), partial)
         sums["d"] += twice(x.partial, partial)
         sums["b"] += ca.vertcat(cross(r, f), f)
         sums["bt"] += by(x.partial, f)
