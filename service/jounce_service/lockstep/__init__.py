@@ -1,1 +1,1 @@
-"""The lockstep clock: pure, without input or output."""
+"""The lockstep clock of a session. Pure logic: no I/O and no event loop."""

@@ -1,16 +1,16 @@
-"""The lockstep clock: who is due at which tick, whose inputs are in, and what move follows.
+"""The lockstep clock: it knows who is due at which tick and who has delivered, and gives the next move.
 
-Pure: no I/O, no event loop; the time ``now`` [s] is an argument, so that a test can make it. The owner calls
-``deliver``, then ``take`` and ``commit`` until ``take`` gives 0, and again at ``deadline``.
+The module has no I/O and no event loop. The time ``now`` [s] is an argument, so that tests can choose it. The owner
+calls ``deliver``, then ``take`` and ``commit`` until ``take`` returns 0, and does so again at ``deadline``.
 
-The clock stands at ``tick``. With D the least due tick of all:
+The clock stands at ``tick``. D is the earliest due tick of all participants. There are two kinds of move:
 
-* clock < D and someone awaits D: the clock moves to D, inputs held;
-* all participants due at D have delivered, or are late and may be: (the clock moves to D and) their inputs are
-  applied together, and the clock moves to the next least due tick.
+* The clock is before D and a participant waits for D: the clock moves to D with the inputs held.
+* Every participant due at D has delivered, or is late and its policy lets the clock go on: the inputs are applied
+  together at D, and the clock moves to the next due tick.
 
-Nothing moves while an expected participant is absent, or while nobody is connected. What is applied at a tick
-depends on the ticks alone, never on the order of arrival.
+The clock does not move while an expected participant is absent or while nobody is connected. The inputs applied at a
+tick depend on the ticks alone, not on the order in which messages arrive.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from jounce_service.transport import errors
 
 
 class Delivery(Enum):
-    """What a delivered Step is."""
+    """Whether a delivered Step is new or repeated."""
 
     NEW = auto()
-    #: The same Step again while it waits.
+    #: The same Step was sent again while it waits for its reply.
     REPEAT = auto()
-    #: The same Step again after its reply: the stored reply answers it.
+    #: The same Step was sent again after its reply; the stored reply is sent once more.
     ANSWERED = auto()
 
 
 class Barrier:
-    """The clock of one session. ``inputs`` is u as it acts now; ``expected`` the required names."""
+    """The clock of one session; ``inputs`` is u as it acts now, ``expected`` the names that must be present."""
 
     def __init__(
         self,
@@ -56,9 +56,10 @@ class Barrier:
         bounds: tuple[Vector, Vector] | None = None,
         longest: int = 1_000_000,
     ) -> None:
-        """Clock at tick 0, nobody joined; ``bounds`` (minimum, maximum) limit first-order holds.
+        """Starts at tick 0 without participants.
 
-        ``longest`` [ticks] is the most between two due ticks of a participant.
+        ``bounds`` (minimum, maximum) [unit of each input] limit first-order holds. ``longest`` [ticks] is the largest
+        distance between two due ticks of a participant.
         """
         self.inputs = np.array(inputs, dtype=np.float64)
         self.expected = set(expected)
@@ -70,23 +71,23 @@ class Barrier:
         self.ramps = Ramps(low, high)
         #: Participant -> tick at which its inputs were last replaced.
         self.replaced: dict[str, int] = {}
-        #: Due ticks that passed without a participant's inputs [1].
+        #: Number of due ticks, over all participants, that passed without inputs [1].
         self.missed = 0
-        #: Participants that have missed their first due tick since their last delivery; the owner takes them out.
+        #: Participants that have missed the first due tick since their last delivery. The owner reads and empties it.
         self.first_missed: list[str] = []
         self._owner: dict[int, str] = {}
         self._removed: list[Participant] = []
         self._gone = 0
-        #: Of a paced session: wall-clock time [s] that participants have when so many ticks later the next is due;
-        #: None before the run has begun.
+        #: Paced sessions only. Takes the ticks until the next due tick and returns the wall-clock time [s] that
+        #: participants have to deliver, or None before the run has begun.
         self.notice: Callable[[int], float | None] | None = None
-        #: Whether anything depends on the time; if not, ``now`` may be anything.
+        #: Whether a policy or a lease depends on the time. If not, ``now`` is ignored.
         self.timed = False
 
     # ------------------------------------------------------------ membership
 
     def owner(self, column: int) -> str | None:
-        """Name of the participant that owns an input, if any."""
+        """Name of the participant that owns an input, or None."""
         return self._owner.get(column)
 
     def join(
@@ -100,9 +101,9 @@ class Barrier:
         ramps: Columns = NO_COLUMNS,
         now: float = 0.0,
     ) -> Participant:
-        """Adds a participant; it is due at the first tick, from now on, that is phase + k x period.
+        """Adds a participant, due at the first tick phase + k period that is not before the clock.
 
-        Raises NameTaken or InputOwned. The caller has checked period >= 1 and 0 <= phase < period.
+        The caller has checked period >= 1 and 0 <= phase < period. Raises NameTaken or InputOwned.
         """
         if name in self.participants:
             raise errors.NameTaken(
@@ -127,12 +128,15 @@ class Barrier:
         return member
 
     def rejoin(self, member: Participant, now: float = 0.0) -> None:
-        """A participant is back, with all its rights and deliveries."""
+        """Marks a participant whose connection had gone as connected; it keeps its inputs and deliveries."""
         member.gone_at, member.since = None, now
         self._count()
 
     def detach(self, member: Participant, now: float = 0.0) -> bool:
-        """A participant's connection has gone; True once. Without a lease it is out, its delivery dropped."""
+        """Marks a participant's connection as gone; returns False if it was gone already.
+
+        Without a lease the participant is removed and its delivery is dropped.
+        """
         if self.participants.get(member.name) is not member or member.gone_at is not None:
             return False
         if member.lateness.lease > 0.0:
@@ -143,26 +147,26 @@ class Barrier:
         return True
 
     def remove(self, member: Participant) -> None:
-        """Takes a participant out; its inputs stay as they are, or safe where that is its policy."""
+        """Removes a participant; its inputs are held, or become its safe values if SAFE_VALUE is its policy."""
         del self.participants[member.name]
         for column in member.columns.tolist():
             del self._owner[column]
-        # A move may be at work with the inputs just now: they change before the next one.
+        # A move may be using the inputs now; they change before the next move.
         self._removed.append(member)
         self._count()
 
     def settle(self) -> None:
-        """The inputs as they act from now on; the owner calls it while no move is at work."""
+        """Applies the policies of removed participants to ``inputs``; called only between moves."""
         for member in self._removed:
             self._leave_behind(member)
         self._removed.clear()
 
     def release(self, name: str) -> None:
-        """The session goes on without ``name`` from now on, even if it was expected."""
+        """Removes ``name`` from the expected participants, so that the clock does not wait for it."""
         self.expected.discard(name)
 
     def restart(self, inputs: Vector, tick: int, now: float = 0.0) -> None:
-        """The past has been replaced: a new epoch at ``tick``, nothing delivered, everyone due on its grid."""
+        """Starts a new epoch at ``tick`` with ``inputs``: no deliveries, every participant due on its grid."""
         self.epoch += 1
         self.tick = tick
         self.inputs[:] = inputs
@@ -177,10 +181,11 @@ class Barrier:
     def deliver(
         self, member: Participant, *, epoch: int, tick: int, request: int, values: Vector, asked: int | None = None
     ) -> Delivery:
-        """Takes the inputs for a due tick; raises without a change where they are not due.
+        """Accepts the inputs for a due tick.
 
         ``values`` [unit of each input] are in the member's order; the caller has checked them. ``asked`` is the tick at
-        which the member wants to be due next; None = the next of its grid.
+        which the member wants to be due next; None is the next tick of its grid. Raises WrongEpoch, StaleRequest,
+        StepPending, TooLate, WrongTick or BadField, with nothing changed.
         """
         if epoch != self.epoch:
             raise self.wrong_epoch(member, epoch)
@@ -188,10 +193,10 @@ class Barrier:
             same = (tick, asked) == (member.request_tick, member.asked)
             if not same or values.tobytes() != member.values.tobytes():
                 raise errors.StaleRequest(
-                    f"request {request} was sent before with another content",
+                    f"request {request} was sent before with different content",
                     field="request",
                     given=request,
-                    allowed="the same content, or a new number",
+                    allowed="the same content, or a higher number",
                 )
             return Delivery.ANSWERED if member.answered else Delivery.REPEAT
         if request <= member.request:
@@ -215,7 +220,7 @@ class Barrier:
             kind = errors.TooLate if late else errors.WrongTick
             raise kind(
                 f"{member.name!r} is due at tick {member.due}, not {tick}"
-                + (": the clock went on without it" if late else ""),
+                + (": the clock has moved on without its inputs" if late else ""),
                 field="tick",
                 given=tick,
                 allowed=str(member.due),
@@ -224,7 +229,7 @@ class Barrier:
             )
         if asked is not None and not tick < asked <= tick + self.longest:
             raise errors.BadField(
-                f"next_tick {asked} of a Step for tick {tick}",
+                f"next_tick {asked} of a Step for tick {tick} is out of range",
                 field="next_tick",
                 given=asked,
                 allowed=f"{tick + 1} to {tick + self.longest}, or none",
@@ -236,7 +241,7 @@ class Barrier:
         return Delivery.NEW
 
     def wrong_epoch(self, member: Participant, given: int) -> errors.WrongEpoch:
-        """The refusal of a message of another epoch."""
+        """Makes the error for a message of another epoch."""
         return errors.WrongEpoch(
             f"epoch {given} is not the session's epoch {self.epoch}",
             field="epoch",
@@ -247,7 +252,7 @@ class Barrier:
         )
 
     def sync(self, member: Participant) -> bool:
-        """Whether the clock is at the member's due tick; if not, the member waits for it from now on."""
+        """Returns whether the clock is at the member's due tick; if not, marks the member as waiting for it."""
         if member.phase is Phase.IDLE:
             if member.due == self.tick:
                 return True
@@ -257,9 +262,9 @@ class Barrier:
     # ------------------------------------------------------------ the clock
 
     def take(self, now: float = 0.0, most: int | None = None) -> int:
-        """The move that is due now [ticks], its inputs applied to ``inputs``; 0 while someone is missing.
+        """Applies the inputs of the next move and returns its length [ticks]; 0 while a participant is missing.
 
-        ``most`` [ticks] limits the move. Raises ParticipantLate or HeldTooLong where a policy wants it.
+        ``most`` [ticks] limits the move. Raises ParticipantLate or HeldTooLong as the policies say.
         """
         if self._gone:
             self._expire(now)
@@ -283,7 +288,7 @@ class Barrier:
                 self.inputs[p.columns] = p.values
                 p.delivered_tick = first
                 if self.ramps.moving and len(p.ramps) < len(p.columns):
-                    # A restored past may have had lines where the owner of today holds.
+                    # After a restore, lines may be left on inputs whose present owner uses zero-order hold.
                     self.ramps.stop(np.delete(p.columns, p.ramps))
                 if len(p.ramps):
                     self.ramps.deliver(p.columns[p.ramps], p.values[p.ramps], first)
@@ -294,7 +299,7 @@ class Barrier:
         return _within(most, self._first()[0] - first)
 
     def commit(self, ticks: int, now: float = 0.0) -> list[Participant]:
-        """The move is done; the participants whose next due tick the clock has reached, by name."""
+        """Advances the clock after a move; returns, by name, the participants whose replies are now due."""
         self.tick += ticks
         reached = []
         for p in self.participants.values():
@@ -306,7 +311,7 @@ class Barrier:
         return sorted(reached, key=lambda p: p.name) if len(reached) > 1 else reached
 
     def deadline(self, now: float) -> float:
-        """The next time [s] at which ``take`` may give something else because time has passed; or infinity."""
+        """The next time [s] at which a timeout or a lease can change what ``take`` returns; infinity if none can."""
         if not self.timed:
             return math.inf
         first, _ = self._first()
@@ -319,7 +324,10 @@ class Barrier:
         return min((t for t in times if t > now), default=math.inf)
 
     def missing(self, now: float = 0.0) -> list[str]:
-        """Who keeps the clock from moving: expected and absent, or due, not delivered and not replaceable; by name."""
+        """Names, sorted, of those that the clock waits for.
+
+        They are expected and absent, or due without a delivery and not yet late.
+        """
         names = self.expected - self.participants.keys()
         members = self.participants.values()
         first = min((p.due for p in members), default=self.tick)
@@ -329,7 +337,7 @@ class Barrier:
     # ------------------------------------------------------------ inside
 
     def _first(self) -> tuple[int, list[Participant]]:
-        """The least due tick and who is due then; there is a participant."""
+        """The earliest due tick and the participants due then; needs at least one participant."""
         first = 0
         due: list[Participant] = []
         for p in self.participants.values():
@@ -340,13 +348,13 @@ class Barrier:
         return first, due
 
     def _is_late(self, p: Participant, now: float) -> bool:
-        """Whether the clock need not wait for it any more; ``now`` [s] as its ``since``."""
+        """Whether the participant's time to deliver is over; ``now`` [s] is on the same clock as its ``since``."""
         if p.lateness.policy is Late.BLOCK:
             return False
         return p.gone_at is not None or now >= p.since + self._after(p)
 
     def _after(self, p: Participant) -> float:
-        """Time [s] that it has from its turn on."""
+        """Time [s] that the participant has to deliver, counted from ``since``."""
         if p.lateness.at_release and self.notice is not None:
             following = min(q.due if q.due > p.due else q.following for q in self.participants.values())
             found = self.notice(following - p.due)

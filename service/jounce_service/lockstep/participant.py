@@ -1,4 +1,4 @@
-"""One participant of the lockstep clock: what it agreed to, and where it is in its round."""
+"""One participant of the lockstep clock: its rate, its policy for lateness, and its present phase."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Columns = NDArray[np.intp]
 
 
 class Late(IntEnum):
-    """What happens when a participant is late or gone; numbers as on the wire."""
+    """What happens when a participant is late or its connection has gone; the numbers are those of the wire."""
 
     BLOCK = 1
     HOLD_LAST = 2
@@ -27,40 +27,43 @@ class Late(IntEnum):
 
 @dataclass(frozen=True)
 class Lateness:
-    """When a participant is late, and what then."""
+    """When a participant counts as late, and what happens then."""
 
     policy: Late = Late.BLOCK
-    #: Time [s] from when the clock comes to its due tick; one that has gone is late at once.
+    #: Time to deliver [s], from when the clock reaches the due tick; a participant without connection is late at once.
     after: float = math.inf
-    #: Greatest age of held inputs [ticks]; 0 = any.
+    #: Greatest age of held inputs [ticks]; 0 is without limit.
     max_age: int = 0
     #: Values for SAFE_VALUE in the participant's order [unit of each].
     safe: Vector = field(default_factory=lambda: np.empty(0))
-    #: Time [s] that one that has gone stays a participant.
+    #: Time [s] that a participant remains in the session after its connection has gone.
     lease: float = 0.0
-    #: Late at the next release where the session is paced; ``after`` counts where it is not.
+    #: In a paced session the participant is late at the next release. Otherwise ``after`` counts.
     at_release: bool = False
 
 
-#: Waits for ever, and is forgotten when it goes.
+#: Default policy: the clock waits without limit, and the participant is removed when its connection goes.
 PATIENT: Final = Lateness()
 NO_COLUMNS: Final = np.empty(0, dtype=np.intp)
 
 
 class Phase(Enum):
-    """Where a participant is in its round."""
+    """What a participant has done for its due tick."""
 
-    #: It has to send inputs for its due tick.
+    #: It has not yet sent inputs for its due tick.
     IDLE = auto()
-    #: Its inputs for the due tick are in.
+    #: It has sent inputs for its due tick.
     DELIVERED = auto()
-    #: They are applied, or were replaced; due has moved on, and it waits for the clock to get there.
+    #: Its inputs were applied, held or replaced. ``due`` is the next due tick, which the clock has not reached.
     AWAITING = auto()
 
 
 @dataclass
 class Participant:
-    """One participant; ``columns`` are its inputs' places in u, ``ramps`` the places in ``columns`` with slopes."""
+    """One participant.
+
+    ``columns`` are the indices of its inputs in u; ``ramps`` are the indices into ``columns`` with first-order hold.
+    """
 
     name: str
     columns: Columns
@@ -70,43 +73,45 @@ class Participant:
     lateness: Lateness = PATIENT
     ramps: Columns = field(default_factory=lambda: NO_COLUMNS)
     phase: Phase = Phase.IDLE
-    #: Last request accepted, the tick it was for, and whether its reply has been given.
+    #: Number of the last request accepted, its tick, and whether it has been answered.
     request: int = 0
     request_tick: int = -1
     answered: bool = False
     values: Vector = field(default_factory=lambda: np.empty(0))
-    #: When it became its turn [s]; when it went, or None while it is there.
+    #: Time [s] at which the clock reached ``due``.
     since: float = 0.0
+    #: Time [s] at which its connection went; None while it is connected.
     gone_at: float | None = None
-    #: Tick from which the age of its inputs counts; whether the last round had no delivery; how many had none.
+    #: Tick from which the age of its inputs counts.
     delivered_tick: int = 0
+    #: Whether the last due tick passed without a delivery, and how many have.
     replaced: bool = False
     missed: int = 0
-    #: Due tick that its delivery asks for after this one; None = the next of its grid.
+    #: Due tick that its last delivery asked for after this one; None is the next tick of its grid.
     asked: int | None = None
 
     @property
     def following(self) -> int:
-        """Tick [1] at which it is due after ``due``: the one that its delivery asks for, else the next of its grid."""
+        """Due tick after ``due``: the one that the delivery asked for, or else the next tick of the grid."""
         if self.phase is Phase.DELIVERED and self.asked is not None:
             return self.asked
         return self._on_grid(self.due + 1)
 
     @property
     def next_tick(self) -> int:
-        """Tick for which its next new inputs must be."""
+        """Tick for which it must send inputs next."""
         return self.following if self.phase is Phase.DELIVERED else self.due
 
     def asked_due(self, tick: int) -> int | None:
-        """The due tick, where with the clock at ``tick`` it is not the one of the grid; or None."""
+        """The due tick if it differs from the grid's, with the clock at ``tick``; otherwise None."""
         return None if self.due == self._on_grid(tick) else self.due
 
     def _on_grid(self, tick: int) -> int:
-        """First tick of the grid that is not before ``tick``."""
+        """First tick of the participant's grid at or after ``tick``."""
         return tick + (self.phase_ticks - tick) % self.period
 
     def check_replaceable(self) -> None:
-        """Raises ParticipantLate or HeldTooLong where its policy does not let the clock go on without it."""
+        """Raises ParticipantLate or HeldTooLong if the policy does not let the clock go on without its inputs."""
         if self.lateness.policy is Late.FAIL:
             raise errors.ParticipantLate(
                 f"{self.name!r} has not delivered for tick {self.due} within {self.lateness.after:g} s",
@@ -126,8 +131,8 @@ class Participant:
             )
 
     def restart(self, tick: int, now: float) -> None:
-        """The past has been replaced: the participant is due on its grid from ``tick`` on."""
+        """Starts a new epoch: the participant is due on its grid from ``tick`` on."""
         self.due, self.asked = self._on_grid(tick), None
         self.phase, self.answered, self.replaced = Phase.IDLE, False, False
-        # Numbers start anew: a Step that waited was refused, and may be sent again under its number.
+        # Request numbers start again: a waiting Step was refused and may be sent again under its number.
         self.request, self.request_tick, self.delivered_tick, self.since = 0, -1, tick, now

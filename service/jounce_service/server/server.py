@@ -33,7 +33,7 @@ from jounce_service.transport.security import (
     server_credentials,
     warn_of_dates,
 )
-from jounce_service.transport.servicer import SessionCalls
+from jounce_service.transport.servicer import SessionServicer
 
 #: Calls at a time over one connection [1]; more wait in the client.
 _CALLS_PER_CONNECTION = 256
@@ -111,7 +111,7 @@ class JounceServer:
                 ("grpc.http2.min_recv_ping_interval_without_data_ms", 100),
             ],
         )
-        calls = SessionCalls(self.manager, callers)
+        calls = SessionServicer(self.manager, callers)
         server.add_registered_method_handlers(SERVICE_NAME, handlers(calls, self.config.max_request_bytes))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME), server)

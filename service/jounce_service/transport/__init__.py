@@ -1,1 +1,1 @@
-"""How requests come in: gRPC, the fast lane, their security and their errors."""
+"""The server's transports: gRPC, the fast lane, their security, and errors on the wire."""

@@ -1,4 +1,4 @@
-"""Identifies the caller: each bearer token is one tenant, and some are administrators."""
+"""Identifies the caller by its bearer token. Each token is one tenant; some tokens are administrators."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Caller:
-    """Who makes a call: owner of the sessions that it makes (None where the server has no tenants)."""
+    """Who makes a call. ``owner`` marks the sessions that it creates; None if the server has no tenants."""
 
     owner: bytes | None = None
     administrator: bool = False
 
 
-#: Everybody, where the server has no bearer tokens; no administrator.
+#: Every caller of a server without bearer tokens; not an administrator.
 ANYBODY: Final = Caller()
 
 
@@ -24,7 +24,7 @@ class Callers:
     """The bearer tokens of the server, kept as hashes so that the time of a look-up leaks nothing."""
 
     def __init__(self, tokens: Iterable[str] = (), administrators: Iterable[str] = ()) -> None:
-        """With ``tokens``, every call must show one of them or of the ``administrators``."""
+        """With ``tokens``, every call must carry one of them or one of ``administrators``."""
         self._administrators = frozenset(map(_hash, administrators))
         self._tenants = frozenset(map(_hash, tokens)) - self._administrators
 
@@ -34,7 +34,7 @@ class Callers:
         return bool(self._tenants or self._administrators)
 
     def who(self, metadata: Iterable[tuple[str, str | bytes]] | None) -> Caller | None:
-        """Who shows that metadata; None for somebody whom the server must refuse."""
+        """The caller with this metadata; None if it must be refused."""
         if not self.any:
             return ANYBODY
         shown = [v for k, v in metadata or () if k == "authorization"]
@@ -48,7 +48,7 @@ class Callers:
 
 
 def _token(value: str | bytes) -> str | None:
-    """The token of an authorization; the name of the scheme may be in any case (RFC 9110, section 11.1)."""
+    """The token of an ``authorization`` value; the scheme's name is case-insensitive (RFC 9110, section 11.1)."""
     text = value.decode(errors="replace") if isinstance(value, bytes) else value
     scheme, _, token = text.partition(" ")
     return token.strip(" ") if scheme.lower() == "bearer" else None

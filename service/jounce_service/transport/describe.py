@@ -1,4 +1,4 @@
-"""The signal table and the participants of a session on the wire."""
+"""Replies of the wire that describe a signal table and the participants of a session."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VARIABILITY = {
 
 
 def describe(table: SignalTable, *, tick_length: float, version: str) -> pb.DescribeModelResponse:
-    """The DescribeModel reply; ``tick_length`` is the default [s]."""
+    """The DescribeModel reply; ``tick_length`` [s] is the model's default."""
     reply = pb.DescribeModelResponse(model=table.name, server_version=version, tick_seconds=tick_length)
     scalars = iter(table.scalars)
     for signal in table.signals:
@@ -56,14 +56,14 @@ def describe(table: SignalTable, *, tick_length: float, version: str) -> pb.Desc
 
 
 def described(model: HostedModel, name: str) -> pb.DescribeModelResponse:
-    """The same for a hosted model, under the name by which clients ask for it."""
+    """The DescribeModel reply for a hosted model; ``name`` is the name that clients use."""
     reply = describe(model.table, tick_length=model.tick_length, version=__version__)
     reply.model = name
     return reply
 
 
 def participants(barrier: Barrier, table: SignalTable, now: float) -> list[pb.ParticipantStatus]:
-    """Status of everyone joined or expected, by name; ``now`` [s] is the session's time."""
+    """Status of every participant joined or expected, sorted by name; ``now`` [s] is the session's time."""
     missing = set(barrier.missing(now))
     found = []
     for name in sorted(barrier.participants.keys() | barrier.expected):

@@ -1,4 +1,4 @@
-"""The HTTP endpoint for Prometheus: limited in connections and in their time, with TLS where it is configured."""
+"""The HTTP endpoint for Prometheus, with TLS if configured. The number and the time of connections are limited."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from jounce_service.server.config import ServerConfig
 from jounce_service.server.metrics import Totals
 from jounce_service.transport.security import ConfigError, tls_context
 
-#: Connections at a time [1], each of which has a thread; a scraper needs one.
+#: Most connections at a time [1]; each has a thread, and a scraper needs one.
 MOST: Final = 32
 _log = logging.getLogger(__name__)
 
 
 class Endpoint:
-    """Listens where the config says, on threads of its own."""
+    """Serves metrics at ``config.metrics_address`` on its own threads."""
 
     def __init__(self, config: ServerConfig, totals: Totals) -> None:
-        """Listens; raises OSError, or ConfigError for files that are no certificate or without its package."""
+        """Starts to listen; raises OSError, or ConfigError for bad certificate files or without prometheus_client."""
         try:
             from prometheus_client import CollectorRegistry
             from prometheus_client.exposition import choose_encoder
         except ModuleNotFoundError as error:
             raise ConfigError(f"metrics: {missing('prometheus_client')}") from error
         registry = CollectorRegistry()
-        # Not described at once: that would be a look, and looks start the real-time factor anew.
+        # Without ``auto_describe``: it would collect, and each collection resets the real-time factor.
         registry.register(totals)  # type: ignore[arg-type, unused-ignore]
 
         class Handler(BaseHTTPRequestHandler):
@@ -63,37 +63,37 @@ class Endpoint:
 
 
 class _Server(ThreadingTCPServer):
-    """Closes connections past ``MOST`` at once, and those that take longer than ``patience`` seconds."""
+    """Refuses more than ``MOST`` connections, and closes those that take longer than ``timeout`` seconds."""
 
     allow_reuse_address = True
     daemon_threads = True
     request_queue_size = 128
 
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler],
-                 context: ssl.SSLContext | None, patience: float) -> None:
-        """Listens; raises OSError."""
-        self._context, self._patience = context, patience
+                 context: ssl.SSLContext | None, timeout: float) -> None:
+        """Starts to listen; raises OSError."""
+        self._context, self._timeout = context, timeout
         self._ends: dict[socket.socket, float] = {}
         found = socket.getaddrinfo(address[0] or None, address[1], type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         self.address_family = found[0][0]
         super().__init__(address, handler)
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """A connection; its thread shakes hands at the first read, for a peer may be slow at that, too."""
+        """Accepts a connection; the TLS handshake happens in its own thread, since a peer may be slow."""
         connection, peer = self.socket.accept()
         if self._context is not None:
             connection = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         return connection, peer
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Whether there is room for one more."""
+        """Whether the number of connections allows one more."""
         if len(self._ends) >= MOST:
             return False
-        self._ends[request] = time.monotonic() + self._patience
+        self._ends[request] = time.monotonic() + self._timeout
         return True
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serves one connection, on its thread."""
+        """Serves one connection in its thread."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -104,10 +104,10 @@ class _Server(ThreadingTCPServer):
         now = time.monotonic()
         for connection, end in list(self._ends.items()):
             if now > end:
-                with contextlib.suppress(OSError):  # it may just have closed
-                    # Below TLS, whose own shutdown is not for another thread.
+                with contextlib.suppress(OSError):  # The connection may have closed meanwhile.
+                    # The plain socket's shutdown: that of TLS may not be called from another thread.
                     socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignores errors of one peer: a closed connection or a refused certificate."""
+        """Logs errors of one connection at debug level: the peer has closed it or refused the certificate."""
         _log.debug("metrics: a connection failed", exc_info=True)

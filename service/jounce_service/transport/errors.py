@@ -16,9 +16,9 @@ LONGEST: Final = 1000
 
 
 class ServiceError(Exception):
-    """A request that was refused; nothing was applied.
+    """A refused request; nothing was applied.
 
-    ``field`` is what it concerns, ``given`` the value given and ``allowed`` what would be accepted.
+    ``field`` names the field at fault, ``given`` is its value and ``allowed`` says what is accepted.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class ServiceError(Exception):
         tick: int = 0,
         epoch: int = 0,
     ) -> None:
-        """``tick`` and ``epoch`` are where the session expects the sender."""
+        """``tick`` and ``epoch`` are those that the session expects in the sender's next message."""
         super().__init__(message)
         self.message = message
         self.field = field
@@ -42,9 +42,8 @@ class ServiceError(Exception):
         self.tick = tick
         self.epoch = epoch
 
-
     def with_message(self, message: str) -> ServiceError:
-        """The same refusal with another text: an exception of its own, since a traceback grows where it is raised."""
+        """A copy with another message. Raising one exception object repeatedly would grow its traceback."""
         return type(self)(
             message,
             field=self.field,
@@ -57,19 +56,19 @@ class ServiceError(Exception):
 
 
 class BadField(ServiceError):
-    """A field is wrong on its face."""
+    """A field has a value that is never valid."""
 
 
 class UnknownSignal(ServiceError):
-    """No signal of that name and causality."""
+    """The model has no signal of that name and causality."""
 
 
 class WrongLength(ServiceError):
-    """A packed vector has another length than its names."""
+    """A vector of values does not have as many values as there are names."""
 
 
 class NotFinite(ServiceError):
-    """NaN or infinity."""
+    """A value is NaN or infinite."""
 
 
 class BadParameters(ServiceError):
@@ -77,15 +76,15 @@ class BadParameters(ServiceError):
 
 
 class InputOutOfRange(ServiceError):
-    """A value is past the signal's bounds."""
+    """A value is outside the signal's bounds."""
 
 
 class TooManyTicks(ServiceError):
-    """More ticks than one call may span."""
+    """A call asks for more ticks than one call may have."""
 
 
 class UnknownModel(ServiceError):
-    """No hosted model of that name."""
+    """The server hosts no model of that name."""
 
 
 class ModelUnavailable(ServiceError):
@@ -93,7 +92,7 @@ class ModelUnavailable(ServiceError):
 
 
 class UnknownSession(ServiceError):
-    """No session of that id."""
+    """The server has no session of that id."""
 
 
 class UnknownSnapshot(ServiceError):
@@ -125,11 +124,11 @@ class WrongEpoch(ServiceError):
 
 
 class StaleRequest(ServiceError):
-    """The request number does not rise, or repeats with other content."""
+    """The request number does not rise, or is repeated with different content."""
 
 
 class StepPending(ServiceError):
-    """An earlier Step still waits; repeat that one."""
+    """An earlier Step still waits for its reply; only that Step may be repeated."""
 
 
 class TooLate(ServiceError):
@@ -161,7 +160,7 @@ class StreamReplaced(ServiceError):
 
 
 class ParticipantsPresent(ServiceError):
-    """Advance is for sessions without participants."""
+    """The call is Advance, which is for sessions without participants."""
 
 
 class TooManySessions(ServiceError):
@@ -181,7 +180,7 @@ class TooManyViewers(ServiceError):
 
 
 class SnapshotCorrupt(ServiceError):
-    """The bytes are not the snapshot that its length and hash say."""
+    """The bytes do not match the snapshot's length and hash."""
 
 
 class SnapshotForeign(ServiceError):
@@ -197,11 +196,11 @@ class RecordingUnavailable(ServiceError):
 
 
 class RecordingLost(ServiceError):
-    """The recording ended, and its session may not go on without; the session has failed."""
+    """The recording ended and the session was created with recording required; the session has failed."""
 
 
 class BarrierTimeout(ServiceError):
-    """Others did not deliver in time; the delivery stands and a repeat waits again."""
+    """Other participants did not deliver in time; the sender's delivery stands, and a repeated Step waits again."""
 
 
 class ParticipantLate(ServiceError):
@@ -221,15 +220,15 @@ class Overrun(ServiceError):
 
 
 class TooSlow(ServiceError):
-    """A stream did not join, or an upload did not go on, in time."""
+    """A stream did not join in time, or the next piece of an upload did not come in time."""
 
 
 class CallTooLong(ServiceError):
-    """The call would take, or took, more wall-clock time than one call may; the session is as before."""
+    """The call takes more wall-clock time than one call may; the session is unchanged."""
 
 
 class NotAuthenticated(ServiceError):
-    """The server wants a bearer token that it knows."""
+    """The call has no bearer token that the server knows."""
 
 
 class NoToken(ServiceError):
@@ -241,7 +240,7 @@ class WrongToken(ServiceError):
 
 
 class NoRight(ServiceError):
-    """The caller may not do that: not the session's owner, no controller, or no more than a join token."""
+    """The caller may not do this: it is not the session's owner or controller, or it has only the join token."""
 
 
 class Draining(ServiceError):
@@ -256,12 +255,12 @@ class WorkerLost(ServiceError):
     """The worker process of the model has died, or took too long and was killed; the session has failed."""
 
 
-#: Errors that end a session's run: it is FAILED afterwards.
+#: Errors after which the session is FAILED.
 FATAL: Final = (SolverFailed, WorkerLost, ParticipantLate, ParticipantLost, HeldTooLong, Overrun)
 
 _S = grpc.StatusCode
 
-#: Exception -> (gRPC status, stable reason). The only such table.
+#: Exception -> (gRPC status, reason on the wire). The reasons are part of the protocol and do not change.
 TABLE: Final[dict[type[ServiceError], tuple[grpc.StatusCode, str]]] = {
     BadField: (_S.INVALID_ARGUMENT, "BAD_FIELD"),
     UnknownSignal: (_S.INVALID_ARGUMENT, "UNKNOWN_SIGNAL"),
@@ -338,6 +337,6 @@ def error_info(error: ServiceError) -> pb.ErrorInfo:
 
 
 def _short(text: str) -> str:
-    """The text, or its beginning: gRPC clients refuse a refusal of more than 16 kB, names of any length in it."""
+    """The text, cut to LONGEST bytes: a text may hold names of any length, and gRPC limits metadata to 16 kB."""
     data = text.encode()
     return text if len(data) <= LONGEST else f"{data[:LONGEST].decode(errors='ignore')}... ({len(data)} bytes)"

@@ -1,8 +1,9 @@
 """The fast lane: the Lockstep stream over a plain socket, for 1 kHz and more.
 
-Each message is its length in four bytes, little-endian, and then the same LockstepRequest or LockstepReply as on
-gRPC; one connection is one stream. What a stream means is in ``stream.py``, for both. Bytes that cannot be requests
-end their own connection: with a last error reply, a count by reason, and a line in the log now and then.
+Each message is its length in four bytes, little-endian, followed by the same LockstepRequest or LockstepReply as on
+gRPC. One connection is one stream; ``stream.py`` implements the stream for both transports. Bytes that are not a
+request end their own connection: the server sends a last error reply, counts the reason, and logs each reason at most
+once a second.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from jounce_service.transport.stream import Stream
 from jounce_service.transport.tls_gate import Gate, Handshakes
 
 _LENGTH: Final = struct.Struct("<I")
-#: Connections that may wait to be accepted [1]: a burst must not make others wait for its repeats.
+#: Length of the listen queue [1]: after a burst, dropped SYN packets would make clients wait for a retransmission.
 _BACKLOG: Final = 1024
 _log = logging.getLogger(__name__)
 
 
 class Closed(StrEnum):
-    """Why the server ended a connection."""
+    """Reason for which the server ends a connection."""
 
     TOO_LONG = "a message is longer than max_request_bytes"
     NOT_A_REQUEST = "the bytes are not a LockstepRequest"
@@ -52,10 +53,10 @@ class Closed(StrEnum):
 
 
 class FastLane:
-    """The listeners and their connections."""
+    """The fast lane's listeners and connections."""
 
     def __init__(self, manager: SessionManager, config: ServerConfig) -> None:
-        """Nothing is bound before ``start``."""
+        """Binds nothing; ``start`` does."""
         self.manager = manager
         self.config = config
         #: Addresses bound by ``start``, for clients: ``host:port`` and ``unix:path``.
@@ -63,15 +64,15 @@ class FastLane:
         #: Connections ended by the server, by reason.
         self.closed: Counter[Closed] = Counter()
         self.connections: set[Connection] = set()
-        #: Turns of the Joins of each connection.
+        #: Limits the rate of Joins per connection.
         self.reads = Reads()
-        #: Time from which a reason is logged again.
+        #: Monotonic time [s] until which a reason is not logged again.
         self._silent: dict[Closed, float] = {}
         self._listeners: list[asyncio.Server] = []
         self._socket: tuple[Path, int] | None = None
 
     async def start(self) -> None:
-        """Listens as the config says; raises OSError with nothing bound."""
+        """Listens at the configured addresses; raises OSError with nothing bound."""
         loop, config, bound = asyncio.get_running_loop(), self.config, []
         try:
             if config.fast_address:
@@ -106,7 +107,7 @@ class FastLane:
         return lambda: Gate(handshakes)
 
     async def stop(self, grace: float) -> None:
-        """No new connection; those that are open get ``grace`` [s]."""
+        """Closes the listeners, waits ``grace`` [s] for open connections, and cancels those that are left."""
         self._close_listeners()
         tasks = {c.task for c in self.connections}
         if tasks:
@@ -116,7 +117,7 @@ class FastLane:
             await asyncio.wait(tasks)
 
     def count(self, reason: Closed, given: str) -> None:
-        """Counts a connection that was ended; logs at most one reason a second."""
+        """Counts a connection that the server ends; logs each reason at most once a second."""
         self.closed[reason] += 1
         now = time.monotonic()
         if now >= self._silent.get(reason, now):
@@ -137,24 +138,24 @@ class FastLane:
 
 
 class Connection(asyncio.Protocol):
-    """One connection; to its Stream it is what a ServicerContext is on gRPC: ``read`` and ``write``."""
+    """One connection. It gives its Stream the ``read`` and ``write`` of gRPC's ServicerContext."""
 
     task: asyncio.Task[None]
     _transport: asyncio.Transport
 
     def __init__(self, lane: FastLane) -> None:
-        """Not yet connected."""
+        """``connection_made`` starts the stream."""
         self._lane = lane
         self._limit = lane.config.max_request_bytes
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray()
         self._ended = False
-        # Whether the stream is in ``read``, not in a request.
+        # Whether the stream waits in ``read``, with no request in work.
         self._idle = False
-        # What the stream waits for: bytes to come, or bytes to go.
+        # Pending while the stream waits for bytes to arrive, or to be taken by the peer.
         self._reading: asyncio.Future[None] | None = None
         self._writing: asyncio.Future[None] | None = None
-        # A Step that began when its bytes came, and waits: its reply goes out when it comes, or is the stream's.
+        # A waiting Step that ``data_received`` began, and the same after the stream's task has taken it over.
         self._step: asyncio.Future[packed.Reply] | None = None
         self._begun: asyncio.Future[packed.Reply] | None = None
 
@@ -164,7 +165,7 @@ class Connection(asyncio.Protocol):
         """The next request, or EOF."""
         self._idle = True
         if self._buffer:
-            # Requests sent ahead must not keep the loop from others.
+            # A client that sends many requests ahead must not block the event loop.
             await asyncio.sleep(0)
         while (message := self._take()) is None:
             if self._ended:
@@ -186,7 +187,7 @@ class Connection(asyncio.Protocol):
             return self._refuse(Closed.NOT_A_REQUEST, message[:16].hex(" "))
 
     async def write(self, reply: packed.Reply) -> None:
-        """Sends a reply; waits while the peer does not take what was sent before."""
+        """Sends a reply; waits while the transport's write buffer is full."""
         self._send(reply)
         if self._writing is not None:
             await asyncio.shield(self._writing)
@@ -194,7 +195,7 @@ class Connection(asyncio.Protocol):
     # ------------------------------------------------------------ what the transport calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Serves the stream, if there is room."""
+        """Starts the stream, or refuses the connection if too many are open."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         if len(self._lane.connections) >= self._lane.config.max_fast_connections:
@@ -209,7 +210,7 @@ class Connection(asyncio.Protocol):
         self.task.add_done_callback(self._done)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came."""
+        """Starts a single Step at once, or buffers the bytes for ``read``."""
         if self._begun_at_once(data):
             return
         self._buffer += data
@@ -222,24 +223,24 @@ class Connection(asyncio.Protocol):
             self.task.cancel()
 
     def eof_received(self) -> bool:
-        """The peer sends no more: what it had sent is answered, but a Step does not wait for the others any more."""
+        """The peer sends no more. Its requests are still answered, but a Step no longer waits for others."""
         self._end()
-        # TLS knows no half-close.
+        # TLS has no half-close.
         return self._transport.get_extra_info("sslcontext") is None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The peer has gone."""
+        """Ends the stream: the connection has gone."""
         self.resume_writing()
         if self in self._lane.connections:
             self._buffer.clear()
             self._end()
 
     def pause_writing(self) -> None:
-        """The peer does not take what was sent."""
+        """The transport's write buffer is full: ``write`` waits from now on."""
         self._writing = self._loop.create_future()
 
     def resume_writing(self) -> None:
-        """The peer takes data again."""
+        """The transport's write buffer has room again."""
         if self._writing is not None:
             self._writing.set_result(None)
             self._writing = None
@@ -247,9 +248,10 @@ class Connection(asyncio.Protocol):
     # ------------------------------------------------------------ inside
 
     def _begun_at_once(self, data: bytes) -> bool:
-        """Whether that is one Step and no more, to a stream that waits: it begins without a turn of the event loop.
+        """Starts a Step without a turn of the event loop; returns False if that is not possible.
 
-        If it waits for nobody, it has been answered, too; if it does, it is answered when the clock has moved.
+        ``data`` must be exactly one Step and the stream must be waiting in ``read``. A Step that waits for nobody is
+        answered here; any other is answered when the clock has moved.
         """
         size = len(data) - _LENGTH.size
         if size < 0 or _LENGTH.unpack_from(data)[0] != size or size > self._limit:
@@ -272,7 +274,7 @@ class Connection(asyncio.Protocol):
         return True
 
     def _take_reply(self, reply: packed.Reply | None) -> bool:
-        """The Step's State goes out at once, if nothing is before it; all else is the stream's."""
+        """Sends a Step's State at once; returns False if the stream's task must send it, after queued events."""
         if self._step is None:
             return False
         if reply is None or self._writing is not None or not self._stream.clear:
@@ -283,13 +285,13 @@ class Connection(asyncio.Protocol):
         return True
 
     def _hand_over(self) -> None:
-        """The stream waits for the Step's reply, in its own task."""
+        """Lets the stream's task wait for the Step's reply."""
         if self._reading is not None and not self._reading.done():
             self._begun, self._step = self._step, None
             self._reading.set_result(None)
 
     def _take(self) -> bytes | None:
-        """The next whole message, taken from the buffer."""
+        """Removes the next whole message from the buffer and returns it; None if there is none."""
         if len(self._buffer) < _LENGTH.size:
             return None
         (length,) = _LENGTH.unpack_from(self._buffer)
@@ -309,12 +311,12 @@ class Connection(asyncio.Protocol):
         self._loop.call_soon(self._give_up)
 
     def _give_up(self) -> None:
-        """Cancels a request that still waits for others, since its sender has gone."""
+        """Cancels a request that still waits for other participants, since its sender has gone."""
         if not self._idle:
             self.task.cancel()
 
     def _refuse(self, reason: Closed, given: str) -> object:
-        """Sends the reason and ends the stream."""
+        """Sends an error with the reason and ends the stream."""
         self._lane.count(reason, given)
         self._buffer.clear()
         self._ended = True
@@ -337,7 +339,7 @@ class Connection(asyncio.Protocol):
             self.task.cancel()
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        """The stream has ended and detached; what it has written still goes out, if the peer takes it."""
+        """Closes the transport after the stream's end; what was written is still sent if the peer takes it in time."""
         self._lane.connections.discard(self)
         self._timer.cancel()
         for left in (self._step, self._begun):
@@ -351,9 +353,9 @@ class Connection(asyncio.Protocol):
 
 
 def check_socket(path: Path) -> None:
-    """Raises OSError where a server listens at ``path``, or its folder does not exist.
+    """Raises OSError if a server listens at ``path``, or if its folder does not exist.
 
-    asyncio and gRPC take the place of any socket there, and gRPC prints its own lines about the folder.
+    asyncio and gRPC would silently replace a socket there, and gRPC prints its own lines if there is no folder.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"unix socket {str(path)!r}: expected a path in a folder that exists")

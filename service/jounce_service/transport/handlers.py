@@ -1,4 +1,4 @@
-"""Handlers of the calls. A request longer than the limit is refused before it is parsed, since parsing costs time."""
+"""gRPC method handlers. A request longer than the limit is refused before it is parsed, since parsing costs time."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from jounce_service.transport import errors
 _SERVICE: Final = pb.DESCRIPTOR.services_by_name["SessionService"]
 #: Name of the service on the wire.
 SERVICE_NAME: Final = _SERVICE.full_name
-#: Its pieces are bytes, and quickly read.
+#: The call without a limit: its pieces are plain bytes, which are parsed quickly.
 _LONG: Final = "UploadSnapshot"
 
 
 class TooLong:
-    """A message that was not read: the call that asks for a field of it is refused."""
+    """Stands for a message that was not parsed; reading any field of it raises BadField."""
 
     def __init__(self, size: int, most: int) -> None:
-        """``size`` and ``most`` [bytes]."""
+        """``size`` [bytes] of the message and ``most`` [bytes] allowed."""
         self._size, self._most = size, most
 
     def __getattr__(self, name: str) -> NoReturn:
         raise errors.BadField(
-            f"a request of {self._size} bytes", field="request", given=self._size, allowed=f"up to {self._most} bytes"
+            f"a request of {self._size} bytes is too long",
+            field="request",
+            given=self._size,
+            allowed=f"up to {self._most} bytes",
         )
 
 
 def handlers(calls: Any, most: int) -> dict[str, Any]:
-    """One handler per call, by its name; ``most`` [bytes] is the longest request."""
+    """Method name -> handler, for every method of the service; ``most`` [bytes] is the longest request."""
     return {method.name: _handler(calls, method, most) for method in _SERVICE.methods}
 
 
@@ -57,5 +60,5 @@ def _measured(read: Callable[[bytes], Any], most: int) -> Callable[[bytes], Any]
 
 
 def _encoded(reply: Any) -> bytes:
-    """The bytes of a reply; one that is the same for everybody comes as bytes."""
+    """Serializes a reply; replies that are the same for every caller are cached as bytes."""
     return reply if isinstance(reply, bytes) else packed.encode(reply)

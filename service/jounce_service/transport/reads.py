@@ -1,4 +1,4 @@
-"""Turns of reads and Joins: a client that asks all the time must not keep the event loop from sessions."""
+"""Limits the rate of reads and Joins per connection, so that one client cannot keep the event loop from sessions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 from weakref import WeakValueDictionary
 
-#: Time [s] between two reads of one connection in the long run, and reads [1] that it may have at once before.
+#: Long-term average time [s] between two reads of one connection, and the number of reads [1] that may come at once.
 SPACING: Final = 0.002
 BURST: Final = 50
 #: Length [bytes] from which a request counts as one more read.
@@ -19,22 +19,22 @@ LONG: Final = 16384
 class _Connection:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
-        #: Loop's time [s] up to which its reads are used up.
+        #: Time [s], on the event loop's clock, up to which the connection has used its share of reads.
         self.used = -math.inf
 
 
 class Reads:
-    """One read at a time per connection, each in its own turn of the event loop, and no more than so many a second."""
+    """Lets each connection have one read at a time, each in its own turn of the event loop, at a limited rate."""
 
     def __init__(self) -> None:
-        """No reads yet."""
+        """Starts without any connection."""
         self._now: WeakValueDictionary[str, _Connection] = WeakValueDictionary()
-        # Connections that have read too much are remembered until they have paid for it.
+        # Keeps a connection's account alive until its burst is allowed again.
         self._late: set[_Connection] = set()
 
     @asynccontextmanager
     async def turn(self, peer: str, size: int = 0) -> AsyncIterator[None]:
-        """A read of ``peer``, when it is its turn; ``size`` [bytes] is that of the request, where it may be long."""
+        """Waits until ``peer`` may read; ``size`` [bytes] is the length of a request that may be long."""
         loop = asyncio.get_running_loop()
         one = self._now.setdefault(peer, _Connection())
         async with one.lock:

@@ -1,4 +1,4 @@
-"""Access to the server: addresses without encryption, certificates, bearer tokens."""
+"""Access to the server: which addresses may be unencrypted, certificates, bearer tokens."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ from jounce_service.transport.callers import Callers
 
 #: Methods that need no token: probes have none.
 _OPEN: Final = "/grpc.health.v1.Health/"
-#: OpenSSL's codes of a certificate that is not valid yet, or no longer (X509_V_ERR_CERT_NOT_YET_VALID, _HAS_EXPIRED).
+#: OpenSSL's codes X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED.
 _DATES: Final = (9, 10)
-#: Shortest bearer token [characters]: what can be guessed is no secret.
+#: Shortest bearer token [characters]: shorter ones can be guessed.
 _SHORTEST: Final = 16
-
 
 _log = logging.getLogger(__name__)
 
 
 class ConfigError(ValueError):
-    """The settings cannot be served; the text says which."""
+    """A setting is wrong; the message says which."""
 
 
 def check_address(address: str, safe: bool) -> None:
-    """Raises ConfigError where ``address`` is not host:port, or is open to others and that is not ``safe``."""
+    """Raises ConfigError if ``address`` is not host:port, or is not loopback though ``safe`` is False."""
     host, colon, port = address.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit()) or not 0 <= int(port) <= 65535:
         raise ConfigError(f"address {address!r}: expected host:port or unix:/path")
@@ -45,7 +44,7 @@ def check_address(address: str, safe: bool) -> None:
 
 
 def tls_context(config: ServerConfig) -> ssl.SSLContext | None:
-    """What a listener shows and asks for; None without TLS. Raises ConfigError naming the file at fault."""
+    """The TLS context of a listener; None without TLS. Raises ConfigError that names the file at fault."""
     if not config.tls_certificate:
         if config.tls_key or config.tls_client_ca:
             raise ConfigError("tls_key, tls_client_ca: expected with tls_certificate")
@@ -67,9 +66,10 @@ def tls_context(config: ServerConfig) -> ssl.SSLContext | None:
 
 
 def warn_of_dates(config: ServerConfig) -> None:
-    """Logs a certificate or authority that has expired: a handshake with oneself tells, as one with a client would.
+    """Logs a warning if the certificate is outside its period of validity, or an authority has expired.
 
-    The server serves all the same: whose clock is wrong, nobody knows.
+    It performs a handshake in memory, so that OpenSSL judges as it would for a client. The server starts all the same,
+    since its own clock may be wrong.
     """
     if not config.tls_certificate:
         return
@@ -93,11 +93,12 @@ def warn_of_dates(config: ServerConfig) -> None:
         authorities.load_verify_locations(config.tls_client_ca)
         for one in authorities.get_ca_certs():
             if ssl.cert_time_to_seconds(str(one["notAfter"])) < time.time():
-                _log.warning("%s: an authority has expired: its clients are refused", config.tls_client_ca)
+                _log.warning("%s: an authority has expired: its clients will be refused", config.tls_client_ca)
 
 
 def server_credentials(config: ServerConfig) -> grpc.ServerCredentials | None:
-    """The same for gRPC, which would say no more of a bad file than that it cannot listen."""
+    """gRPC's TLS credentials; None without TLS. Raises ConfigError that names the file at fault."""
+    # gRPC itself says only that it cannot listen, so ``tls_context`` checks the files.
     if tls_context(config) is None:
         return None
     authorities = _read(config.tls_client_ca) if config.tls_client_ca else None
@@ -106,7 +107,7 @@ def server_credentials(config: ServerConfig) -> grpc.ServerCredentials | None:
 
 
 def callers_of(config: ServerConfig) -> Callers:
-    """The bearer tokens of the server; raises ConfigError."""
+    """Reads the bearer tokens from the configured files; raises ConfigError."""
     return Callers(_tokens(config.token_file), _tokens(config.admin_token_file))
 
 
@@ -115,15 +116,15 @@ def _tokens(path: str) -> list[str]:
         return []
     tokens = _read(path).decode(errors="replace").split()
     if not tokens or any(len(t) < _SHORTEST for t in tokens):
-        raise ConfigError(f"{path}: expected one token or more, each of {_SHORTEST} characters or more")
+        raise ConfigError(f"{path}: expected at least one token, each of at least {_SHORTEST} characters")
     return tokens
 
 
 class BearerCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
-    """Lets calls with a known token through; runs once per call, so that a stream's messages cost nothing."""
+    """Refuses calls without a known token. It runs once per call, so a stream's messages cost nothing."""
 
     def __init__(self, callers: Callers) -> None:
-        """``callers`` has the tokens."""
+        """``callers`` holds the known tokens."""
         self._callers = callers
 
     async def intercept_service(
@@ -134,14 +135,16 @@ class BearerCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-igno
             return await continuation(handler_call_details)
         if self._callers.who(handler_call_details.invocation_metadata) is not None:
             return await continuation(handler_call_details)
-        # A handler of streams does not wait for a first message.
+        # A stream handler refuses at once; a unary handler would first wait for the request.
         return grpc.stream_stream_rpc_method_handler(_refuse)
 
 
 async def _refuse(_: Any, context: Any) -> None:
     info = errors.error_info(
         errors.NotAuthenticated(
-            "no bearer token that the server knows", field="authorization", allowed="Bearer, and a token of the server"
+            "the call has no bearer token that the server knows",
+            field="authorization",
+            allowed="Bearer, followed by a token of the server",
         )
     )
     metadata = ((errors.METADATA_KEY, info.SerializeToString()),)

@@ -1,4 +1,4 @@
-"""The calls of the wire: to the manager and its sessions, and errors to status and ErrorInfo."""
+"""The gRPC servicer: passes calls on to the session manager, and turns errors into status and ErrorInfo."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from jounce_service.transport.stream import Stream, in_time
 _Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
 _Reply = TypeVar("_Reply")
 _Undo: TypeAlias = Callable[[_Reply], Coroutine[Any, Any, None]]
-#: Key in the initial metadata of Watch: the viewer is in place (jounce.proto).
+#: Key in the initial metadata of Watch which says that frames are being collected (jounce.proto).
 _WATCHING = "jounce-watching"
-#: Pieces in which snapshots go out [bytes]: well under every default limit of a message.
+#: Size of the pieces of a downloaded snapshot [bytes]; gRPC's default limit of a message is 4 MiB.
 _PIECE = 1 << 20
 
 
-class SessionCalls(rpc.SessionServiceServicer):
-    """The SessionService. Calls that change a session run to their end even when the caller goes away."""
+class SessionServicer(rpc.SessionServiceServicer):
+    """Implements the SessionService. Calls that change a session run to their end even if the caller goes away."""
 
     def __init__(self, manager: SessionManager, callers: Callers | None = None) -> None:
-        """The sessions are the manager's; ``callers`` are the bearer tokens, None for none."""
+        """``manager`` holds the sessions; ``callers`` the bearer tokens, or None for a server without tokens."""
         self._manager = manager
         self._callers = callers or Callers()
         # The event loop keeps only weak references to its tasks.
@@ -48,18 +48,18 @@ class SessionCalls(rpc.SessionServiceServicer):
         self._reads = Reads()
 
     async def ListModels(self, request: pb.ListModelsRequest, context: _Context) -> pb.ListModelsResponse:
-        """The hosted models, those that could not be opened with the reason."""
+        """Lists the hosted models; those that could not be opened come with the reason."""
         registry = self._manager.registry
         async with self._reads.turn(context.peer()):
             return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
 
     async def GetServer(self, request: pb.GetServerRequest, context: _Context) -> pb.GetServerResponse:
-        """What the server is."""
+        """Returns version, uptime, limits and defaults of the server."""
         async with self._reads.turn(context.peer()):
             return server(self._manager, self._caller(context))
 
     async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> bytes:
-        """A model's signal table, as the bytes of a DescribeModelResponse: it does not change."""
+        """Returns a model's signal table, as a serialized DescribeModelResponse that is made once."""
         async with self._reads.turn(context.peer()), _errors_to(context):
             model = self._manager.registry.get(request.model)
             if request.model not in self._described:
@@ -67,24 +67,24 @@ class SessionCalls(rpc.SessionServiceServicer):
             return self._described[request.model]
 
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.CreateSessionResponse:
-        """A new session."""
+        """Creates a session."""
         async with _errors_to(context):
             return await self._made(self._manager.create(request, self._caller(context)), self._close)
 
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
-        """Where a session stands."""
+        """Returns the status of a session."""
         async with self._reads.turn(context.peer()), _errors_to(context):
             return self._readable(request, context).status()
 
     async def ListSessions(self, request: pb.ListSessionsRequest, context: _Context) -> pb.ListSessionsResponse:
-        """The caller's sessions, or all."""
+        """Lists the caller's sessions; an administrator sees all."""
         async with self._reads.turn(context.peer()):
             return self._manager.listed(self._caller(context))
 
     async def EvictParticipant(
         self, request: pb.EvictParticipantRequest, context: _Context
     ) -> pb.EvictParticipantResponse:
-        """Takes a participant out."""
+        """Removes a participant from a session."""
         async with _errors_to(context):
             return await _whole(self._manager.evict(request, self._caller(context)))
 
@@ -95,27 +95,27 @@ class SessionCalls(rpc.SessionServiceServicer):
             return pb.DeleteSessionResponse()
 
     async def Advance(self, request: pb.AdvanceRequest, context: _Context) -> pb.AdvanceResponse:
-        """Set, advance, get."""
+        """Sets inputs, advances the clock and returns outputs, in a session without participants."""
         async with _errors_to(context):
             return await _whole(advance(self._manager.owned(request.session_id, request.token), request))
 
     async def PauseSession(self, request: pb.PauseSessionRequest, context: _Context) -> pb.PauseSessionResponse:
-        """Holds the clock."""
+        """Stops a session's clock."""
         async with _errors_to(context):
             return await _whole(control.pause(self._controlled(request)))
 
     async def ResumeSession(self, request: pb.ResumeSessionRequest, context: _Context) -> pb.ResumeSessionResponse:
-        """Lets the clock go on."""
+        """Lets a paused session's clock go on."""
         async with _errors_to(context):
             return await _whole(control.resume(self._controlled(request)))
 
     async def ResetSession(self, request: pb.ResetSessionRequest, context: _Context) -> pb.ResetSessionResponse:
-        """Back to tick 0."""
+        """Sets a session back to tick 0."""
         async with _errors_to(context):
             return await _whole(control.reset(self._controlled(request), request))
 
     async def SaveSnapshot(self, request: pb.SaveSnapshotRequest, context: _Context) -> pb.SaveSnapshotResponse:
-        """Keeps the present."""
+        """Saves a snapshot of the present state in the session."""
         async with _errors_to(context):
             session = self._controlled(request)
 
@@ -127,12 +127,12 @@ class SessionCalls(rpc.SessionServiceServicer):
     async def RestoreSnapshot(
         self, request: pb.RestoreSnapshotRequest, context: _Context
     ) -> pb.RestoreSnapshotResponse:
-        """Back to a snapshot."""
+        """Sets a session back to one of its snapshots."""
         async with _errors_to(context):
             return await _whole(control.restore(self._controlled(request), request.snapshot_id))
 
     async def DeleteSnapshot(self, request: pb.DeleteSnapshotRequest, context: _Context) -> pb.DeleteSnapshotResponse:
-        """Forgets a snapshot."""
+        """Deletes a snapshot."""
         async with _errors_to(context):
             session = self._controlled(request)
             session.require("DeleteSnapshot")
@@ -140,7 +140,7 @@ class SessionCalls(rpc.SessionServiceServicer):
             return pb.DeleteSnapshotResponse()
 
     async def DownloadSnapshot(self, request: pb.DownloadSnapshotRequest, context: _Context) -> None:
-        """A snapshot's bytes, in pieces."""
+        """Streams a snapshot's bytes in pieces."""
         async with _errors_to(context):
             session = self._controlled(request)
             session.require("DownloadSnapshot")
@@ -149,7 +149,7 @@ class SessionCalls(rpc.SessionServiceServicer):
                 await context.write(pb.DownloadSnapshotResponse(data=data[start : start + _PIECE]))
 
     async def UploadSnapshot(self, _: Any, context: _Context) -> pb.UploadSnapshotResponse:
-        """Takes a snapshot's bytes, no more than announced, and keeps them if they are sound."""
+        """Receives a snapshot's bytes, no more than announced, and keeps them if length and hash are right."""
         async with _errors_to(context):
             stalls, config = self._manager.stalls, self._manager.config
             end = stalls.time() + (config.max_call_seconds or math.inf)
@@ -168,23 +168,23 @@ class SessionCalls(rpc.SessionServiceServicer):
                     break
                 data += piece.data
             whole = bytes(data)
-            # Hashing tens of megabytes takes as long as a hundred steps of the other sessions.
+            # In a thread: hashing tens of megabytes takes as long as a hundred steps of other sessions.
             snapshot = await asyncio.to_thread(_uploaded, session, whole, first)
             return pb.UploadSnapshotResponse(snapshot_id=session.keep_snapshot(whole), tick=snapshot.tick)
 
     async def ForkSession(self, request: pb.ForkSessionRequest, context: _Context) -> pb.CreateSessionResponse:
-        """A new session from a snapshot."""
+        """Creates a session from a snapshot of another."""
         async with _errors_to(context):
             forked = self._manager.fork(self._controlled(request), request, self._caller(context))
             return await self._made(forked, self._close)
 
     async def Watch(self, request: pb.WatchRequest, context: _Context) -> None:
-        """Frames until the viewer goes or the session is closed."""
+        """Streams frames until the viewer goes or the session is closed."""
         async with _errors_to(context):
             session = self._readable(request, context)
             viewer = session.watch(request)
             try:
-                # The viewer knows that it will miss nothing from here on.
+                # Tells the viewer that it receives every change from now on.
                 await context.send_initial_metadata(((_WATCHING, "1"),))
                 while (frame := await viewer.frame()) is not None:
                     await context.write(frame)
@@ -192,13 +192,13 @@ class SessionCalls(rpc.SessionServiceServicer):
                 session.unwatch(viewer)
 
     async def Lockstep(self, _: Any, context: _Context) -> None:
-        """One participant's stream."""
+        """Serves one participant's stream."""
         join_by = self._manager.stalls.time() + self._manager.config.message_timeout
         async with _errors_to(context), _Ahead(context) as ahead:
             await Stream(self._manager, ahead, self._reads, context.peer()).run(join_by)
 
     async def _made(self, making: Coroutine[Any, Any, _Reply], undo: _Undo[_Reply]) -> _Reply:
-        """Returns a new object, or deletes it where the caller has gone and nobody would know its id."""
+        """Returns the new object; deletes it if the caller has gone, since then nobody knows its id."""
         task = asyncio.create_task(_outcome(making))
         try:
             return _result(await asyncio.shield(task))
@@ -212,7 +212,7 @@ class SessionCalls(rpc.SessionServiceServicer):
         await self._manager.delete(made.session_id, made.token)
 
     def _caller(self, context: _Context) -> Caller:
-        # Somebody unknown has been refused before.
+        # BearerCheck has refused unknown callers before.
         return (self._callers.any and self._callers.who(context.invocation_metadata())) or ANYBODY
 
     def _readable(self, request: Any, context: _Context) -> Session:
@@ -228,9 +228,10 @@ def _uploaded(session: Session, data: bytes, first: pb.UploadSnapshotRequest) ->
 
 
 class _Ahead:
-    """A stream's context whose ``write`` does not wait until the message has gone, only for the one before.
+    """A stream's context whose ``write`` waits for the previous message only, not for its own.
 
-    gRPC says so a turn of its threads after the peer may have answered: the next ``read`` has begun by then.
+    gRPC reports that a message was sent one turn of its threads later, when the peer may have answered already. The
+    next ``read`` has begun by then.
     """
 
     def __init__(self, context: _Context) -> None:
@@ -242,7 +243,7 @@ class _Ahead:
     async def write(self, reply: packed.Reply) -> None:
         if self._writing is not None:
             await self._writing
-        if self._ended:  # an event that crossed the end of the stream
+        if self._ended:  # An event was pushed while the stream ended.
             return
         self._writing = asyncio.get_running_loop().create_task(self._context.write(reply))
 
@@ -275,12 +276,12 @@ def _summary(registry: Registry, name: str) -> pb.ModelSummary:
 
 
 async def _whole(change: Coroutine[Any, Any, _Reply]) -> _Reply:
-    # A caller that goes away must not stop a change half-way.
+    # Shielded: a change must not stop half-way because the caller goes away.
     return _result(await asyncio.shield(asyncio.create_task(_outcome(change))))
 
 
 async def _outcome(change: Coroutine[Any, Any, _Reply]) -> _Reply | errors.ServiceError:
-    # A refusal that its caller does not wait for any more is no failure of the server's.
+    # As a result, not raised: asyncio would log a refusal that no caller waits for as a failure of the server.
     try:
         return await change
     except errors.ServiceError as error:
@@ -305,7 +306,7 @@ async def _errors_to(context: _Context) -> AsyncIterator[None]:
         yield
     except errors.ServiceError as error:
         info = errors.error_info(error)
-        # Not ``context.abort``: the call would keep its exception, and that the call with all it was sent.
+        # Not ``context.abort``: its exception would keep the call, and with it the request, in memory.
         context.set_trailing_metadata(((errors.METADATA_KEY, info.SerializeToString()),))
         context.set_details(info.message)
         context.set_code(errors.status(error))

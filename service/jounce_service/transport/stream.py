@@ -1,4 +1,4 @@
-"""One participant's Lockstep stream: requests in, one reply each out, events between them."""
+"""One participant's Lockstep stream: one reply for each request, with events between them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from jounce_service.session.session import Session
 from jounce_service.transport import errors
 from jounce_service.transport.reads import Reads
 
-#: A reply, or what will give it.
+#: A reply, or a future of it.
 Begun: TypeAlias = "packed.Reply | asyncio.Future[packed.Reply]"
 
 
 @asynccontextmanager
 async def in_time(stalls: Stalls, seconds: float, what: str) -> AsyncIterator[None]:
-    """Raises TooSlow where the block takes more than so many ``seconds``, the server's own stalls aside."""
+    """Raises TooSlow if the block takes longer than ``seconds``; the server's own stalls do not count."""
     try:
         async with asyncio.timeout(None) as limit:
             alarm = stalls.call_later(seconds, lambda: limit.reschedule(asyncio.get_running_loop().time()))
@@ -38,12 +38,12 @@ async def in_time(stalls: Stalls, seconds: float, what: str) -> AsyncIterator[No
 
 
 class Stream:
-    """The stream's side of a Member."""
+    """Serves one participant's requests, over gRPC or the fast lane."""
 
     def __init__(self, manager: SessionManager, context: Any, reads: Reads | None = None, peer: str = "") -> None:
-        """``context`` is the call's grpc.aio.ServicerContext, or what has its ``read`` and ``write``.
+        """``context`` is a grpc.aio.ServicerContext, or an object with its ``read`` and ``write``.
 
-        Joins take their turn among the ``reads`` of ``peer``, its connection; each of its own without.
+        ``reads`` limits the rate of Joins of the connection ``peer``.
         """
         self._manager = manager
         self._context = context
@@ -56,11 +56,14 @@ class Stream:
 
     @property
     def joined(self) -> bool:
-        """Whether a participant has joined over it."""
+        """Whether a participant has joined over this stream."""
         return self._member is not None
 
     async def run(self, join_by: float | None = None) -> None:
-        """Answers requests, one by one, until the stream ends; TooSlow at ``join_by`` [s of the stalls' time]."""
+        """Answers requests one by one until the stream ends.
+
+        Raises TooSlow if nobody has joined by ``join_by`` [s, on the clock of ``Stalls.time``].
+        """
         try:
             while not self.ended:
                 if self.joined or join_by is None:
@@ -73,7 +76,7 @@ class Stream:
                     return
                 await self.serve(request)
         finally:
-            # Orderly end, reset and cancellation all come here, once.
+            # Reached once, at an orderly end, a reset or a cancellation.
             self._detach()
 
     async def serve(self, request: packed.Request) -> None:
@@ -84,7 +87,7 @@ class Stream:
             await self._send(await self._reply_or_refusal(self._answered(request)))
 
     def begin(self, request: packed.LockstepRequest, reply_callback: ReplyCallback | None = None) -> Begun:
-        """The reply to a Step that waits for nothing; else what waits, and ``reply_callback`` gets its State."""
+        """The reply to a Step that need not wait; otherwise a future, and ``reply_callback`` gets its State."""
         try:
             session, member = self._joined()
             return session.step(member, request.step, reply_callback)
@@ -93,11 +96,11 @@ class Stream:
 
     @property
     def clear(self) -> bool:
-        """Whether a reply may go out at once: no event is before it."""
+        """Whether a reply may be sent at once: no event is queued or being sent."""
         return not self._events and not self._lock.locked()
 
     async def finish(self, begun: Begun) -> None:
-        """Sends the reply, once it is there."""
+        """Waits for the reply if it is a future, and sends it."""
         if isinstance(begun, asyncio.Future):
             assert self._session is not None and self._member is not None
             begun = await self._reply_or_refusal(self._session.answered(self._member, begun))
@@ -111,11 +114,11 @@ class Stream:
             await self._context.write(reply)
 
     def push(self, event: pb.Event) -> None:
-        """Queues an event: it goes out before any later reply."""
+        """Queues an event; it is sent before any later reply."""
         self._events.append(event)
 
     async def flush(self) -> None:
-        """Sends what is queued."""
+        """Sends the queued events."""
         async with self._lock:
             await self._write_events()
 
@@ -129,11 +132,11 @@ class Stream:
         kind = request.WhichOneof("kind")
         if kind == "join":
             async with self._reads.turn(self._peer, request.ByteSize()):
-                # Only the beginning is in the turn: a Join may have to wait for a long move.
+                # The turn ends before the Join itself, which may have to wait for a long move.
                 pass
             if self._member is not None:
                 raise errors.AlreadyJoined(
-                    "the stream has joined already",
+                    "a participant has joined over this stream already",
                     field="join",
                     given=request.join.name,
                     allowed="one Join per stream",
@@ -150,7 +153,7 @@ class Stream:
         if kind == "sync":
             session, member = self._joined()
             return await session.sync(member)
-        raise errors.BadField("an empty request", field="kind", allowed="join, step, sync or leave")
+        raise errors.BadField("the request is empty", field="kind", allowed="join, step, sync or leave")
 
     def _detach(self) -> None:
         if self._session is not None and self._member is not None:
@@ -176,7 +179,7 @@ class Stream:
             await self._context.write(pb.LockstepReply(event=self._events.pop(0)))
 
     def _still_true(self, reply: packed.Reply) -> packed.Reply:
-        """A state of an epoch that ended while the reply waited to be written is refused, not given."""
+        """The reply, or WrongEpoch if its epoch ended while the reply waited to be written."""
         session, member = self._session, self._member
         if session is None or member is None or not reply.HasField("state"):
             return reply

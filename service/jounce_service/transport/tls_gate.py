@@ -1,4 +1,7 @@
-"""TLS for a listener that counts connections. asyncio's own TLS reports a connection only after its handshake."""
+"""TLS for a listener that limits its connections.
+
+asyncio's own TLS reports a connection only after the handshake, so handshakes under way could not be counted.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +11,28 @@ from collections.abc import Callable
 
 
 class Handshakes:
-    """Those of one listener; ``room`` says whether one more may begin, ``made`` makes what it becomes."""
+    """The TLS handshakes of one listener."""
 
     def __init__(
-        self, context: ssl.SSLContext, patience: float, room: Callable[[], bool], made: Callable[[], asyncio.Protocol]
+        self, context: ssl.SSLContext, timeout: float, room: Callable[[], bool], made: Callable[[], asyncio.Protocol]
     ) -> None:
-        """``patience`` [s] is the longest time of a handshake."""
-        self.context, self.patience, self.room, self.made = context, patience, room, made
+        """``timeout`` [s] limits a handshake, ``room`` says whether one may begin, ``made`` makes what follows it."""
+        self.context, self.timeout, self.room, self.made = context, timeout, room, made
         self.under_way: set[Gate] = set()
 
 
 class Gate(asyncio.Protocol):
-    """One connection, until it is encrypted."""
+    """The protocol of one connection during its TLS handshake."""
 
     def __init__(self, handshakes: Handshakes) -> None:
-        """Not yet connected."""
+        """``handshakes`` are those of the listener."""
         self._all = handshakes
-        # What comes with the last of the handshake, before its end is known here.
+        # Decrypted bytes that arrive before ``start_tls`` returns.
         self._early = bytearray()
         self._ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begins, if there is room."""
+        """Starts the handshake, or aborts if too many connections are open."""
         assert isinstance(transport, asyncio.Transport)
         if not self._all.room():
             transport.abort()
@@ -41,10 +44,10 @@ class Gate(asyncio.Protocol):
     async def _shake(self, transport: asyncio.Transport) -> None:
         try:
             secure = await asyncio.get_running_loop().start_tls(
-                transport, self, self._all.context, server_side=True, ssl_handshake_timeout=self._all.patience
+                transport, self, self._all.context, server_side=True, ssl_handshake_timeout=self._all.timeout
             )
         except OSError:
-            return  # gone, too slow, or without a good certificate
+            return  # The peer has gone, was too slow, or has no valid certificate.
         finally:
             self._all.under_way.discard(self)
         if secure is None:
@@ -58,10 +61,10 @@ class Gate(asyncio.Protocol):
             made.eof_received()
 
     def data_received(self, data: bytes) -> None:
-        """The first bytes of the handshake."""
+        """Keeps bytes that arrive before the handshake's end is known here."""
         self._early += data
 
     def eof_received(self) -> bool:
-        """The peer has closed its side."""
+        """Notes that the peer has closed its side; the protocol made afterwards is told."""
         self._ended = True
         return True
