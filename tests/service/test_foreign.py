@@ -281,7 +281,7 @@ def test_an_fmu_cannot_write_outside_the_folder_that_it_is_unpacked_to(host: Any
 
 
 def test_places_without_fmus_and_names_that_are_taken_end_the_start(bad: Path, tmp_path: Path) -> None:
-    for places, words in ((("none.fmu",), "none.fmu"), ((str(tmp_path),), "folder with some"),
+    for places, words in ((("none.fmu",), "none.fmu"), ((str(tmp_path),), "folder that holds FMUs"),
                           ((str(bad), str(bad.parent)), "named hostile already")):
         with pytest.raises(ConfigError, match=words):
             registry(ServerConfig(fmu=places))

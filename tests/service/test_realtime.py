@@ -128,7 +128,7 @@ def test_what_is_not_to_be_had_is_a_warning_with_its_reason(
         realtime.enter(ServerConfig(realtime=True))
     (line,) = [record for record in caplog.records if record.message == "real time"]
     assert line.levelname == "WARNING"
-    assert line.__dict__["idle"].startswith("refused: No such file or directory; it takes write access to")
+    assert line.__dict__["idle"].startswith("refused: No such file or directory; it needs write access to")
 
 
 @pytest.mark.parametrize(("flags", "words"), [

@@ -159,7 +159,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
 
 def test_another_format_is_refused_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export-recording", "x.mcap", "-o", "out.xls"]) == 2
-    assert "out.xls: expected names that end in .csv, .parquet, .mf4" in capsys.readouterr().err
+    assert "out.xls: expected a name that ends in .csv, .parquet, .mf4" in capsys.readouterr().err
 
 
 def test_a_damaged_recording_leaves_no_table_and_the_old_one_in_place(path: Any, tmp_path: Path) -> None:

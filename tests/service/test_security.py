@@ -152,7 +152,7 @@ def test_settings_that_do_not_make_a_lock_are_refused_in_words(serve: Any, pki: 
         "MISMATCH": {"tls_certificate": str(certificate), "tls_key": str(other_key)},
         "cannot read": {"tls_certificate": str(certificate), "tls_key": "/no/such/file"},
         "16 characters": {"token_file": str(tmp_path / "short")},
-        "one token or more": {"token_file": str(tmp_path / "empty")},
+        "at least one token": {"token_file": str(tmp_path / "empty")},
     }.items():
         with pytest.raises(ConfigError, match=words):
             serve(**config)

@@ -1,4 +1,4 @@
-"""The FMUs of jounce_fmu as hosted models; FMU errors become the service's own."""
+"""Hosts the FMUs of jounce_fmu, and turns their errors into those of the service."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from jounce_service.transport.errors import (
 )
 from jounce_service.transport.security import ConfigError
 
-#: Ticks that a worker gets at a time at most, and the time [s] that they should take.
+#: Most ticks in one request to a worker, and the wall-clock time [s] that a request should take.
 _AWAY: Final = 100
 _SHARE: Final = 0.1
 
 
 class FmuHost(InProcess):
-    """A running FMU, as a HostedInstance."""
+    """A running FMU as a HostedInstance."""
 
     def __init__(self, instance: FmuInstance | FmuProcess) -> None:
-        """``instance`` is set up."""
+        """``instance`` is initialized before the first step."""
         self._instance = instance
         self.keeps_state = instance.keeps_state
 
@@ -65,14 +65,14 @@ class FmuHost(InProcess):
             raise _service_error(error, SolverFailed, field="step", given=n_ticks) from error
 
     def get_outputs(self) -> Vector:
-        """All outputs [unit of each]."""
+        """Returns all outputs [unit of each]."""
         try:
             return self._instance.get_outputs()
         except FmuError as error:
             raise _service_error(error, SolverFailed, field="outputs") from error
 
     def get_state(self) -> bytes:
-        """The FMU's serialised state; raises NoSnapshots where it has none."""
+        """Returns the FMU's serialized state; raises NoSnapshots if the FMU cannot save it."""
         self._check_keeps_state()
         try:
             return self._instance.get_state()
@@ -80,7 +80,7 @@ class FmuHost(InProcess):
             raise _service_error(error, SolverFailed, field="state") from error
 
     def set_state(self, state: bytes) -> None:
-        """Back to a state; one that the FMU refuses changes nothing."""
+        """Sets a state; raises SnapshotCorrupt, with nothing changed, if the FMU refuses it."""
         self._check_keeps_state()
         try:
             self._instance.set_state(state)
@@ -97,25 +97,27 @@ class FmuHost(InProcess):
                 f"the FMU of {self._instance.table.name} cannot save its state",
                 field="model",
                 given="canSerializeFMUState = false",
-                allowed="an FMU that says it can",
+                allowed="an FMU with canSerializeFMUState = true",
             )
 
 
 class WorkerHost(FmuHost):
-    """The same in a process of its own."""
+    """An FMU that runs in its own process."""
 
     away = True
 
     def __init__(self, process: FmuProcess) -> None:
-        """``process`` is set up."""
+        """``process`` is initialized before the first step."""
         super().__init__(process)
         self.process = process
-        # Learnt from how long it takes.
+        # Ticks in one request, adapted to the time that a request takes.
         self.stride = 1
 
     async def advance(self, pieces: Iterable[int]) -> None:
-        """While the event loop goes on. A request takes no more than a share of a second: a slow FMU must not look
-        like one that hangs."""
+        """Advances by each of ``pieces`` [ticks] while the event loop goes on.
+
+        The ticks are split into requests of a fraction of a second, so that a slow FMU is not taken for one that hangs.
+        """
         for n_ticks in pieces:
             left = n_ticks
             while left:
@@ -138,7 +140,7 @@ class WorkerHost(FmuHost):
             self.stride = min(_AWAY, 2 * n_ticks)
 
     def interrupt(self) -> None:
-        """Ends what the worker is at, and the worker with it."""
+        """Ends a call that is under way, and the worker with it."""
         self.process.interrupt()
 
 
@@ -149,28 +151,28 @@ def _service_error(error: FmuError, kind: type[ServiceError], **facts: Any) -> S
 
 
 class FmuModel:
-    """An FMU that can be instantiated, as a HostedModel."""
+    """An FMU as a HostedModel."""
 
     def __init__(self, factory: Factory, limits: Limits | None = None, file: Path | None = None) -> None:
         """``factory`` comes from open_builtin or open_fmu. With ``limits`` each instance has its own process.
 
-        ``file`` is all that the results depend on: for a foreign FMU more than its library.
+        ``file`` is what ``build`` hashes; None is the library. The results of a foreign FMU depend on its whole file.
         """
         self._factory, self._limits = factory, limits
         digest = hashlib.sha256((file or factory.library).read_bytes()).hexdigest()
         self._build = f"jounce {__version__}, {factory.interface.guid}, sha256 {digest}"
-        if factory.defaults:  # numbers of a vehicle that shares another's library
+        if factory.defaults:  # A vehicle with its own data that shares the library of another.
             numbers = hashlib.sha256(repr(sorted(factory.defaults.items())).encode()).hexdigest()
             self._build += f", numbers {numbers[:16]}"
 
     @property
     def build(self) -> str:
-        """Version, interface and file: another of them may give other bits."""
+        """Version, interface and hash of the file; results are the same bits only under the same build."""
         return self._build
 
     @property
     def table(self) -> SignalTable:
-        """Its signals."""
+        """The model's signals."""
         return self._factory.table
 
     @property
@@ -179,7 +181,7 @@ class FmuModel:
         return self._factory.tick_length
 
     def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> HostedInstance:
-        """An instance through its initialization; raises BadParameters with the FMU's words."""
+        """Returns an initialized instance; raises BadParameters with the FMU's message."""
         instance = self._instance(name)
         try:
             instance.setup(dict(parameters), dict(start_inputs))
@@ -195,7 +197,7 @@ class FmuModel:
         return _host(instance)
 
     def revive(self, name: str, state: bytes) -> HostedInstance:
-        """An instance that goes on from a state; raises SnapshotCorrupt with the FMU's words."""
+        """Returns an instance that continues from a state; raises SnapshotCorrupt with the FMU's message."""
         host = _host(self._instance(name))
         try:
             host.set_state(state)
@@ -226,25 +228,25 @@ def _open(name: str | Path, limits: Limits | None) -> HostedModel:
 
 def _open_foreign(path: Path, limits: Limits) -> HostedModel:
     try:
-        # Each tick a step of its own: the bits must not depend on where the clock stops.
+        # One doStep per tick: the results must not depend on where the clock stops.
         return FmuModel(replace(open_fmu(path), by_tick=True), limits, path)
     except (FmuError, OSError) as error:
         raise ModelUnavailable(f"{path.name} cannot be opened: {error}", field="model", given=path.stem) from error
 
 
 def builtin_registry() -> Registry:
-    """Every data set of every known model, in process."""
+    """The data sets of all known models, run in the server's process."""
     return registry(ServerConfig())
 
 
 def registry(config: ServerConfig) -> Registry:
-    """The data sets of the known models and the FMUs of the settings; raises ConfigError."""
+    """The data sets of all known models, and the vehicles and FMUs of the settings; raises ConfigError."""
     limits = Limits(config.worker_seconds or math.inf, config.worker_memory)
     models: dict[str, Callable[[], HostedModel]] = {
         name: partial(_open, name, limits if config.workers else None) for name in data_sets()
     }
     for place in config.vehicle:
-        if place in models:  # one that comes with jounce
+        if place in models:  # A data set that comes with jounce.
             continue
         name, path = _own_vehicle(place)
         if name in models:
@@ -260,7 +262,7 @@ def registry(config: ServerConfig) -> Registry:
 
 
 def _own_vehicle(place: str) -> tuple[str, Path]:
-    """Name and path of a vehicle of the user's. One that cannot be read is named after its file, and is unavailable."""
+    """Name and path of a user's vehicle. One that cannot be read is named after its file, and is unavailable later."""
     path = Path(place).resolve()
     if not path.exists():
         raise ConfigError(f"vehicle {place!r}: expected a vehicle.toml, or a folder with one")
@@ -271,9 +273,9 @@ def _own_vehicle(place: str) -> tuple[str, Path]:
 
 
 def _files(places: Iterable[str]) -> Iterator[Path]:
-    """The FMUs that the places name; clients only ever name models, so no other file is opened."""
+    """The FMU files in ``places``. Clients name models, not files, so no other file is ever opened."""
     for place in map(Path, places):
-        # Any file may lie in the folder: its error is reported as that of the model.
+        # Files in a folder are not checked here: a bad one becomes an unavailable model.
         found = sorted(place.glob("*.fmu")) if place.is_dir() else [place] if place.is_file() else []
         if not found:
             raise ConfigError(f"fmu {str(place)!r}: expected an FMU or a folder of FMUs")

@@ -1,4 +1,4 @@
-"""The models that a server hosts, behind one small protocol, so that the service knows no vehicle."""
+"""The protocol behind which a server hosts models, so that the service does not depend on the vehicle."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from jounce_service.transport.errors import ModelUnavailable, UnknownModel
 Vector = NDArray[np.float64]
 
 
-#: Ticks between two looks at the wall clock, of a model in this process.
+#: Most ticks of one native call of a model in this process, so that the wall clock is checked between calls.
 _STRIDE: Final = 1000
 
 
 class HostedInstance(Protocol):
-    """One running model, wherever it runs. Raises SolverFailed where a step fails."""
+    """One running model, in this process or a worker. Its methods raise SolverFailed if the model fails."""
 
     @property
     def tick_length(self) -> float:
@@ -45,26 +45,26 @@ class HostedInstance(Protocol):
         """Advances exactly ``n_ticks`` [ticks]."""
 
     async def advance(self, pieces: Iterable[int]) -> None:
-        """Advances by each of the pieces [ticks], off the event loop; the next is asked for when one is done."""
+        """Advances by each of ``pieces`` [ticks] off the event loop; takes the next piece when one is done."""
 
     def get_outputs(self) -> Vector:
-        """All outputs, in the order of ``table.outputs``."""
+        """Returns all outputs, in the order of ``table.outputs``."""
 
     def get_state(self) -> bytes:
-        """The whole state; raises SolverFailed where the model cannot give it."""
+        """Returns the whole state; raises NoSnapshots if the model cannot save it."""
 
     def set_state(self, state: bytes) -> None:
-        """Goes back to a state of ``get_state``. Raises SnapshotCorrupt and changes nothing where it is refused."""
+        """Sets a state of ``get_state``; raises SnapshotCorrupt, with nothing changed, if the model refuses it."""
 
     def interrupt(self) -> None:
-        """Ends what it is at, if that is away, and the process with it."""
+        """Ends a call that is under way in a worker, and the worker with it; otherwise does nothing."""
 
     def free(self) -> None:
         """Ends the instance."""
 
 
 class InProcess:
-    """What every instance in this process does alike."""
+    """Base class of instances that run in this process."""
 
     away = False
     keeps_state = True
@@ -75,7 +75,7 @@ class InProcess:
         raise NotImplementedError
 
     async def advance(self, pieces: Iterable[int]) -> None:
-        """In a thread."""
+        """Advances by each of ``pieces`` [ticks] in a thread."""
         await asyncio.to_thread(self._step_all, pieces)
 
     def _step_all(self, pieces: Iterable[int]) -> None:
@@ -83,7 +83,7 @@ class InProcess:
             self.step(n_ticks)
 
     def interrupt(self) -> None:
-        """Nothing: whoever could call it waits for the step."""
+        """Does nothing: a native step in this process cannot be interrupted."""
 
 
 class HostedModel(Protocol):
@@ -91,7 +91,7 @@ class HostedModel(Protocol):
 
     @property
     def table(self) -> SignalTable:
-        """Its signals."""
+        """The model's signals."""
 
     @property
     def tick_length(self) -> float:
@@ -99,20 +99,20 @@ class HostedModel(Protocol):
 
     @property
     def build(self) -> str:
-        """What must be the same for a state to be of use: in effect the compiled model's hash."""
+        """Identifies the compiled model; a state can be restored only under the same build."""
 
     def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> HostedInstance:
-        """An instance at tick 0; raises BadParameters with the model's own words."""
+        """Returns an instance at tick 0; raises BadParameters with the model's message."""
 
     def revive(self, name: str, state: bytes) -> HostedInstance:
-        """An instance that goes on from a state of ``get_state``; raises SnapshotCorrupt."""
+        """Returns an instance that continues from a state of ``get_state``; raises SnapshotCorrupt."""
 
 
 class Registry:
-    """Name -> model; a model is opened once, when it is first asked for or by ``open_all``."""
+    """The hosted models by name. Each is opened once, at its first use or by ``open_all``."""
 
     def __init__(self, openers: Mapping[str, Callable[[], HostedModel]]) -> None:
-        """``openers`` are called once each, at most; they raise ModelUnavailable."""
+        """``openers`` maps a name to a function that opens the model or raises ModelUnavailable."""
         self._openers = dict(openers)
         self._open: dict[str, HostedModel | ModelUnavailable] = {}
 
@@ -122,7 +122,7 @@ class Registry:
         return tuple(sorted(self._openers))
 
     def open_all(self) -> dict[str, str]:
-        """Opens every model now, so that no client waits for a build; name -> reason of those that cannot be."""
+        """Opens every model, so that no client waits for a build; returns name -> reason for those that failed."""
         failures = {}
         for name in self.names:
             try:
@@ -132,7 +132,7 @@ class Registry:
         return failures
 
     def get(self, name: str) -> HostedModel:
-        """The model; raises UnknownModel, or ModelUnavailable with the words of the first try."""
+        """Returns a model; raises UnknownModel, or ModelUnavailable with the message of the first attempt."""
         if name not in self._openers:
             raise UnknownModel(f"no model named {name!r}", field="model", given=name, allowed=", ".join(self.names))
         if name not in self._open:

@@ -1,4 +1,4 @@
-"""Names and values from the wire, checked against the signal table."""
+"""Checks names and values from the wire against the signal table."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ _MOST = sys.float_info.max
 _REASONS = {values.NotFinite: errors.NotFinite, values.OutOfRange: errors.InputOutOfRange}
 #: Longest name of a participant [characters].
 LONGEST_NAME: Final = 200
-#: Names [1] that an unknown one is compared with, and letters of it that count: a look-up must not take long.
+#: Limits of the search for similar names, so that it takes little time: names compared [1], and characters of a name.
 _COMPARED: Final = 200
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Scalars of one vector, in the order asked for; ``columns`` are their places in the vector."""
+    """Selected scalars of a vector, in the order of the request; ``columns`` are their indices in the vector."""
 
     scalars: tuple[Scalar, ...]
     columns: Columns
-    #: Bounds, all finite: what is within them is finite, too.
+    #: Bounds. They are finite, so a value within them is finite, too.
     minimum: Vector
     maximum: Vector
-    #: Whether some of them must be whole numbers.
+    #: Whether some scalars must be whole numbers.
     whole: bool = False
-    #: Places here of x, y and z of the directions that are used, and those of which only a part is selected.
+    #: Indices, in this selection, of x, y and z of each direction vector.
     directions: tuple[tuple[int, ...], ...] = ()
+    #: One scalar of each direction vector that is selected only in part.
     parts: tuple[Scalar, ...] = ()
 
     @property
@@ -49,7 +50,7 @@ class Selection:
 
     @cached_property
     def places(self) -> slice | Columns:
-        """``columns``, as a slice where they follow each other."""
+        """``columns``, as a slice if they are consecutive, since numpy is faster with a slice."""
         columns = self.columns
         first = int(columns[0]) if len(columns) else 0
         whole = slice(first, first + len(columns))
@@ -57,22 +58,23 @@ class Selection:
 
 
 class Selector:
-    """Selections among the same scalars; the last few are kept, for a simple client asks for the same ones again."""
+    """Makes selections among the same scalars. It caches the last few, since most clients repeat their requests."""
 
     def __init__(self, scalars: Sequence[Scalar], what: str) -> None:
-        """``what`` they are, in the singular, for the messages."""
+        """``what`` is the word for one of the scalars in messages, such as ``input``."""
         self._scalars, self._what = scalars, what
         self._by_name = named_groups(scalars)
         self._cached = lru_cache(8)(self._select)
 
     def __call__(self, names: Sequence[str]) -> Selection:
-        """The scalars that the names stand for: a scalar, a vector with all components, or ``*`` for all.
+        """Selects by names; each is a scalar, a vector with all components, or ``*`` for all scalars.
 
-        Raises UnknownSignal, or BadField where one is named twice. What is wrong costs no more than what is right.
+        Raises UnknownSignal, or BadField if a scalar is named twice. The number of names is limited before they are
+        expanded, so a bad request costs no more than a good one.
         """
         if len(names) > len(self._by_name):
             raise errors.BadField(
-                f"{len(names)} names of {self._what}s",
+                f"{len(names)} names of {self._what}s are too many",
                 field=self._what,
                 given=len(names),
                 allowed=f"up to {len(self._by_name)} names, each scalar once",
@@ -112,12 +114,12 @@ def _directions(scalars: tuple[Scalar, ...]) -> tuple[tuple[tuple[int, ...], ...
 
 
 def select(scalars: Sequence[Scalar], names: Sequence[str], what: str) -> Selection:
-    """One selection; see Selector."""
+    """Makes one selection; see Selector."""
     return Selector(scalars, what)(names)
 
 
 def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
-    """The values as a vector in the selection's order.
+    """Returns the values as a vector in the selection's order, each rounded as ``check_scalar`` does.
 
     Raises WrongLength, NotFinite, InputOutOfRange or BadField, naming the signal, the value and what is allowed.
     """
@@ -129,7 +131,7 @@ def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
             given=vector.size,
             allowed=str(len(selection.scalars)),
         )
-    # NaN, and what is out of bounds, come back as other bytes; so may -0.0, which is good.
+    # Fast path: clipping leaves the bytes of valid values alone. NaN and values out of bounds change, and -0.0 may.
     within = np.fmax(np.fmin(vector, selection.maximum), selection.minimum)
     if selection.whole or within.tobytes() != vector.tobytes():
         pairs = zip(selection.scalars, vector.tolist(), strict=True)
@@ -139,19 +141,19 @@ def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
 
 
 def check_directions(selection: Selection, vector: Vector) -> None:
-    """Raises InputOutOfRange for a direction without one."""
+    """Raises InputOutOfRange for a direction vector that has no direction, such as one of zeros."""
     for places in selection.directions:
         signal = selection.scalars[places[0]].signal
         _apply(partial(values.check_direction, signal.name), signal, vector[list(places)].tolist())
 
 
 def check_scalar(scalar: Scalar, value: float) -> float:
-    """The value; raises NotFinite, InputOutOfRange or BadField, naming the signal, the value and what is expected."""
+    """Returns the value; raises NotFinite, InputOutOfRange or BadField, naming signal, value and what is expected."""
     return _apply(values.check, scalar, value)
 
 
 def parse(scalar: Scalar, requested: object) -> float:
-    """The double of a number, a truth value or a text; raises as `check_scalar` does."""
+    """Returns the double for a number, a Boolean or a text; raises as ``check_scalar`` does."""
     return _apply(values.double, scalar, requested)
 
 
@@ -164,10 +166,10 @@ def _apply(rule: Callable[[_T, Any], _R], what: _T, requested: object) -> _R:
 
 
 def named(name: str, field: str = "name") -> str:
-    """A participant's name; raises BadField where it is none, too long, or holds control characters."""
+    """Returns a participant's name; raises BadField if it is empty, too long, or has control characters."""
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise errors.BadField(
-            "that is no name of a participant",
+            "the name of a participant is not valid",
             field=field,
             given=name[:LONGEST_NAME],
             allowed=f"1 to {LONGEST_NAME} printable characters",
@@ -176,7 +178,7 @@ def named(name: str, field: str = "name") -> str:
 
 
 def scalar_of(table: SignalTable, scalars: Sequence[Scalar], name: str, what: str) -> Scalar:
-    """The scalar of that name among ``scalars``; raises UnknownSignal."""
+    """Finds a scalar by name among ``scalars``; raises UnknownSignal."""
     for s in scalars:
         if s.name == name:
             return s

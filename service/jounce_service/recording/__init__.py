@@ -1,4 +1,4 @@
-"""Recordings of sessions: written, read, replayed, exported."""
+"""Recordings of sessions: writing, reading, replay and export."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from jounce_service.recording.reader import RecordingError
 
 
 def require(*packages: str) -> None:
-    """Raises RecordingError where an optional package is not installed."""
-    if told := missing(*packages):
-        raise RecordingError(told)
+    """Raises RecordingError if an optional package is not installed."""
+    if message := missing(*packages):
+        raise RecordingError(message)

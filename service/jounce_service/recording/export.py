@@ -1,6 +1,7 @@
-"""Recordings as tables: CSV, Parquet, and MDF4 (ASAM), each column with its unit.
+"""Exports recordings as tables: CSV, Parquet and MDF4 (ASAM), each column with its unit.
 
-A row is a place at which outputs were recorded: the outputs there, and the inputs that act from there on.
+There is one row per tick at which outputs were recorded. It holds these outputs and the inputs that act from that tick
+on.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from jounce_service.recording.provenance import descriptions, epochs, facts, mdf
 from jounce_service.recording.reader import Reader, RecordingError, Sample
 from jounce_service.recording.vectors import Vector
 
-#: Rows that are held in memory at a time [1]; MDF4 holds all.
+#: Rows held in memory at a time [1]; MDF4 needs all at once.
 _ROWS: Final = 4096
-#: Columns before the signals: name and unit.
+#: Name and unit of the columns before the signals.
 _PLACE: Final = (("time", "s"), ("epoch", "1"), ("tick", "1"))
 
 
 @dataclass(frozen=True)
 class Block:
-    """Rows: time since the recording began [s], epoch, tick, and all inputs and outputs [unit of each]."""
+    """Consecutive rows.
+
+    ``time`` [s] since the recording began, ``epoch`` and ``tick`` have shape (rows,); ``values`` (rows, inputs +
+    outputs) has the unit of each signal.
+    """
 
     time: Vector
     epoch: NDArray[np.int64]
@@ -38,17 +43,18 @@ class Block:
 
     @property
     def place(self) -> tuple[NDArray[np.float64] | NDArray[np.int64], ...]:
-        """The columns before the signals."""
+        """The columns before those of the signals."""
         return self.time, self.epoch, self.tick
 
 
 def export(source: Path, target: Path) -> tuple[int, bool]:
-    """Writes a recording as its target's suffix says: how many rows, and whether the recording has its end.
+    """Exports a recording in the format of the target's suffix.
 
-    The target is whole or not there. Raises RecordingError, OSError.
+    Returns the number of rows, and whether the recording is complete. The target is written whole or not at all.
+    Raises RecordingError or OSError.
     """
     if target.suffix not in _WRITERS:
-        raise RecordingError(f"{target.name}: expected names that end in {', '.join(_WRITERS)}")
+        raise RecordingError(f"{target.name}: expected a name that ends in {', '.join(_WRITERS)}")
     packages, write = _WRITERS[target.suffix]
     require("mcap", *packages)
     reader = Reader(source)
@@ -76,7 +82,7 @@ def blocks(reader: Reader) -> Iterator[Block]:
 def _rows(reader: Reader) -> Iterator[tuple[float, int, int, Vector]]:
     inputs: Vector = np.empty(0)
     epoch = 0
-    # Inputs of a tick come after its outputs, so a row waits for what follows it.
+    # The inputs of a tick are recorded after its outputs, so a row is complete when the next item has been read.
     last: Sample | None = None
     for item in reader:
         is_input = isinstance(item, Sample) and item.causality == pb.CAUSALITY_INPUT
@@ -108,7 +114,7 @@ def _write_csv(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
             count += len(block.tick)
             place = zip(*(column.tolist() for column in block.place), strict=True)
             for where, values in zip(place, block.values.tolist(), strict=True):
-                # repr reads back as the same double.
+                # repr is exact: it reads back as the same double.
                 writer.writerow([*map(repr, where), *map(repr, values)])
     return count
 
@@ -131,7 +137,7 @@ def _write_parquet(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
         for block in rows:
             count += len(block.tick)
             writer.write_table(pa.table([*block.place, *block.values.T], schema=schema))
-        # Known at the end only.
+        # The epochs are known only after the whole recording has been read.
         writer.add_key_value_metadata({"epochs": epochs(reader)})
     return count
 
@@ -154,7 +160,7 @@ def _write_mdf(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
     with MDF(version="4.10") as mdf:
         said = f"{reader.model.model}, jounce {reader.model.server_version}"
         if reader.started is not None:
-            # Sets the flags for UTC; the time itself would be rounded to a microsecond.
+            # Setting start_time sets the flags for UTC, but rounds to a microsecond; abs_time is exact.
             mdf.header.start_time = datetime.now(UTC)
             mdf.header.abs_time = reader.started.unix_ns
         mdf.header.comment = mdf_comment(facts(reader) | {"epochs": epochs(reader)}, said)
@@ -163,7 +169,7 @@ def _write_mdf(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
     return len(time)
 
 
-#: Suffix -> (its packages, writer).
+#: Suffix -> (optional packages that it needs, writer).
 _WRITERS: Final[dict[str, tuple[tuple[str, ...], Callable[[Path, Reader, Iterator[Block]], int]]]] = {
     ".csv": ((), _write_csv),
     ".parquet": (("pyarrow",), _write_parquet),

@@ -1,8 +1,8 @@
-"""An MCAP file in chunks, written with little time in the interpreter per message.
+"""Writes MCAP files in chunks, with little work per message.
 
-The writer of the package ``mcap`` takes about four times as long per message, and all of it holds the interpreter that
-the sessions need. Records that are written once per chunk or file are the package's own. Layout: MCAP specification,
-"Records" (mcap.dev/spec).
+The writer of the package ``mcap`` takes about four times as long per message, and holds the interpreter lock, which
+the sessions need, all that time. Records that are written once per chunk or per file come from the package. The
+layout is that of the MCAP specification, section "Records" (mcap.dev/spec).
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _MESSAGE_OPCODE: Final = 0x05
 #: Opcode, length, channel, bytes of the array that follows.
 _INDEX: Final = struct.Struct("<BQHI")
 _INDEX_OPCODE: Final = 0x07
-#: The default level is four times as slow: long enough to take a core from a session on a busy machine.
+#: Level of zstd. The default level is four times as slow, which would take time from sessions on a busy machine.
 _LEVEL: Final = 1
-#: A record's opcode and length [bytes] are not part of the length it gives.
+#: Size of a record's opcode and length [bytes], which its length does not count.
 _PREFIX: Final = 9
 
 
 class McapFile:
-    """Messages of some channels; ``end_chunk`` makes what has come readable, ``finish`` adds the index."""
+    """Writes the messages of some channels. ``end_chunk`` makes them readable; ``finish`` adds the index."""
 
     def __init__(self, file: BinaryIO, channels: list[tuple[str, str, bytes]]) -> None:
-        """``channels`` are topic, schema name and protobuf FileDescriptorSet; numbered from 1."""
+        """``channels`` are (topic, schema name, serialized protobuf FileDescriptorSet), numbered from 1."""
         from mcap.records import Channel, Header, Schema
 
         self._file = file
@@ -37,13 +37,13 @@ class McapFile:
             Channel(id=i, topic=t, message_encoding="protobuf", metadata={}, schema_id=i)
             for i, (t, _, _) in enumerate(channels, 1)
         ]
-        # In the first chunk, where the CRC covers them.
+        # Schemas and channels go into the first chunk, where the CRC covers them.
         self._parts = [_bytes(*self._schemas, *self._channels)]
-        #: Size of the chunk so far [bytes].
+        #: Size of the unfinished chunk [bytes].
         self.pending = len(self._parts[0])
         self._times: dict[int, list[int]] = {}
         self._counts = dict.fromkeys(range(1, len(channels) + 1), 0)
-        # Chunks so far [1], log times [ns] of the first and last message, and the index as it will be written: a
+        # Number of chunks [1], and log times [ns] of the first and the last message. The index is kept as bytes: a
         # session may be recorded for days, and as objects the entries of one minute would take 160 kB.
         self._chunks = self._first = self._last = 0
         self._index = bytearray()
@@ -51,14 +51,14 @@ class McapFile:
         self._write(Header(profile="jounce", library="jounce"))
 
     def add(self, channel: int, ns: int, data: bytes) -> None:
-        """A message at log time ``ns``, which does not go back."""
+        """Adds a message at log time ``ns`` [ns], which must not be before that of the last message."""
         head = _MESSAGE.pack(_MESSAGE_OPCODE, _MESSAGE.size - _PREFIX + len(data), channel, 0, ns, ns)
         self._times.setdefault(channel, []).extend((ns, self.pending))
         self._parts += (head, data)
         self.pending += len(head) + len(data)
 
     def end_chunk(self) -> None:
-        """Writes what has come, if anything has."""
+        """Writes the messages added since the last chunk, if there are any, as a chunk."""
         from mcap.records import Chunk, ChunkIndex
         from zstandard import ZstdCompressor
 
@@ -89,7 +89,7 @@ class McapFile:
         self._file.flush()
 
     def finish(self) -> None:
-        """Ends the last chunk and adds the summary; the file stays open."""
+        """Writes the last chunk and the summary; the file stays open."""
         from mcap.opcode import Opcode
         from mcap.records import DataEnd, Footer, Statistics, SummaryOffset
 

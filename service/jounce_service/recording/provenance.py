@@ -11,9 +11,11 @@ from jounce_service.recording.reader import Reader
 
 
 def facts(reader: Reader) -> dict[str, str]:
-    """Name -> text. ``parameters`` are all those with which the session began, as JSON, ``parameter_units`` theirs.
+    """Metadata of a recording, name -> text.
 
-    ``start`` is the wall-clock time at which the recording began, UTC; what a cut recording does not say is not there.
+    ``parameters`` has the values of all parameters at the session's start and ``parameter_units`` their units, both as
+    JSON. ``start`` is the wall-clock time (UTC) at which the recording began. A recording that was cut before the
+    session's start has only ``model`` and ``server_version``.
     """
     found = {"model": reader.model.model, "server_version": reader.model.server_version}
     signals = [s for s in reader.model.signals if s.causality == pb.CAUSALITY_PARAMETER]
@@ -35,7 +37,7 @@ def facts(reader: Reader) -> dict[str, str]:
 
 
 def epochs(reader: Reader) -> str:
-    """Every new past of what has been read, as JSON: epoch, tick, wall-clock time, and the parameters given by then."""
+    """The epochs read so far, as JSON: number, tick, event, wall-clock time, and the parameters set until then."""
     return json.dumps([
         {"epoch": e.epoch, "tick": e.tick, "event": pb.EventKind.Name(e.kind).removeprefix("EVENT_KIND_"),
          "unix_ns": e.unix_ns, "parameters": dict(e.origin.parameters)}
@@ -44,12 +46,12 @@ def epochs(reader: Reader) -> str:
 
 
 def descriptions(reader: Reader) -> dict[str, str]:
-    """What each scalar of inputs and outputs is."""
+    """Description of each scalar, by name."""
     return {s.name + suffix: s.description for s in reader.model.signals for suffix in s.components}
 
 
 def mdf_comment(properties: dict[str, str], text: str) -> str:
-    """The same as the comment of an MDF header: ASAM MDF 4.1, "XML schema of HDcomment"."""
+    """The comment of an MDF header with ``text`` and ``properties`` (ASAM MDF 4.1, "XML schema of HDcomment")."""
     root = ElementTree.Element("HDcomment", xmlns="http://www.asam.net/mdf/v4")
     ElementTree.SubElement(root, "TX").text = text
     common = ElementTree.SubElement(root, "common_properties")

@@ -1,4 +1,4 @@
-"""Reads recordings, also those that end early because their writer was killed."""
+"""Reads recordings, including those that end early because their writer was killed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _INPUT, _OUTPUT = pb.CAUSALITY_INPUT, pb.CAUSALITY_OUTPUT
 
 
 class RecordingError(ValueError):
-    """The file is no recording, is damaged, or cannot be used here; the text says what and where."""
+    """The file is not a recording, is damaged, or cannot be used here; the message says why."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Inputs that act from ``tick`` on, or outputs at ``tick``; ``ns`` is the log time."""
+    """Inputs that act from ``tick`` on, or outputs at ``tick``; ``ns`` [ns] is the log time."""
 
     causality: pb.Causality
     tick: int
@@ -33,21 +33,22 @@ class Sample:
 
 
 class Reader:
-    """A recording, read from begin to end once."""
+    """A recording, which can be iterated over once."""
 
     def __init__(self, path: Path) -> None:
-        """Reads up to the signal table. Raises RecordingError, OSError."""
+        """Reads the signal table and the first event. Raises RecordingError or OSError."""
         self._path = path
-        #: Whether the file has its end; a killed writer leaves none.
+        #: Whether the file has been read to its end record, which a killed writer does not write.
         self.complete = False
         self._messages: Iterator[tuple[str, int, bytes]] = self._read()
         topic, _, data = next(self._messages, ("", 0, b""))
         if topic != "/model":
-            raise RecordingError(f"{path.name} is no recording of a session: it does not begin with its model")
+            raise RecordingError(f"{path.name} is not a recording of a session: its first message is not the model")
         #: The model and its signals.
         self.model = self._parse(pb.DescribeModelResponse, data)
-        #: How the session began, None where the recording was cut before that, and every new past read so far.
+        #: The event that began the session; None if the recording was cut before it.
         self.started: pb.RecordedEvent | None = None
+        #: The events read so far that began an epoch.
         self.origins: list[pb.RecordedEvent] = []
         self.inputs, self.outputs = (tuple(_scalars(self.model, kind)) for kind in (_INPUT, _OUTPUT))
         self._codecs = {
@@ -62,7 +63,7 @@ class Reader:
                 self.started = self._parse(pb.RecordedEvent, first[2])
 
     def __iter__(self) -> Iterator[Sample | pb.RecordedEvent]:
-        """Everything in the order in which it happened; raises RecordingError where the file is damaged."""
+        """Yields samples and events in the order in which they happened; raises RecordingError if damaged."""
         for topic, ns, data in self._messages:
             if topic == "/events":
                 event = self._parse(pb.RecordedEvent, data)
@@ -95,7 +96,7 @@ class Reader:
                         yield topics[record.channel_id], record.log_time, record.data
                 self.complete = True
             except (McapError, ZstdError, ValueError, KeyError, struct.error) as error:
-                # A record that begins and does not end is what a kill leaves; mcap has two ways to say so.
+                # A killed writer leaves an unfinished last record, for which mcap raises one of two errors.
                 if not isinstance(error, (EndOfFile, struct.error)) or file.read(1):
                     raise self._damaged(error) from error
 

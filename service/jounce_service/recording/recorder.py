@@ -1,8 +1,8 @@
-"""Writes recordings: the session only appends to a queue, one thread for all recordings packs and writes.
+"""Writes recordings. Sessions only append to a queue; one thread encodes and writes all recordings.
 
-The thread writes what has come every ``FLUSH`` seconds as a chunk of its own, so that a file whose writer was killed
-is whole up to then. It works in slices with pauses between them: it must not keep the interpreter from a session that
-has a tick to release.
+Every ``FLUSH`` seconds the thread writes the queue as one chunk, so the file of a killed server is readable up to the
+last chunk. The thread works in short slices with pauses between them, so that it does not hold the interpreter lock
+while a session has a tick to release.
 """
 
 from __future__ import annotations
@@ -24,39 +24,44 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_service.recording.mcap_file import McapFile
 from jounce_service.recording.vectors import Vector, VectorCodec
 
-#: Time [s] between two writes: what is older than that survives a kill.
+#: Time between two chunks [s]; if the server is killed, at most this much is lost.
 FLUSH: Final = 0.25
-#: Messages that the thread packs at a time [1], and the pause after that [s].
+#: Messages that the thread encodes in one slice [1], and the pause after a slice [s].
 _SLICE: Final = 16
 _PAUSE: Final = 0.0002
-#: Greatest chunk, before compression [bytes].
+#: Size before compression at which a chunk ends [bytes].
 _CHUNK: Final = 1 << 20
-#: Most that may wait for the thread [bytes]; a session that is still faster loses its recording, not its pace.
+#: Largest queue [bytes]. The recording of a session that fills it ends; the session is not slowed down.
 _QUEUE: Final = 128 << 20
 _MODEL, _EVENTS, _INPUTS, _OUTPUTS = "/model", "/events", "/inputs", "/outputs"
 
 
 class Recording:
-    """One session's recording. Methods but ``drain`` are the session's, which calls one at a time."""
+    """One session's recording. The session calls its methods, one at a time; the thread calls ``drain``."""
 
     def __init__(self, path: Path, table: SignalTable, every: int, most: int) -> None:
-        """Makes the file, which must not be there; raises OSError. ``every`` [ticks], ``most`` [bytes]."""
+        """Creates the file; raises OSError, also if it exists.
+
+        Outputs are recorded every ``every`` [ticks]; the recording ends at ``most`` [bytes].
+        """
         self.name = path.name
         self.every = every
-        #: Tick [1] at which outputs are wanted next; none before. The session compares, and goes on.
+        #: Next tick at which the session should record outputs.
         self.next_tick: float = 0
-        #: Written so far [bytes], and why it ended early.
+        #: Bytes written so far, and the reason for which the recording ended early.
         self.size = 0
         self.failure = ""
-        #: Called once, from any thread, when it ends early; whether its session fails then.
+        #: Called once, from any thread, if the recording ends early.
         self.on_failure: Callable[[], object] | None = None
+        #: Whether the session fails if the recording ends early.
         self.required = False
-        #: Done when its beginning is written, or has failed, and when all is.
+        #: Done when the first chunk is written or has failed.
         self.begun: Future[None] = Future()
+        #: Done when the file is closed.
         self.closed: Future[None] = Future()
         self._most = most
         self._queue: deque[tuple[str, int, bytes]] = deque()
-        # Bytes appended by the session, and taken by the thread: each has one writer.
+        # Bytes appended by the session and taken by the thread. Each has one writer, so no lock is needed.
         self._in = self._out = 0
         self._last = b""
         self._ended = False
@@ -82,11 +87,11 @@ class Recording:
     # ------------------------------------------------------------ the session
 
     def model(self, described: pb.DescribeModelResponse) -> None:
-        """The signals, once."""
+        """Records the signal table; the session calls it first."""
         self._put(_MODEL, 0, described.SerializeToString())
 
     def event(self, event: pb.RecordedEvent, outputs: Vector | None = None) -> None:
-        """Something happened; ``outputs`` where a new past begins with it."""
+        """Records an event; ``outputs`` are given with an event that begins an epoch."""
         event.unix_ns = time.time_ns()
         self._put(_EVENTS, event.tick, event.SerializeToString())
         if outputs is not None:
@@ -94,23 +99,23 @@ class Recording:
             self.outputs(event.tick, outputs)
 
     def inputs(self, tick: int, values: Vector) -> None:
-        """The inputs that act from ``tick`` on; kept where one has changed."""
+        """Records the inputs that act from ``tick`` on, if one of them has changed."""
         data = values.tobytes()
         if data != self._last:
             self._last = data
             self._put(_INPUTS, tick, data)
 
     def outputs(self, tick: int, values: Vector) -> None:
-        """The clock stands at ``tick`` >= ``next_tick``."""
+        """Records the outputs at ``tick``, which must be at least ``next_tick``."""
         self.next_tick = (tick // self.every + 1) * self.every
         self._put(_OUTPUTS, tick, values.tobytes())
 
     def close(self) -> None:
-        """Ends the recording; ``closed`` is done when all is written."""
+        """Ends the recording; ``closed`` is done when everything is written."""
         self._ended = True
 
     def status(self) -> pb.RecordingStatus:
-        """How it stands."""
+        """Name, size and failure, for GetSession."""
         return pb.RecordingStatus(name=self.name, size=self.size, failure=self.failure)
 
     def _put(self, topic: str, tick: int, data: bytes) -> None:
@@ -132,7 +137,7 @@ class Recording:
     # ------------------------------------------------------------ the thread
 
     def drain(self) -> bool:
-        """Writes what has come; whether there will be no more."""
+        """Writes the queue as a chunk; returns whether the recording has ended."""
         ended = self._ended or bool(self.failure)
         try:
             while self._queue:
@@ -142,7 +147,7 @@ class Recording:
             self._writer.end_chunk()
             self.size = self._file.tell()
             if self.size > self._most:
-                self.fail(f"{self.size} bytes; expected at most {self._most}")
+                self.fail(f"the file has {self.size} bytes; expected at most {self._most}")
                 ended = True
             if ended:
                 self._writer.finish()
@@ -152,7 +157,7 @@ class Recording:
         if not self.begun.done():
             self.begun.set_result(None)
         if ended:
-            # What the writer still buffers could not be written before, and cannot now.
+            # After a failed write, closing fails as well, since it flushes the rest of the buffer.
             with contextlib.suppress(OSError):
                 self._file.close()
             self._queue.clear()
@@ -176,8 +181,11 @@ class Recorder:
     """The folder of a server's recordings, and the thread that writes them."""
 
     def __init__(self, folder: Path, every: int, most: int) -> None:
-        """``every`` [ticks] where a session does not say, ``most`` [bytes] per file. OSError, ModuleNotFoundError."""
-        import mcap.records  # noqa: F401  # a missing extra shows at start
+        """``every`` [ticks] is the default between outputs, ``most`` [bytes] the largest file.
+
+        Raises OSError if the folder cannot be made, and ModuleNotFoundError without mcap.
+        """
+        import mcap.records  # noqa: F401  # So that a missing extra is reported at the start.
 
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
@@ -189,7 +197,7 @@ class Recorder:
         self._thread: threading.Thread | None = None
 
     def open(self, session_id: str, model: str, table: SignalTable, every: int) -> Recording:
-        """A new file, named by time, model and session; raises OSError."""
+        """Starts a recording in a new file, named after time, model and session; raises OSError."""
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         name = f"{stamp}-{re.sub('[^A-Za-z0-9_]', '_', model)}-{session_id}.mcap"
         recording = Recording(self.folder / name, table, every or self.every, self._most)
@@ -200,18 +208,18 @@ class Recorder:
         return recording
 
     def begin(self, recording: Recording) -> Future[None]:
-        """Writes what a recording has by now; done when that is written, or has failed."""
+        """Lets the thread write now what is queued; the future is done when that is written or has failed."""
         self._wake.set()
         return recording.begun
 
     def close(self, recording: Recording) -> Future[None]:
-        """Ends a recording; done when its file is whole."""
+        """Ends a recording; the future is done when its file is complete."""
         recording.close()
         self._wake.set()
         return recording.closed
 
     def stop(self) -> None:
-        """Ends the thread, and every recording that is still open."""
+        """Ends every open recording, and then the thread."""
         for recording in self._recordings:
             recording.close()
         self._stopping = True
@@ -228,7 +236,7 @@ class Recorder:
                     if recording.drain():
                         self._recordings.remove(recording)
         finally:
-            # After a defect nothing is written any more: end all recordings, so that no caller waits for ever.
+            # If the thread dies from a defect, no recording is written any more: end all, so that no caller waits.
             for recording in self._recordings:
                 recording.fail("the recorder has stopped")
                 for waited_for in (recording.begun, recording.closed):

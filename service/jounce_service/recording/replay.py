@@ -1,4 +1,4 @@
-"""Runs a recording's model again from the recorded inputs and compares the outputs bit by bit."""
+"""Runs the model of a recording again with the recorded inputs, and compares the outputs bit by bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jounce_service.transport.errors import ServiceError, SolverFailed
 
 @dataclass(frozen=True)
 class Difference:
-    """An output that is not as recorded [unit of the signal]."""
+    """An output that differs from the recording; both values have the signal's unit."""
 
     epoch: int
     tick: int
@@ -26,20 +26,20 @@ class Difference:
 
 @dataclass(frozen=True)
 class Report:
-    """What a replay compared. ``first`` is the first difference in time, and there in table order."""
+    """Result of a replay. ``first`` is the first difference in time, and at that tick the first in table order."""
 
-    #: Epochs, ticks that the model was advanced, compared output vectors, and those with a difference [1].
+    #: Numbers of epochs, of ticks advanced, of output vectors compared, and of those that differ [1].
     epochs: int
     ticks: int
     compared: int
     differing: int
     first: Difference | None
-    #: Whether the recording has its end.
+    #: Whether the recording is complete.
     complete: bool
 
 
 def replay(path: Path, registry: Registry) -> Report:
-    """Replays a whole recording. Raises RecordingError, OSError, ServiceError (an unknown model)."""
+    """Replays a whole recording. Raises RecordingError, OSError, or ServiceError for an unknown model."""
     reader = Reader(path)
     run = _Run(reader, registry.get(reader.model.model))
     try:
@@ -56,7 +56,7 @@ def replay(path: Path, registry: Registry) -> Report:
 
 
 class _Run:
-    """The model at the place of the recording that has been read."""
+    """The replayed model, at the position up to which the recording has been read."""
 
     def __init__(self, reader: Reader, model: HostedModel) -> None:
         self._reader, self._model = reader, model
@@ -66,14 +66,14 @@ class _Run:
         self.first: Difference | None = None
 
     def begin(self, event: pb.RecordedEvent) -> None:
-        """A new past: the model anew."""
+        """Starts an epoch with a new instance of the model."""
         origin = event.origin
         if origin.build != self._model.build:
             raise RecordingError(f"the recording is of build {origin.build!r}; here is {self._model.build!r}")
         table = self._model.table
         recorded = [[name for name, _ in scalars] for scalars in (self._reader.inputs, self._reader.outputs)]
         if recorded != [[s.name for s in table.inputs], [s.name for s in table.outputs]]:
-            raise RecordingError("the recorded signals are not those of the model, though the build is the same")
+            raise RecordingError("the recorded signals differ from those of the model, though the build is the same")
         if len(origin.start_inputs) != len(table.inputs):
             raise RecordingError(f"{len(origin.start_inputs)} start inputs: expected {len(table.inputs)}")
         self.end()
@@ -91,7 +91,7 @@ class _Run:
         self.epochs += 1
 
     def sample(self, sample: Sample) -> None:
-        """Advances to the sample's tick; then its inputs act from there, or its outputs are compared."""
+        """Advances to the sample's tick, and sets its inputs or compares its outputs."""
         if self._instance is None or sample.tick < self._tick:
             raise RecordingError(f"tick {sample.tick} follows tick {self._tick} without a reset")
         ahead = sample.tick - self._tick
@@ -114,7 +114,7 @@ class _Run:
 
     def _compare(self, sample: Sample, outputs: Vector) -> None:
         self.compared += 1
-        # As integers: bits count, so that 0.0 is not -0.0 and one NaN is not another.
+        # As integers, so that the bits are compared: 0.0 differs from -0.0, and equal NaNs are equal.
         differs = sample.values.view(np.int64) != outputs.view(np.int64)
         if not differs.any():
             return

@@ -1,7 +1,7 @@
-"""Input and output vectors as protobuf messages with one named field per scalar, so that viewers show names.
+"""Encodes vectors as protobuf messages with one named field per scalar, so that viewers of recordings show names.
 
-All values have a fixed width on the wire, so a message is a template into which the vector's bytes go: no message
-class is made, and 200 values take a few microseconds.
+All values have a fixed width on the wire, so encoding copies the vector's bytes into a template. It needs no message
+class, and 200 values take a few microseconds.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from google.protobuf import descriptor_pb2
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
-#: Wire type of double and sfixed64 (protobuf encoding, "Message Structure": I64).
+#: Wire type I64 of double and sfixed64 (protobuf encoding, "Message Structure").
 _I64: Final = 1
 _WIDTH: Final = 8
-#: Field numbers that protobuf keeps for itself.
+#: Field numbers that protobuf reserves.
 _KEPT: Final = range(19000, 20000)
 
 
 class VectorCodec:
-    """Message ``jounce.recorded.<name>``: field 1 is the tick, the others are the scalars in order."""
+    """Codec of the message ``jounce.recorded.<name>``: field 1 is the tick, the others are the scalars in order."""
 
     def __init__(self, name: str, scalars: Sequence[str]) -> None:
-        """``scalars`` are the names as the signal table has them."""
+        """``scalars`` are their names in the signal table."""
         self.name = f"jounce.recorded.{name}"
         self._short = name
         self._fields = list(zip(_field_names(scalars), _numbers(len(scalars)), strict=True))
@@ -43,7 +43,7 @@ class VectorCodec:
         self._tags[self._places] = False
 
     def schema(self) -> bytes:
-        """The serialised FileDescriptorSet that MCAP wants."""
+        """The serialized FileDescriptorSet, which MCAP stores as the schema."""
         field = descriptor_pb2.FieldDescriptorProto
         message = descriptor_pb2.DescriptorProto(name=self._short)
         message.field.add(name="tick", number=1, type=field.TYPE_SFIXED64, label=field.LABEL_OPTIONAL)
@@ -58,16 +58,16 @@ class VectorCodec:
         return descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString()
 
     def encode(self, tick: int, values: bytes) -> bytes:
-        """The message; ``values`` are the bytes of the vector."""
+        """Encodes a message; ``values`` are the bytes of the vector of doubles."""
         message = self._template.copy()
         message[self._places] = np.frombuffer(struct.pack("<q", tick) + values, dtype=np.uint8)
         return message.tobytes()
 
     def decode(self, data: bytes) -> tuple[int, Vector]:
-        """Tick and vector; raises ValueError where the bytes are no such message."""
+        """Decodes tick and vector; raises ValueError if the bytes are not such a message."""
         message = np.frombuffer(data, dtype=np.uint8)
         if message.shape != self._template.shape:
-            raise ValueError(f"{len(data)} bytes: a {self._short} message has {len(self._template)}")
+            raise ValueError(f"{len(data)} bytes; expected the {len(self._template)} of a {self._short} message")
         if not np.array_equal(message[self._tags], self._template[self._tags]):
             raise ValueError(f"the fields are not those of {self._short}")
         content = message[self._places].tobytes()

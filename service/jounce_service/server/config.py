@@ -1,4 +1,4 @@
-"""The server's settings, once: the flags, the variables, the file's keys and docs/configuration.md come from here."""
+"""The server's settings; flags, environment variables, the file's keys and docs/configuration.md are made from them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 
 def _setting(default: object, text: str, least: float = 0, most: float = math.inf) -> Any:
-    """A number is at least ``least``, at most ``most``, and finite."""
+    """A setting with its help ``text``; numbers must be finite and from ``least`` to ``most``."""
     return field(default=default, metadata={"help": text, "least": least, "most": most})
 
 
-#: What the settings are about, from the first of each group on: `jounce serve --help` and docs/configuration.md.
+#: First setting of each group -> the group's title, for `jounce serve --help` and docs/configuration.md.
 GROUPS = {
     "address": "addresses",
     "insecure": "security",

@@ -10,24 +10,27 @@ from typing import Final
 
 from jounce_service.transport.security import ConfigError
 
-#: Longest time [s] of polling: who stays away for longer is not in a hurry.
+#: Longest allowed time of polling [s]; a client that is silent for longer does not need a quick wake-up.
 _MOST: Final = 0.1
-#: Waits in a row that must have been short. A paced tick has fewer before its long one.
+#: Number of consecutive short waits [1] before polling starts. A paced tick has fewer of them before its long wait.
 _SURE: Final = 8
 
 
 class BusySelector(selectors.DefaultSelector):
-    """Polls before it blocks, as long as recent waits were short: this saves the wake-up of the process."""
+    """Polls before it blocks while recent waits were short, which saves the time to wake the process up."""
 
     def __init__(self, seconds: float) -> None:
-        """``seconds`` [s] of polling, where the last waits were shorter than that and there is another core."""
+        """``seconds`` is the time of polling, and the length up to which a wait counts as short.
+
+        A process with a single core does not poll.
+        """
         super().__init__()
         self._seconds = seconds
-        # Waits in a row that were.
+        # Number of consecutive short waits so far.
         self._short = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """What is ready, at ``timeout`` [s] at the latest; None = whenever."""
+        """Returns what is ready, after ``timeout`` [s] at the latest; None waits without limit."""
         if timeout is not None and timeout <= 0.0:
             return super().select(timeout)
         begin = time.monotonic()
@@ -45,12 +48,12 @@ class BusySelector(selectors.DefaultSelector):
 
 
 def _cores() -> int:
-    """Cores that this thread may run on."""
+    """Number of cores that this thread may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def make_loop(busy_poll: float) -> asyncio.AbstractEventLoop:
-    """A loop that polls for up to ``busy_poll`` [s] before it sleeps; 0 = the usual one. Raises ConfigError."""
+    """Makes a loop that polls for up to ``busy_poll`` [s] before it sleeps; 0 is asyncio's own. Raises ConfigError."""
     if not 0.0 <= busy_poll <= _MOST:
         raise ConfigError(f"busy_poll = {busy_poll!r}: expected 0 to {_MOST:g} s")
     return asyncio.SelectorEventLoop(BusySelector(busy_poll)) if busy_poll else asyncio.new_event_loop()

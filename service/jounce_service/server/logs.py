@@ -1,4 +1,4 @@
-"""Log lines for people, or one JSON object per line for machines."""
+"""Log lines as text, or as one JSON object per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final, TextIO
 from jounce_fmu.importer.output import Output
 from jounce_service.transport.security import ConfigError
 
-#: What every record has; the rest are the facts given with ``extra``.
+#: Attributes that every record has; all others were given with ``extra``.
 _PLAIN: Final = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
@@ -22,7 +22,7 @@ class JsonLines(logging.Formatter):
     """One object per line: time, level, logger, message, and the facts given with ``extra``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Formats a record as JSON."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -36,10 +36,10 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """Time, level, message, and the facts as key=value."""
+    """Time, level, message, and the facts given with ``extra`` as key=value."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Formats a record as text."""
         facts = "".join(f" {k}={v}" for k, v in record.__dict__.items() if k not in _PLAIN)
         return f"{super().format(record)}{facts}"
 
@@ -55,7 +55,7 @@ def start_logging(form: str) -> None:
 
 
 def _standard_error() -> TextIO:
-    """Keeps standard error for the log. What others print there, such as the core of gRPC, becomes log lines."""
+    """Returns standard error for the log alone; what other code prints there, such as gRPC's core, is logged."""
     kept = os.fdopen(os.dup(2), "w", buffering=1, encoding="utf-8")
     pipe, end = os.pipe()
     os.dup2(end, 2)

@@ -1,6 +1,6 @@
-"""Counters of the sessions, and their sums as Prometheus reads them.
+"""Counters of the sessions, and their sums as Prometheus metrics.
 
-A session only adds to plain numbers of its own; sums are made when somebody asks, on the endpoint's thread.
+A session only adds to its own plain numbers. The sums are made at each scrape, on the endpoint's thread.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from jounce import __version__
 from jounce_service.server.stalls import Stalls
 from jounce_service.session.pacing import Pacer
 
-#: Upper bounds of the buckets of a move's duration [s].
+#: Upper bounds [s] of the histogram buckets for the duration of a move.
 BOUNDS: Final = (5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 1.0, 10.0)
 
 
-#: What may happen to a session, by the name of its counter, and what that says.
+#: Name of a counter of incidents in sessions -> its help text.
 INCIDENTS: Final = {
     "failed_sessions": "Sessions that failed",
     "missed_ticks": "Due ticks that passed without a participant's inputs",
-    "barrier_timeouts": "Steps and Syncs that waited in vain for others",
+    "barrier_timeouts": "Steps and Syncs that waited for others until the barrier timeout",
     "evictions": "Participants evicted or taken over",
 }
 
@@ -33,19 +33,19 @@ class Meter:
     """One session's counters; its session writes, the endpoint reads."""
 
     def __init__(self, tick_seconds: float, pacer: Pacer | None) -> None:
-        """All counters start at zero."""
+        """``tick_seconds`` [s] is the tick's length; ``pacer`` is that of a paced session."""
         self.tick_seconds = tick_seconds
         self.ticks = 0
         self.seconds = 0.0
         self.buckets = [0] * (len(BOUNDS) + 1)
-        #: Ticks at the last look.
+        #: Ticks at the last scrape.
         self.seen = 0
         self._pacer = pacer
         #: By the names of ``INCIDENTS``.
         self.incidents: Counter[str] = Counter()
 
     def add(self, ticks: int, seconds: float) -> None:
-        """The model has moved."""
+        """Counts a move of ``ticks`` that took ``seconds`` of wall-clock time."""
         self.ticks += ticks
         self.seconds += seconds
         self.buckets[bisect_left(BOUNDS, seconds)] += 1
@@ -57,10 +57,10 @@ class Meter:
 
 
 class Totals:
-    """Meters of open sessions, and the sums of those that have gone: a counter never falls."""
+    """The meters of open sessions and the sums of closed ones, so that no counter ever decreases."""
 
     def __init__(self, stalls: Stalls | None = None) -> None:
-        """No sessions yet; ``stalls`` are the server's."""
+        """``stalls`` counts the server's own stalls."""
         self._stalls = stalls
         self._lock = threading.Lock()
         self._open: list[Meter] = []
@@ -69,16 +69,16 @@ class Totals:
         self._buckets = [0] * (len(BOUNDS) + 1)
         self._looked = time.monotonic()
         self._incidents: Counter[str] = Counter()
-        #: Recordings that ended before their sessions [1].
+        #: Number of recordings that ended before their sessions [1].
         self.lost_recordings = 0
 
     def opened(self, meter: Meter) -> None:
-        """A session has come."""
+        """Adds the meter of a new session."""
         with self._lock:
             self._open.append(meter)
 
     def closed(self, meter: Meter) -> None:
-        """A session has gone."""
+        """Removes the meter of a closed session and keeps its sums."""
         with self._lock:
             self._open.remove(meter)
             self._ticks += meter.ticks
@@ -88,7 +88,7 @@ class Totals:
             self._buckets = [a + b for a, b in zip(self._buckets, meter.buckets, strict=True)]
 
     def collect(self) -> Iterator[Any]:
-        """Families of samples, as prometheus_client wants them."""
+        """Yields the metric families; prometheus_client calls it at each scrape."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
         with self._lock:
@@ -117,14 +117,14 @@ class Totals:
         yield GaugeMetricFamily("jounce_sessions", "Open sessions", value=len(meters))
         yield GaugeMetricFamily(
             "jounce_realtime_factor",
-            "Simulated per wall-clock second since the last scrape, of the slowest session that moved",
+            "Simulated seconds per wall-clock second since the last scrape, of the slowest session that moved",
             value=factor,
         )
         if self._stalls is not None:
             count, seconds = self._stalls.count, self._stalls.seconds
-            yield CounterMetricFamily("jounce_stalls", "Times that the server itself did not run", value=count)
-            yield CounterMetricFamily("jounce_stalled_seconds", "Time that it did not run", value=seconds)
-        build = GaugeMetricFamily("jounce_build_info", "1, with the version", labels=["version"])
+            yield CounterMetricFamily("jounce_stalls", "Times that the server process did not run", value=count)
+            yield CounterMetricFamily("jounce_stalled_seconds", "Seconds without the server running", value=seconds)
+        build = GaugeMetricFamily("jounce_build_info", "Always 1; the label has the version", labels=["version"])
         build.add_metric([__version__], 1)
         yield build
 

@@ -1,4 +1,4 @@
-"""Real-time priority, locked memory and disabled CPU idle states for this process, as far as the system grants them."""
+"""Real-time priority, locked memory and disabled CPU idle states, as far as the system grants them to the process."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from typing import Final
 from jounce_service.server.config import ServerConfig
 from jounce_service.transport.security import ConfigError
 
-#: Priorities [1]: workers run one below the server, and the kernel's own threads have 99.
+#: Range of SCHED_FIFO priorities [1]. Workers run one below the server; the kernel's own threads have 99.
 _LOWEST, _HIGHEST = 2, 98
-#: Linux, <sys/mman.h>.
+#: Flags of mlockall (Linux, <sys/mman.h>).
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
-#: Linux, <linux/capability.h>: the bit of CAP_IPC_LOCK.
+#: Bit of CAP_IPC_LOCK (Linux, <linux/capability.h>).
 _IPC_LOCK: Final = 14
-#: Linux, Documentation/power/pm_qos_interface: who holds it open says how long [us] a core may take to wake up.
+#: While a process holds this file open, the number written to it limits the wake-up latency of cores [us]
+#: (Linux, Documentation/power/pm_qos_interface).
 _LATENCY: Final = Path("/dev/cpu_dma_latency")
 _log = logging.getLogger(__name__)
 
 
 def check(config: ServerConfig) -> frozenset[int]:
-    """The cores to pin to, empty for none; raises ConfigError for settings that make no sense."""
+    """Returns the cores to pin to, empty for none; raises ConfigError for wrong settings."""
     if not _LOWEST <= config.realtime_priority <= _HIGHEST:
         raise ConfigError(f"realtime_priority = {config.realtime_priority}: expected {_LOWEST} to {_HIGHEST}")
     if not config.realtime_cores:
@@ -37,14 +38,14 @@ def check(config: ServerConfig) -> frozenset[int]:
             "realtime_cores: expected with realtime, since pinning without priority makes a server slower"
         )
     if not hasattr(os, "sched_getaffinity"):
-        raise ConfigError(f"realtime_cores: {sys.platform} pins no process")
+        raise ConfigError(f"realtime_cores: {sys.platform} cannot pin a process to cores")
     return _cores(config.realtime_cores, os.sched_getaffinity(0))
 
 
 def enter(config: ServerConfig) -> None:
-    """Requests the settings and logs what was granted. The server also runs with less; a warning says what is missing.
+    """Requests the settings and logs what was granted; what is missing is logged as a warning.
 
-    Call it before the event loop: threads that begin later inherit priority and cores.
+    Must be called before the event loop starts: threads that start later inherit priority and cores.
     """
     cores = check(config)
     priority = _prioritize(config.realtime_priority)
@@ -56,13 +57,13 @@ def enter(config: ServerConfig) -> None:
 
 
 def settle() -> None:
-    """Freeze the objects made so far, so that a full garbage collection (35 ms at a start) skips them."""
+    """Freezes the objects made so far, so that a full garbage collection (35 ms after the start) skips them."""
     gc.collect()
     gc.freeze()
 
 
 def _cores(text: str, allowed: set[int]) -> frozenset[int]:
-    """Of ``0,2-3``; raises ConfigError."""
+    """Parses a list such as ``0,2-3``; raises ConfigError."""
     found: set[int] = set()
     for part in text.split(","):
         ends = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", part.strip(), re.ASCII)
@@ -81,7 +82,7 @@ def _prioritize(priority: int) -> str:
         for thread in _threads():
             os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
     except OSError as error:
-        return f"refused: {error.strerror}; it takes CAP_SYS_NICE or RLIMIT_RTPRIO"
+        return f"refused: {error.strerror}; it needs CAP_SYS_NICE or RLIMIT_RTPRIO"
     return str(priority)
 
 
@@ -90,20 +91,20 @@ def _lock_memory() -> str:
         return f"refused: not tried on {sys.platform}"
     import resource
 
-    # Under a limit the lock would be granted now, and a later allocation fail.
+    # With a limit the lock would be granted now, and a later allocation would fail.
     if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] != resource.RLIM_INFINITY and not _may_lock():
-        return "refused: it takes CAP_IPC_LOCK or RLIMIT_MEMLOCK without limit"
+        return "refused: it needs CAP_IPC_LOCK or an unlimited RLIMIT_MEMLOCK"
     if ct.CDLL(None, use_errno=True).mlockall(_MCL_CURRENT | _MCL_FUTURE):
         return f"refused: {os.strerror(ct.get_errno())}"
     return "locked"
 
 
 def _stay_awake() -> str:
-    """Disable CPU idle states until this process ends, so that a core needs no time to wake up."""
+    """Disables CPU idle states until this process ends, so that a core needs no time to wake up."""
     try:
         os.write(os.open(_LATENCY, os.O_WRONLY), bytes(4))
     except OSError as error:
-        return f"refused: {error.strerror}; it takes write access to {_LATENCY}"
+        return f"refused: {error.strerror}; it needs write access to {_LATENCY}"
     return "polling"
 
 
@@ -119,6 +120,6 @@ def _pin(cores: frozenset[int]) -> str:
 
 
 def _threads() -> Iterable[int]:
-    """Ids of all threads of the process; [0], the calling thread, where the system does not list them."""
+    """Ids of all threads of the process; 0, the calling thread, if the system does not list them."""
     folder = Path("/proc/self/task")
     return [int(p.name) for p in folder.iterdir()] if folder.is_dir() else [0]

@@ -35,24 +35,24 @@ from jounce_service.transport.security import (
 )
 from jounce_service.transport.servicer import SessionServicer
 
-#: Calls at a time over one connection [1]; more wait in the client.
+#: Concurrent calls over one connection [1]; further ones wait in the client.
 _CALLS_PER_CONNECTION = 256
-#: Interval [s] at which a stopping server looks whether anybody is left.
+#: Interval [s] at which a stopping server checks whether sessions are still in use.
 _LOOK = 0.02
-#: Time [s] that calls get to end once gRPC has cancelled them: a few turns of the loop.
+#: Time [s] that calls get to end after gRPC has cancelled them; they need a few turns of the loop.
 _LAST = 1.0
 _log = logging.getLogger(__name__)
 
 
 class Running(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
-    """The calls under way, each a task of gRPC's."""
+    """Keeps track of the calls under way; gRPC runs each in a task."""
 
     def __init__(self) -> None:
-        """No calls yet."""
+        """Starts without calls."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
-        """The call's handler; it runs in this task."""
+        """Notes the present task, in which the call's handler will run, and returns the handler."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
@@ -60,16 +60,19 @@ class Running(grpc.aio.ServerInterceptor):  # type: ignore[misc, unused-ignore]
         return await continuation(details)
 
     async def ended(self) -> None:
-        """Waits for their end: gRPC's server stops before them, and a loop closed then makes it print tracebacks."""
+        """Waits until all calls have ended.
+
+        gRPC's server stops before its calls have, and prints tracebacks if the loop is closed then.
+        """
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_LAST)
 
 
 class JounceServer:
-    """Listens as the config says and serves the models of the registry, on the running event loop."""
+    """Serves the models of a registry on the running event loop."""
 
     def __init__(self, registry: Registry, config: ServerConfig | None = None) -> None:
-        """Nothing is bound before ``start``. Raises ConfigError for settings out of their range."""
+        """Binds nothing; ``start`` does. Raises ConfigError for settings out of their range."""
         self.config = checked(config or ServerConfig())
         self.manager = SessionManager(registry, self.config)
         #: Addresses bound by ``start``, for clients: ``host:port`` and ``unix:path``.
@@ -83,11 +86,11 @@ class JounceServer:
 
     @property
     def metrics_address(self) -> str:
-        """Where metrics are served, empty for nowhere."""
+        """Address of the metrics endpoint; empty if there is none."""
         return "" if self._metrics is None else self._metrics.address
 
     async def start(self) -> None:
-        """Binds and serves. Raises ConfigError before anything is bound."""
+        """Binds the addresses and starts to serve. Raises ConfigError, with nothing left bound."""
         if api_implementation.Type() == "python":
             raise ConfigError("the pure-Python protobuf is too slow to serve; install a binary protobuf wheel")
         _check_addresses(self.config)
@@ -100,9 +103,9 @@ class JounceServer:
             options=[
                 ("grpc.max_allowed_incoming_connections", self.config.max_connections),
                 ("grpc.max_concurrent_streams", _CALLS_PER_CONNECTION),
-                # A peer that connects and does not speak.
+                # Closes connections of peers that send nothing.
                 ("grpc.server_handshake_timeout_ms", round(self.config.message_timeout * 1e3)),
-                # No compression but identity: a small message must not become a large one.
+                # Allows identity only: with compression a small message could expand to a large one.
                 ("grpc.compression_enabled_algorithms_bitset", 1),
                 ("grpc.max_receive_message_length", self.config.max_message_bytes),
                 ("grpc.so_reuseport", 0),
@@ -146,7 +149,7 @@ class JounceServer:
         self.manager.stalls.start()
 
     async def stop(self) -> None:
-        """Drains: no new session, running calls get ``config.drain`` seconds, then sessions close."""
+        """Refuses new sessions, gives running calls ``config.drain`` [s] to end, and then closes all sessions."""
         if self._server is None:
             return
         self.manager.draining = True
@@ -156,10 +159,10 @@ class JounceServer:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(end):
                 await self.manager.warn_all()
-                # Who has been told may still finish its run.
+                # Participants that were warned may still finish their runs.
                 while self.manager.in_use:
                     await asyncio.sleep(_LOOK)
-        # Who only looks on is not waited for.
+        # The server does not wait for viewers.
         self.manager.end_views()
         left = max(0.0, end - asyncio.get_running_loop().time())
         await asyncio.gather(self._server.stop(left), self.fast.stop(left))
@@ -191,7 +194,7 @@ def _recorder(config: ServerConfig) -> Recorder | None:
 
 
 def _check_free(address: str) -> None:
-    """Raises OSError where the address cannot be bound, before gRPC prints lines of its own that say less."""
+    """Raises OSError if the address cannot be bound. gRPC would print lines of its own and say less."""
     host, _, port = address.rpartition(":")
     found = socket.getaddrinfo(host.strip("[]") or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, place = found[0]
@@ -207,11 +210,11 @@ def _check_addresses(config: ServerConfig) -> None:
     if not config.address and not config.socket_path:
         raise ConfigError("nothing to listen on: give an address, a socket path, or both")
     for path in (config.socket_path, config.fast_socket):
-        # The kernel's sun_path holds 108 bytes, with the closing zero.
+        # The kernel's sun_path holds 108 bytes including the closing zero.
         if len(path.encode()) > 107:
             raise ConfigError(f"the socket path has {len(path.encode())} bytes; expected at most 107")
     if config.fast_socket and config.fast_socket == config.socket_path:
-        raise ConfigError(f"{config.fast_socket} is given twice: gRPC and the fast lane need a socket each")
+        raise ConfigError(f"{config.fast_socket} is given twice: gRPC and the fast lane each need their own socket")
     if config.address:
         check_address(config.address, config.insecure or bool(config.tls_certificate))
     if config.fast_address:

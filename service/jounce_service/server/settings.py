@@ -1,4 +1,4 @@
-"""Where settings come from: flags before variables of the environment before a file before the defaults."""
+"""Collects the settings: flags override environment variables, which override a file, which overrides the defaults."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from jounce.values import number
 from jounce_service.server.config import ServerConfig
 from jounce_service.transport.security import ConfigError
 
-#: Variable that names the file.
+#: Environment variable with the path of the file.
 FILE: Final = "JOUNCE_CONFIG"
 _UNIX: Final = "unix:"
 _WORDS: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def variable(name: str) -> str:
-    """The environment's name of a setting."""
+    """Name of a setting's environment variable."""
     return f"JOUNCE_{name.upper()}"
 
 
 def flag(name: str) -> str:
-    """The command line's name of a setting."""
+    """Name of a setting's command-line flag."""
     return "--" + name.replace("_", "-")
 
 
 def reader(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """What reads a setting of that type from text; argparse puts its name into messages. Raises ValueError."""
+    """Returns a function that reads a setting of that type from text, and raises ValueError.
+
+    It is named after the type, since argparse puts its name into messages.
+    """
 
     def read(text: str) -> Any:
         if kind is not str:
@@ -43,7 +46,10 @@ def reader(kind: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | None) -> ServerConfig:
-    """The settings; ``flags`` holds only those given. Raises ConfigError naming place, key and what is allowed."""
+    """Collects the settings; ``flags`` holds only the flags that were given.
+
+    Raises ConfigError that names the place, the key and what is allowed.
+    """
     known = {f.name: f for f in fields(ServerConfig)}
     path = file or (Path(environment[FILE]) if environment.get(FILE) else None)
     found = {} if path is None else _from_file(path, known)
@@ -54,7 +60,10 @@ def load(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path | 
 
 
 def checked(config: ServerConfig) -> ServerConfig:
-    """The settings with ``unix:/path`` addresses as socket paths; raises ConfigError for a number out of its range."""
+    """Returns the settings with ``unix:/path`` addresses moved to the socket paths.
+
+    Raises ConfigError for a number out of its range.
+    """
     for field in fields(config):
         value, least, most = getattr(config, field.name), field.metadata["least"], field.metadata["most"]
         if isinstance(value, int | float) and not (math.isfinite(value) and least <= value <= most):
@@ -81,7 +90,7 @@ def _from_file(path: Path, known: Mapping[str, Field[Any]]) -> dict[str, Any]:
         if name not in known:
             raise ConfigError(f"{path}: no setting {name!r}; expected {', '.join(sorted(known))}")
         kind = type(known[name].default)
-        # A whole number will do for a real one; true is no number.
+        # TOML's integers are accepted for floats, but its Booleans, which Python counts as integers, are not.
         if kind is tuple and isinstance(value, list) and all(isinstance(v, str) for v in value):
             content[name] = tuple(value)
         elif kind is float and type(value) is int:
