@@ -66,7 +66,7 @@ def test_a_wrong_number_of_values_is_refused_and_nothing_set(new: New, names: st
 def test_a_component_of_an_array_has_no_reference_of_its_own(new: New) -> None:
     raw = new()
     assert raw.values("Set", "Float64", [VR["push"] + 2], (ct.c_double * 1)(1.0)) == ERROR
-    assert raw.log[-1].endswith("push.z is part of a vector; that vector's value reference is 1001")
+    assert raw.log[-1].endswith("push.z is part of a vector; the vector's value reference is 1001")
 
 
 def test_a_bad_component_is_named_and_nothing_of_its_list_is_set(new: New) -> None:

@@ -46,5 +46,5 @@ def test_a_model_that_was_added_is_found_until_it_is_taken_back() -> None:
         unregister("other")
     with pytest.raises(ModelError, match="expected hmmwv"):
         find("one")
-    with pytest.raises(ModelError, match="no model named 'other' was added"):
+    with pytest.raises(ModelError, match="no model named 'other' has been added"):
         unregister("other")

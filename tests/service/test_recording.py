@@ -214,7 +214,7 @@ def test_a_file_cut_anywhere_gives_all_chunks_before_the_cut(recording: Any, tmp
         try:
             found = samples(cut)
         except RecordingError as error:
-            assert "does not begin with its model" in str(error)
+            assert "its first message is not the model" in str(error)
             continue
         assert found == whole[: len(found)]
         counts.add(len(found))

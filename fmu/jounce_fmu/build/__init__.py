@@ -1,1 +1,1 @@
-"""Native libraries and FMU archives from a model's sources."""
+"""Builds native libraries and FMU archives from a model's sources."""

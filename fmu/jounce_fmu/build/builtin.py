@@ -1,4 +1,4 @@
-"""FMUs of models, by the names of their data sets."""
+"""Exports FMUs by the names of data sets."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def export_builtin(
     scalars: bool = False,
     starts: Mapping[str, Value] | None = None,
 ) -> Path:
-    """Write the FMU of a data set, with the options of `export_fmu` and other start values where ``starts`` has them.
+    """Writes the FMU of a data set; ``starts`` replaces start values, and the other options are those of `export_fmu`.
 
-    ``name`` is that of a data set, or the path of a user's own. That of the model's base packs the very library the
-    host loads; with other start values, as those of another data set, it is built with them, has a GUID of its own and
-    the model identifier of its data set, and must start on this machine. Raises BuildError, DataError, DescribeError,
-    FmuError, ModelError.
+    ``name`` is the name of a data set or the path of a user's own. The FMU of a model's first data set holds the same
+    library that jounce itself loads. With other start values or another data set, the library is built with these
+    values; the FMU then has its own GUID and the data set's model identifier. The start values are checked by starting
+    the model on this machine. Raises BuildError, DataError, DescribeError, FmuError or ModelError.
     """
     model = find(name)
     common = checked_table(model)
@@ -52,7 +52,7 @@ def export_builtin(
     edition = replace(own, edition=repr((own.name, [s.start for s in own.scalars])))
     with tempfile.TemporaryDirectory() as folder:
         variant = retabled(model, edition, identifier(own.name), Path(folder))
-        if interface_guid(own) == interface_guid(common):  # then the library at hand can tell
+        if interface_guid(own) == interface_guid(common):  # The model's own library can run the check.
             _check_start(own, model.library())
         else:
             _check_start(edition, ensure_library(variant, Path(folder)))
@@ -69,6 +69,6 @@ def export_builtin(
 
 
 def _check_start(own: SignalTable, library: Path) -> None:
-    """Raise FmuError, which names the parameter, where a vehicle has no start state."""
+    """Raises FmuError, which names the parameter, if the model cannot start."""
     with Factory(own.name, library, Interface.of_table(own)).instance("check") as check:
         check.setup({s.name: s.start for s in own.parameters}, {s.name: s.start for s in own.inputs})

@@ -1,6 +1,6 @@
-"""``python -m jounce_fmu.build.generate``: writes the emitted files of the models (needs CasADi), and their ledgers.
+"""``python -m jounce_fmu.build.generate`` writes the emitted files and the ledgers of the models. It needs CasADi.
 
-A test fails when the committed files differ from what this writes.
+A test fails if the committed files differ from what this program writes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from jounce_fmu.models import double_wishbone
 
 
 def main() -> None:
-    """Write the files that changed."""
+    """Writes the files that have changed."""
     for path, text in double_wishbone.MODEL.emit().items():
         if not path.exists() or path.read_text() != text:
             path.write_text(text)

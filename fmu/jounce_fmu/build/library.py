@@ -1,7 +1,7 @@
-"""Compiles a model with the C runtime into one native library, and rebuilds it when its sources change.
+"""Compiles a model and the C runtime into one native library, and rebuilds it when its sources change.
 
-Standard library only, so that the packaging hook can run it before anything is installed. A library counts as
-current when it contains the sha256 of its sources; a failed compile raises with the compiler's own text.
+The module uses only the standard library, so that the packaging hook can run it before anything is installed. A
+library is current if it contains the sha256 of its sources. If compiling fails, the error has the compiler's output.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ FMI_HEADERS = (
     "fmi3FunctionTypes.h",
     "fmi3Functions.h",
 )
-# No flag changes a value: without errno, sqrt is one instruction; without TER gcc keeps the order of straight-line
-# code, and fewer values wait in memory (4 % of a step). clang has no such pass and would say so.
+# No flag changes a result. Without errno, sqrt is one instruction. Without TER, gcc keeps the order of straight-line
+# code and spills fewer values to memory, which saves 4 % of a step; clang, which has no such pass, would warn.
 FLAGS = (
     "-std=c99",
     "-O2",
@@ -50,17 +50,17 @@ HASH_FILE = "jn_build_hash.c"
 
 
 class Platform(NamedTuple):
-    """Where a library runs, how it is cross-compiled and in which folder each standard looks for it."""
+    """A platform: how its library is cross-compiled, and the folder of an FMU in which each standard expects it."""
 
     suffix: str
     target: str
-    """Target of ``zig cc``. The old glibc makes a Linux library portable."""
+    """Target of ``zig cc``; an old glibc, so that a library for Linux runs on old and new systems."""
     fmi2: str
     fmi3: str
 
 
-#: FMI 2 knows one folder for macOS, where both processors' libraries lie in one universal file. It has no name for
-#: Linux on ARM; there that of FMI 3 serves.
+#: FMI 2 has one folder for macOS, so the libraries of both processors go into one universal file. It has no name for
+#: Linux on ARM, for which the name of FMI 3 is used.
 PLATFORMS: dict[str, Platform] = {
     "linux64": Platform(".so", "x86_64-linux-gnu.2.17", "linux64", "x86_64-linux"),
     "win64": Platform(".dll", "x86_64-windows-gnu", "win64", "x86_64-windows"),
@@ -75,11 +75,11 @@ PLATFORMS_INSTALL = "pip install 'jounce[platforms]', or in a clone pip install 
 
 
 class BuildError(RuntimeError):
-    """The native library could not be made; the text is the compiler's output where there is any."""
+    """The native library could not be made; the message includes the compiler's output if there is any."""
 
 
 class BadRequest(BuildError):
-    """What was asked for cannot be built: the data, a name or an option, whatever the compiler."""
+    """The request is wrong: the data, a name or an option."""
 
 
 def _code(folder: Path) -> list[Path]:
@@ -88,12 +88,12 @@ def _code(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class Sources:
-    """The C files of one model; the runtime's files are added by the build."""
+    """The C files of one model; the build adds the runtime's files."""
 
     identifier: str
-    """FMI model identifier: the library's file name without suffix."""
+    """FMI model identifier, which is the library's file name without suffix."""
     files: tuple[Path, ...]
-    """The model's .c, .h and .inc files, its emitted table included. Includes go by bare name."""
+    """The model's .c, .h and .inc files including its emitted table. They include each other by bare name."""
 
     def __post_init__(self) -> None:
         names = [f.name for f in self.all_files()]
@@ -101,11 +101,11 @@ class Sources:
             raise BuildError(f"{self.identifier}: two source files share a name among {sorted(names)}")
 
     def all_files(self) -> tuple[Path, ...]:
-        """Runtime and model files, ordered by name."""
+        """Files of the runtime and of the model, sorted by name."""
         return tuple(sorted([*_code(RUNTIME), *self.files], key=lambda f: f.name))
 
     def build_hash(self) -> str:
-        """sha256 over names and contents of all sources and the compiler flags, 64 hex digits."""
+        """sha256 of the names and contents of all sources and of the compiler flags, as 64 hex digits."""
         digest = hashlib.sha256(" ".join(FLAGS).encode())
         for path in self.all_files():
             data = path.read_bytes()
@@ -113,7 +113,7 @@ class Sources:
         return digest.hexdigest()
 
     def packed(self) -> dict[str, bytes]:
-        """All that a bare C99 compiler needs, flat, by file name: sources, the hash file, FMI headers."""
+        """Everything that a C99 compiler needs, as file name -> content: sources, the hash file, FMI headers."""
         content = {f.name: f.read_bytes() for f in self.all_files()}
         for header in FMI_HEADERS:
             content[header] = (fmi_headers() / header).read_bytes()
@@ -124,10 +124,10 @@ class Sources:
 
 
 def builtin_sources(model: str = "double_wishbone", name: str = "hmmwv") -> Sources:
-    """Sources of a model that ships with the package, for the library of one of its data sets."""
+    """Sources of a model that comes with the package, for the library of its data set ``name``."""
     files = [f for folder in ("common", model) for f in _code(PACKAGE / "models" / folder)]
     if not any(f.name.endswith("_table.c") for f in files):
-        raise BuildError("no *_table.c among the files of {model}: emit the model first")
+        raise BuildError(f"no *_table.c among the files of {model}: run python -m jounce_fmu.build.generate first")
     return Sources(f"jounce_{name}", tuple(files))
 
 
@@ -135,32 +135,32 @@ def fmi_headers() -> Path:
     """Folder of the FMI headers, which come with the installed fmpy."""
     spec = importlib.util.find_spec("fmpy")
     if spec is None or not spec.submodule_search_locations:
-        raise BuildError("the FMI headers come with the package fmpy, which is not installed")
+        raise BuildError("the FMI headers are part of the package fmpy, which is not installed")
     return Path(spec.submodule_search_locations[0]) / "c-code"
 
 
 def has_cc() -> bool:
-    """Is there a C compiler on this machine (``$CC`` or ``cc``)?"""
+    """Whether this machine has a C compiler (``$CC`` or ``cc``)."""
     return bool(os.environ.get("CC")) or shutil.which("cc") is not None
 
 
 def compiler(target: str = "") -> list[str]:
-    """Start of the compile command: ``$CC`` or ``cc``; without one, or for a zig ``target``, ziglang."""
+    """Start of the compile command: ``$CC`` or ``cc``, or else ziglang, which also serves for a zig ``target``."""
     if not target and has_cc():
         return shlex.split(os.environ.get("CC", "")) or ["cc"]
     if importlib.util.find_spec("ziglang") is None:
         what = f"no cross-compiler for {target}" if target else "no C compiler: there is no cc"
-        raise BuildError(f"{what}; the package ziglang is one: {PLATFORMS_INSTALL}")
-    # zig adds undefined-behaviour traps to debug builds only when told; keep them out
+        raise BuildError(f"{what}; the package ziglang has one: {PLATFORMS_INSTALL}")
+    # zig cc adds traps for undefined behaviour to builds without optimization; keep them out of all builds.
     command = [sys.executable, "-m", "ziglang", "cc", "-fno-sanitize=undefined"]
     return [*command, "-target", target] if target else command
 
 
 def compile_library(sources: Sources, destination: Path, target: str = "", kept: Path | None = None) -> None:
-    """Compile all sources into ``destination`` (replaced in one move); BuildError carries the compiler's text.
+    """Compiles all sources into ``destination``, which is replaced atomically. Raises BuildError.
 
-    With the folder ``kept``, objects of earlier libraries are taken from there: those of one model with other numbers
-    differ in one small file, and the others take twenty seconds. (zig keeps them itself.)
+    The folder ``kept`` caches object files: libraries of one model with different data differ in one small file, and
+    the others take twenty seconds to compile. zig has its own cache.
     """
     with tempfile.TemporaryDirectory(dir=destination.parent, prefix=".build-") as folder:
         packed = sources.packed()
@@ -168,8 +168,8 @@ def compile_library(sources: Sources, destination: Path, target: str = "", kept:
             (Path(folder) / name).write_bytes(data)
         listed = [name for name in packed if name.endswith(".c")]
         math_library = [] if "windows" in target else ["-lm"]
-        strip = ["-s"] if target else []  # zig's debug information names the folder
-        library = sources.identifier + library_suffix(target)  # the file carries its name: let it be the final one
+        strip = ["-s"] if target else []  # zig's debug information would name the temporary folder
+        library = sources.identifier + library_suffix(target)  # The final name, since a library contains its name.
         command = [*compiler(target), *FLAGS, *strip]
 
         def run(*arguments: str) -> None:
@@ -190,9 +190,9 @@ def compile_library(sources: Sources, destination: Path, target: str = "", kept:
 
 
 def _key(command: list[str], file: str, packed: dict[str, bytes]) -> str:
-    """What an object depends on, 64 hex digits: command, file, and what that includes, directly or not."""
+    """Hash, 64 hex digits, of what an object depends on: the command, the file, and all that it includes."""
     found = [file]
-    for name in found:  # which grows
+    for name in found:  # The list grows during the loop.
         names = re.findall(r'^#\s*include "([^"]+)"', packed[name].decode(), re.MULTILINE)
         found += (n for n in dict.fromkeys(names) if n in packed and n not in found)
     return hashlib.sha256("\0".join(command).encode() + b"\0".join(packed[n] for n in found)).hexdigest()
@@ -206,7 +206,7 @@ def _copied(source: Path, destination: Path) -> bool:
 
 
 def _keep(made: Path, place: Path, most: int = 100) -> None:
-    """Leaves a copy, whole or not at all, and the ``most`` latest of its folder; nothing where that is forbidden."""
+    """Puts a copy into the cache atomically and keeps the ``most`` latest files; does nothing if it may not write."""
     with suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{place.name}.{os.getpid()}")
@@ -217,7 +217,7 @@ def _keep(made: Path, place: Path, most: int = 100) -> None:
 
 
 def library_suffix(target: str = "") -> str:
-    """Suffix of a library for a zig ``target``, or for this machine."""
+    """Suffix of a library for a zig ``target``, or for this machine if it is empty."""
     for p in PLATFORMS.values():
         if p.target == target:
             return p.suffix
@@ -225,14 +225,14 @@ def library_suffix(target: str = "") -> str:
 
 
 def is_current(library: Path, build_hash: str) -> bool:
-    """Was ``library`` made from sources of that hash?"""
+    """Whether ``library`` was made from sources with that hash."""
     return library.is_file() and build_hash.encode() in library.read_bytes()
 
 
 def ensure_library(sources: Sources, folder: Path = NATIVE) -> Path:
-    """Path of the current native library, built first when it is missing or stale.
+    """Path of the current native library, which is built first if it is missing or stale.
 
-    Several processes may ask at once: one builds under a lock file, the others wait. Raises BuildError.
+    If several processes call it at once, one builds under a lock file and the others wait. Raises BuildError.
     """
     library = folder / (sources.identifier + library_suffix())
     build_hash = sources.build_hash()
@@ -244,9 +244,9 @@ def ensure_library(sources: Sources, folder: Path = NATIVE) -> Path:
             if not is_current(library, build_hash):
                 compile_library(sources, library, kept=OBJECTS if has_cc() else None)
     except OSError as error:
-        raise BuildError(f"{library} is not that of the present sources and cannot be rebuilt: {error}") from error
+        raise BuildError(f"{library} was not made from the present sources and cannot be rebuilt: {error}") from error
     if not is_current(library, build_hash):
-        raise BuildError(f"{library} does not carry the hash of its sources after the build")
+        raise BuildError(f"{library} does not contain the hash of its sources after the build")
     return library
 
 

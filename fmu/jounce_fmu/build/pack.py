@@ -1,4 +1,4 @@
-"""Packs an .fmu: the very library the host loads, its complete sources, and the model description."""
+"""Packs an .fmu: the library that the host itself loads, its complete sources, and the model description."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jounce_fmu.description.fmi3 import build_description, model_description3
 from jounce_fmu.description.icon import icon_png
 from jounce_fmu.description.terminals import terminals_and_icons
 
-_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # the zip format's first moment: the same inputs give the same bytes
+_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # The earliest of the zip format; fixed, so that equal inputs give equal files.
 
 
 def export_fmu(
@@ -30,13 +30,12 @@ def export_fmu(
     fmi: int = 2,
     scalars: bool = False,
 ) -> Path:
-    """Write ``path`` (a co-simulation FMU of FMI 2.0 or 3.0) and return it.
+    """Writes an FMU of FMI 2.0 or 3.0 to ``path``, and returns the path.
 
-    In FMI 3 vector signals are arrays unless ``scalars`` is set; FMI 2 knows only scalars.
-
-    Without ``platforms`` the FMU holds its sources only, for importers that compile. ``linux64`` packs the library of
-    `ensure_library` on a Linux host; other platforms of `jounce_fmu.build.library.PLATFORMS` are cross-compiled with
-    ziglang. Raises BuildError, DescribeError.
+    In FMI 3 vector signals are arrays unless ``scalars`` is set; FMI 2 has only scalars. With empty ``platforms`` the
+    FMU has only its sources, for importers that compile. On Linux, ``linux64`` packs the library of `ensure_library`;
+    other platforms of `jounce_fmu.build.library.PLATFORMS` are cross-compiled with ziglang. Raises BuildError or
+    DescribeError.
     """
     if unknown := [p for p in platforms if p not in PLATFORMS]:
         raise BadRequest(f"platform {unknown[0]!r}: expected {', '.join(PLATFORMS)}")
@@ -65,7 +64,7 @@ def export_fmu(
 
 
 def write_archive(destination: Path, content: Mapping[str, bytes]) -> Path:
-    """Write a zip file, the model description first; the same content gives the same bytes."""
+    """Writes a zip file with the model description first; equal content gives equal bytes."""
     with zipfile.ZipFile(destination, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(content, key=lambda n: (n != "modelDescription.xml", n)):
             info = zipfile.ZipInfo(name, _TIMESTAMP)
@@ -91,10 +90,10 @@ def _native_platform() -> str:
 
 
 def _universal(libraries: Sequence[bytes]) -> bytes:
-    """One library as it is; several Mach-O libraries as one universal file (fat_header of <mach-o/fat.h>)."""
+    """Returns one library as it is, and several Mach-O libraries as a universal file (fat_header, <mach-o/fat.h>)."""
     if len(libraries) == 1:
         return libraries[0]
-    page = 14  # log2 of the alignment, that of pages on ARM
+    page = 14  # log2 of the alignment: the page size on ARM.
     header = struct.pack(">II", 0xCAFEBABE, len(libraries))
     body = b""
     first = 1 << page

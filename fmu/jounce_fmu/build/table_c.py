@@ -1,4 +1,4 @@
-"""Emits the C side of a signal table: the rows the runtime reads and the indices a model's code uses."""
+"""Emits a signal table as C: the rows that the runtime reads, and the indices that a model's code uses."""
 
 from __future__ import annotations
 
@@ -73,9 +73,10 @@ def _states(table: SignalTable) -> str:
 
 
 def emit_header(table: SignalTable, model_name: str) -> str:
-    """Text of ``<model_name>_table.h``: sizes, and the place of each scalar in u, y or p.
+    """Text of ``<model_name>_table.h``: sizes, and the index of each scalar in u, y or p.
 
-    ``JN_P_front_spring_k1`` is an index into p; ``JN_ROW_P + that`` is the row for a jn_fault.
+    For example, ``JN_P_front_spring_k1`` is an index into p, and ``JN_ROW_P + JN_P_front_spring_k1`` is its row in the
+    table, as a jn_fault needs it.
     """
     n_u, n_y, n_p = len(table.inputs), len(table.outputs), len(table.parameters)
     lines = [f"    JN_N_U = {n_u},", f"    JN_N_Y = {n_y},", f"    JN_N_P = {n_p},"]

@@ -1,8 +1,8 @@
-"""The models that jounce can build, export and host, and the data sets that each of them takes.
+"""The registry of models that jounce can build, export and host, and of their data sets.
 
-A model is C code with a signal table; a data set is one choice of its parameters, such as a vehicle. Users know data
-sets: ``jounce export --vehicle utv``, ``create_session("utv")``. Other packages add models of their own through the
-entry-point group `GROUP`, each entry naming a `Model`.
+A model is C code with a signal table. A data set is one choice of its parameters, such as a vehicle. Users name data
+sets: ``jounce export --vehicle utv``, ``create_session("utv")``. Other packages add models through the entry-point
+group `GROUP`, in which each entry names a `Model`.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _added: dict[str, Model] = {}
 
 
 def register(model: Model) -> None:
-    """Add a model for this process. Raises ModelError where a name is taken."""
+    """Adds a model for this process. Raises ModelError if a name is taken."""
     _check_names(model, models())
     _added[model.name] = model
 
 
 def unregister(name: str) -> None:
-    """Take back a model that was added. Raises ModelError where none of that name was."""
+    """Removes a model that was added. Raises ModelError if none of that name was."""
     if _added.pop(name, None) is None:
-        raise ModelError(f"no model named {name!r} was added")
+        raise ModelError(f"no model named {name!r} has been added")
 
 
 def models() -> tuple[Model, ...]:
-    """Every known model: those that come with jounce, those of other packages, those added."""
+    """All known models: those that come with jounce, those of other packages, and those added."""
     return (*_installed(), *_added.values())
 
 
 def find(name: str | Path) -> Model:
-    """The model of a data set, by its name or by the path of a user's own. Raises ModelError with the known names."""
+    """Finds the model of a data set, given its name or the path of a user's own. Raises ModelError."""
     for model in models():
         if str(name) in model.data_sets:
             return model
@@ -67,9 +67,9 @@ def _installed() -> tuple[Model, ...]:
             if not isinstance(model, Model):
                 raise ModelError(f"expected a jounce_fmu.models.Model, found a {type(model).__name__}")
             _check_names(model, tuple(found))
-        # Whatever another package does while it is imported must not take the other models away.
+        # An error in another package's import must not make the other models unavailable.
         except Exception as error:  # noqa: BLE001
-            warnings.warn(f"model {entry.name} ({entry.value}) is left out: {error}", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"model {entry.name} ({entry.value}) is ignored: {error}", RuntimeWarning, stacklevel=2)
         else:
             found.append(model)
     return tuple(found)

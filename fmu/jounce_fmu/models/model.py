@@ -1,4 +1,4 @@
-"""One model: its code, its data sets, and what emits its code."""
+"""The record of one model."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ TABLE_SUFFIX = "_table.c"
 
 
 class ModelError(DataError):
-    """A model or a data set that is not known, or that takes another's name."""
+    """A model or data set is not known, or its name is taken."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """One model: its code, its data sets, and what emits its code.
+    """One model: its C code, its data sets, and the function that emits its code.
 
-    Its table tells the kinds of FMU: co-simulation always, model exchange where it names its states.
+    Its FMUs offer co-simulation, and model exchange if its table names the states.
     """
 
     name: str
-    """Of the model, as in the names of its files."""
+    """Name of the model, as in the names of its files."""
     data_sets: tuple[str, ...]
-    """Names of the data sets that come with it, the first one being that of its library."""
+    """Names of the data sets that come with it. The library has the start values of the first."""
     sources: Sources
-    """The model's C files, its emitted table among them; the identifier is that of the first data set."""
+    """The model's C files including its emitted table; the identifier is that of the first data set."""
     read: Callable[[str | Path], SignalTable]
-    """Signal table of a data set, by its name or by the path of a user's own. Raises ValueError."""
+    """Returns the signal table of a data set, given its name or the path of a user's own. Raises ValueError."""
     emit: Callable[[], Mapping[Path, str]]
-    """Path -> text of every emitted file."""
+    """Returns path -> text of every emitted file."""
     reads: Callable[[Path], bool] = lambda _path: False
     """Whether a path is a user's own data set for this model."""
     libraries: Path = NATIVE
@@ -42,22 +42,22 @@ class Model:
 
     @property
     def base(self) -> str:
-        """The data set with which the library starts."""
+        """The data set whose start values the library has."""
         return self.data_sets[0]
 
     @property
     def table_file(self) -> Path:
-        """The emitted signal table among its files. Raises BuildError."""
+        """The emitted signal table among the C files. Raises BuildError."""
         found = [f for f in self.sources.files if f.name.endswith(TABLE_SUFFIX)]
         if len(found) != 1:
             raise BuildError(f"{self.name}: {len(found)} files end in {TABLE_SUFFIX}; expected 1")
         return found[0]
 
     def library(self) -> Path:
-        """Path of its native library, built first where it is missing or stale. Raises BuildError."""
+        """Path of the native library, which is built first if it is missing or stale. Raises BuildError."""
         return ensure_library(self.sources, self.libraries)
 
     @property
     def table_name(self) -> str:
-        """What the emitted table is named after."""
+        """Name of the emitted table, without its suffix."""
         return self.table_file.name.removesuffix(TABLE_SUFFIX)

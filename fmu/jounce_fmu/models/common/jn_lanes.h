@@ -1,16 +1,16 @@
-/* The number type of emitted lane code: include with JN_LANES 1 or 4, then the emitted text, once a type.
+/* The number type of emitted lane code. Include it with JN_LANES 1 or 4, then the emitted text, once per type.
  *
- * One lane is a double; four lanes are a GCC/Clang vector, one corner a lane. Every operation rounds alike in
- * both, so both give the same bits. Vector arrays need no alignment. Compilers without vector extensions
- * build the one-lane form alone.
+ * With one lane the type is a double; with four it is a GCC/Clang vector, with one wheel corner per lane. Every
+ * operation rounds in the same way in both, so both give the same bits. Arrays of vectors need no alignment. Compilers
+ * without vector extensions build the one-lane form only.
  */
 #include <math.h>
 
 #ifndef JN_STRIDE
-#define JN_STRIDE 4 /* doubles between numbers of one lane; 1 for functions called once a vehicle. The model's number of lanes */
+#define JN_STRIDE 4 /* the model's number of lanes, or 1 for functions called once per vehicle: doubles between numbers */
 #endif
 #if defined(__GNUC__)
-#define JN_UNUSED __attribute__((unused)) /* a library takes what it needs of the emitted functions */
+#define JN_UNUSED __attribute__((unused)) /* a library uses only some of the emitted functions */
 #else
 #define JN_UNUSED
 #endif
@@ -58,7 +58,7 @@
 #define JN_FN JN_UNUSED static
 #define JN_CONST(c) (c)
 #define JN_GET(a, k) (a)[(k) * JN_STRIDE]
-#define JN_SAME(a, k) (a)[k] /* of an input that all lanes share */
+#define JN_SAME(a, k) (a)[k] /* reads an input that all lanes share */
 #define JN_PUT(a, k, x) (a)[(k) * JN_STRIDE] = (x)
 #define JN_SQRT(x) sqrt(x)
 #define JN_ABS(x) fabs(x)
@@ -125,7 +125,7 @@ typedef long long jn_m4 __attribute__((vector_size(32), aligned(8), may_alias));
 #endif
 #endif
 
-/* Four numbers of each of four lanes, from four rows of all lanes: to[4 c + k] = rows[JN_STRIDE k + c]. */
+/* Transposes four rows of all lanes into four numbers for each of four lanes: to[4 c + k] = rows[JN_STRIDE k + c]. */
 JN_FN void JN_NAME(jn_transpose)(const double *rows, double *to) {
 #if JN_LANES == 4 && defined(__x86_64__)
     const __m256d a = _mm256_loadu_pd(rows), b = _mm256_loadu_pd(rows + JN_STRIDE);

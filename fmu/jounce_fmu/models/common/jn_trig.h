@@ -1,10 +1,11 @@
-/* Trigonometry for the number type T of jn_lanes.h: the same bits in every lane width and under every C library.
+/* Trigonometry for the number type T of jn_lanes.h: the same bits for every number of lanes and with every C library.
  *
- * Only + - * / sqrt floor and selections, all exactly rounded. Power series after range reduction: relative error
- * a few 1e-16; arguments of sin and cos up to about 1e5 rad (no more than an angle of a mechanism needs).
+ * The functions use only + - * / sqrt floor and selections, which are all correctly rounded. They are power series
+ * after range reduction, with a relative error of a few 1e-16. Arguments of sin and cos may be up to about 1e5 rad,
+ * which is more than an angle of a mechanism needs.
  */
 
-/* x less its nearest multiple k of pi/2 (pi/2 in two parts, Cody and Waite). */
+/* Subtracts from x its nearest multiple k of pi/2, with pi/2 in two parts (Cody and Waite). */
 JN_FN T JN_NAME(jn_reduce)(T x, T *k) {
     *k = JN_FLOOR(x * JN_CONST(0.63661977236758134308) + JN_CONST(0.5));
     return (x - *k * JN_CONST(1.57079632673412561417)) - *k * JN_CONST(6.07710050650619224932e-11);
@@ -37,7 +38,7 @@ JN_FN T JN_NAME(jn_cos_series)(T y) {
     return JN_CONST(1.0) + z * c;
 }
 
-/* sin(y + k pi/2): k even keeps sin, odd takes cos; k mod 4 of 2 or 3 turns the sign. */
+/* sin(y + k pi/2): the sine of y for even k, the cosine for odd k, with the sign changed if k mod 4 is 2 or 3. */
 JN_FN T JN_NAME(jn_quadrant)(T y, T k) {
     const T half = k * JN_CONST(0.5), quarter = JN_FLOOR(half) * JN_CONST(0.5);
     const T value = JN_CHOOSE(JN_LT(JN_FLOOR(half), half), JN_NAME(jn_cos_series)(y), JN_NAME(jn_sin_series)(y));
@@ -56,7 +57,7 @@ JN_FN T JN_NAME(jn_cos)(T x) {
     return JN_NAME(jn_quadrant)(y, k + JN_CONST(1.0));
 }
 
-/* atan of 0 <= t <= 1: two half-angle steps, atan t = 2 atan(t / (1 + sqrt(1 + t2))), then its series. */
+/* atan of 0 <= t <= 1: two half-angle steps, atan t = 2 atan(t / (1 + sqrt(1 + t^2))), and then its series. */
 JN_FN T JN_NAME(jn_atan_unit)(T t) {
     const T one = JN_CONST(1.0);
     const T half = t / (one + JN_SQRT(one + t * t));
@@ -75,7 +76,7 @@ JN_FN T JN_NAME(jn_atan_unit)(T t) {
     return JN_CONST(4.0) * (v - v * (z * s));
 }
 
-/* Angle of (x, y) as in C's atan2, except that signed zeros count as plus and (0, 0) has angle 0. */
+/* Angle of (x, y) as in C's atan2, except that -0 counts as +0 and the angle of (0, 0) is 0. */
 JN_FN T JN_NAME(jn_atan2)(T y, T x) {
     const T ay = JN_ABS(y), ax = JN_ABS(x), zero = JN_CONST(0.0);
     const T large = JN_MAX(JN_MAX(ay, ax), JN_CONST(1e-300)), small = JN_MIN(ay, ax);

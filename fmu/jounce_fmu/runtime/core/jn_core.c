@@ -14,10 +14,10 @@
 #define DEFAULT_TICK 0.001
 #define RK4 1.0 /* values of the parameter `integrator` */
 #define ROSENBROCK 2.0
-#define LOST 1e50 /* no state of a vehicle that has not diverged */
-#define ALIGN 64 /* bytes; widest vector loads a model variant may use */
+#define LOST 1e50 /* a state this large has diverged */
+#define ALIGN 64  /* bytes: the widest vector load that a model variant may use */
 
-enum { BLOCK = 4 }; /* doubles; vectors are computed in whole blocks, whose rest is zero (ALIGN leaves it room) */
+enum { BLOCK = 4 }; /* doubles; vectors are computed in whole blocks, and ALIGN leaves room for the zeros at their end */
 
 int jn_finite(double value) { return value - value == 0.0; }
 
@@ -31,7 +31,7 @@ int jn_first_nonfinite(const double *v, int n) {
     return i;
 }
 
-/* Shortest text that reads back as the same double; the locale's decimal sign becomes a point. */
+/* Writes the shortest text that reads back as the same double, with a decimal point in any locale. */
 static void number_text(double v, char *out, size_t size) {
     char raw[48];
     int digits;
@@ -99,7 +99,7 @@ static int table_is_sound(const jn_model *m) {
         if (g->kind != kind || g->index != k++) return 0;
         if (g->more && (row + 1 == m->n_signals || g[1].more != g->more - 1 || g[1].kind != kind)) return 0;
     }
-    for (row = 0; row < m->n_signals; row++) { /* that they all differ makes them each row once */
+    for (row = 0; row < m->n_signals; row++) { /* references rise strictly, so each row occurs exactly once */
         const int at = m->by_reference[row];
         if (at < 0 || at >= m->n_signals) return 0;
         if (row && m->signals[at].vr <= m->signals[m->by_reference[row - 1]].vr) return 0;
@@ -111,7 +111,7 @@ static int table_is_sound(const jn_model *m) {
     for (k = 0; m->nominals && k < m->n_x - m->n_memory; k++)
         if (!(m->nominals[k] > 0.0)) return 0;
     if (m->nominals && m->nominals[k] != 0.0) return 0;
-    row = m->n_u + m->n_y; /* a tick that changes on the way would break time = start + ticks * tick_length */
+    row = m->n_u + m->n_y; /* a tick whose length changes during a run would break time = start + ticks * tick_length */
     return (m->p_tick < 0 || m->signals[row + m->p_tick].fixed) &&
            (m->p_integrator < 0 || m->signals[row + m->p_integrator].fixed);
 }
@@ -193,12 +193,12 @@ int jn_find(jn_instance *s, unsigned vr) {
     return -1;
 }
 
-/* Rounding at a bound [the signal's unit]. jounce.values has the same rule. */
+/* Allowance for rounding at a bound [the signal's unit]. jounce.values has the same rule. */
 static double slack(const jn_signal *g, double bound) {
     return g->type == 'r' ? 1e-9 * fabs(bound != 0.0 ? bound : g->nominal) : 0.0;
 }
 
-/* What rounding has put beyond a bound is that bound. */
+/* Moves a value that rounding has put beyond a bound onto the bound. */
 static double within(const jn_signal *g, double v) {
     if (v < g->min && v >= g->min - slack(g, g->min)) return g->min;
     if (v > g->max && v <= g->max + slack(g, g->max)) return g->max;
@@ -214,7 +214,7 @@ static int check_bounds(jn_instance *s, const jn_signal *g, double v) {
     return jn_fail(s, "%s = %g: expected %g to %g", g->name, v, g->min, g->max);
 }
 
-/* Squares of very long or short vectors would be no numbers. */
+/* z of the unit vector along v; 0 for the zero vector. v is scaled first, so that no square overflows or underflows. */
 static double share_up(const double *v) {
     const double most = fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2]));
     double x, y, z;
@@ -247,7 +247,7 @@ int jn_check(jn_instance *s, int row, double v) {
         return jn_fail(s, "%s = %g: a fixed parameter; expected before the end of initialization", g->name, v);
     if (!jn_finite(v)) return jn_fail(s, "%s = %g: not a finite number", g->name, v);
     if (!is_used(s, g)) return 0;
-    /* What x and y are to it may still come; nothing makes a direction with z < 0 point up. */
+    /* jn_judge checks a direction when all its components are set; one with z < 0 is wrong whatever x and y are. */
     if (g->least_up > 0.0 && !g->more && v < 0.0) return jn_fail(s, "%s = %g: expected 0 or more", g->name, v);
     return check_bounds(s, g, v);
 }
@@ -279,7 +279,7 @@ static int try_start(jn_instance *s) {
     if (m->p_integrator >= 0 && s->p[m->p_integrator] != RK4 && !(m->jacobian && s->p[m->p_integrator] == ROSENBROCK))
         return jn_fail(s, "%s = %g: expected 1 (RK4)%s", m->signals[m->n_u + m->n_y + m->p_integrator].name,
                        s->p[m->p_integrator], m->jacobian ? " or 2 (ROSENBROCK)" : "");
-    s->inputs_dirty = 1; /* parameters may have changed what is used */
+    s->inputs_dirty = 1; /* parameters may have changed which inputs are used */
     if (jn_judge(s)) return -1;
     memcpy(s->p_now, s->p, (size_t)m->n_p * sizeof *s->p);
     if (m->p_tick >= 0) s->tick_length = s->p[m->p_tick];
@@ -297,7 +297,7 @@ static int try_start(jn_instance *s) {
 
 static int start_over(jn_instance *s) {
     if (!try_start(s)) return 0;
-    memset(s->d, 0, (size_t)s->model->n_d * sizeof *s->d); /* nothing half-made reaches a snapshot */
+    memset(s->d, 0, (size_t)s->model->n_d * sizeof *s->d); /* a snapshot must not hold a partial result */
     memset(s->x, 0, (size_t)s->model->n_x * sizeof *s->x);
     return -1;
 }
@@ -342,7 +342,7 @@ int jn_parameter_warning(jn_instance *s, int k) {
 
 double jn_time(const jn_instance *s) { return s->start_time + (double)s->ticks * s->tick_length; }
 
-/* What rounding may move a time or a step near t by [ticks]; beyond a quarter, ticks cannot be distinguished there. */
+/* Rounding error of a time or a step near t [ticks]; above a quarter, ticks there cannot be told apart. */
 static double rounding(const jn_instance *s, double t) { return 4.0 * DBL_EPSILON * fabs(t) / s->tick_length; }
 
 long long jn_whole_ticks(jn_instance *s, double t, double h, int part) {
@@ -350,30 +350,30 @@ long long jn_whole_ticks(jn_instance *s, double t, double h, int part) {
     double ratio, n, slack, end, over;
     if (!jn_finite(t)) return jn_fail(s, "communication point = %g: not a finite number", t);
     if (!jn_finite(h)) return jn_fail(s, "step size = %g: not a finite number", h);
-    /* Masters that sum their steps drift by rounding; half a tick tells drift from a wrong clock. */
+    /* The time of a master that sums its steps drifts by rounding; more than half a tick is a wrong clock. */
     if (fabs(t - now) > 0.5 * s->tick_length)
         return jn_fail(s, "communication point = %g: the instance is at %g", t, now);
     if (rounding(s, t) > 0.25)
-        return jn_fail(s, "communication point = %g: rounding hides a tick of %g s so far from 0", t, s->tick_length);
+        return jn_fail(s, "communication point = %g: too far from 0, rounding hides a tick of %g s", t, s->tick_length);
     ratio = h / s->tick_length;
     if (ratio > 1e12) return jn_fail(s, "step size = %g: expected at most 1e12 ticks of %g s", h, s->tick_length);
     n = floor(ratio + 0.5);
-    slack = 1e-6 * n < 0.01 ? 1e-6 * n : 0.01; /* ticks; capped so that long steps stay whole, too */
-    if (slack < 1e-6) slack = 1e-6;            /* what is left of a summed time is a step of no tick */
+    slack = 1e-6 * n < 0.01 ? 1e-6 * n : 0.01; /* ticks; capped, so that long steps must be whole as well */
+    if (slack < 1e-6) slack = 1e-6;            /* the remainder of a summed time is a step of no ticks */
     slack += rounding(s, fabs(t) + fabs(h));
-    end = (t - now) / s->tick_length + ratio; /* a step that makes good the drift of t ends on a tick */
+    end = (t - now) / s->tick_length + ratio; /* a step that corrects the drift of t ends on a tick */
     if (n < 0.0 || (fabs(ratio - n) > slack && fabs(end - n) > slack))
         return jn_fail(s, "step size = %g: expected a whole multiple of the tick %g s", h, s->tick_length);
     over = s->start_time + ((double)s->ticks + n) * s->tick_length - s->stop_time;
     if (n > 0.0 && over > 1e-6 * h && over > 4.0 * DBL_EPSILON * fabs(s->stop_time))
         return jn_fail(s, "step size = %g: from %g it passes the stop time %g", h, now, s->stop_time);
     if (n > JN_MOST_TICKS && !part)
-        return jn_fail(s, "step size = %g: a call cannot be ended on its way, expected at most %d ticks of %g s",
+        return jn_fail(s, "step size = %g: a call cannot be interrupted; expected at most %d ticks of %g s",
                        h, JN_MOST_TICKS, s->tick_length);
     return (long long)n;
 }
 
-/* to = x + factor * k, by blocks, which become vector instructions. */
+/* to = x + factor * k, in blocks that compilers turn into vector instructions. */
 static void ahead(int n, const double *x, double factor, const double *k, double *to) {
     int i, j;
     for (i = 0; i < n; i += BLOCK) {
@@ -389,7 +389,7 @@ static int rk4_tick(jn_instance *s, jn_fault *f) {
     const double h = s->tick_length;
     const int n = m->n_x;
     double *x = s->x, *at = s->x_stage;
-    double *k1 = s->dx, *k2 = s->dx2, *k3 = s->d_x, *k4 = s->d_rate; /* no tangents are under way within a tick */
+    double *k1 = s->dx, *k2 = s->dx2, *k3 = s->d_x, *k4 = s->d_rate; /* tangents are not in use during a tick */
     int i, j;
     if (m->rhs(0.0, x, s->u, s->p_now, s->d, k1, f)) return -1;
     ahead(n, x, 0.5 * h, k1, at);
@@ -407,14 +407,14 @@ static int rk4_tick(jn_instance *s, jn_fault *f) {
     return 0;
 }
 
-/* The first state that is not finite, or so large that outputs could overflow; or -1. */
+/* Index of the first state that is not finite or so large that outputs could overflow; -1 if there is none. */
 static int first_lost(const double *x, int n) {
     double all[BLOCK] = {0.0};
     int i, j;
     for (i = 0; i < n; i += BLOCK)
         for (j = 0; j < BLOCK; j++) all[j] += x[i + j] * x[i + j];
     if ((all[0] + all[1]) + (all[2] + all[3]) <= LOST * LOST) return -1;
-    for (i = 0; i < n - 1 && fabs(x[i]) <= 0.1 * LOST; i++) {} /* a hundred of these together reach LOST */
+    for (i = 0; i < n - 1 && fabs(x[i]) <= 0.1 * LOST; i++) {} /* the sum of squares may come from many such states */
     return i;
 }
 

@@ -1,4 +1,4 @@
-/* See jn_derivative.h. One evaluation a direction: an adjoint takes as many as it has knowns. */
+/* See jn_derivative.h. Each direction takes one evaluation; an adjoint takes one for each of its knowns. */
 #include "jn_derivative.h"
 
 #include <stdint.h>
@@ -18,7 +18,7 @@ static int is_unknown(const jn_instance *s, int row) {
     return row != TIME_ROW && (place < 0 ? s->model->signals[row].kind == 'y' : place >= jn_n_states(s));
 }
 
-/* How many numbers these references ask for, or -1. */
+/* Counts the numbers that these references stand for; -1 and an error for a wrong reference. */
 static int count(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n, jn_side side, size_t *numbers) {
     size_t i;
     *numbers = 0;
@@ -65,7 +65,7 @@ static double moved(const jn_instance *s, int row) {
     return place < 0 ? s->d_y[s->model->signals[row].index] : s->d_rate[place - jn_n_states(s)];
 }
 
-/* d_rate and d_y, where asked for, of the seeds in d_x and d_u; 1 where the model cannot be evaluated. */
+/* Computes d_rate and d_y, as requested, for the seeds in d_x and d_u; 1 if the model cannot be evaluated. */
 static int move(jn_instance *s, int rates, int outputs) {
     const jn_model *m = s->model;
     const double *x = s->x;
@@ -92,7 +92,7 @@ static int move(jn_instance *s, int rates, int outputs) {
     return 0;
 }
 
-/* Are outputs, and are rates, among the unknowns? */
+/* Sets whether rates and whether outputs are among the unknowns. */
 static void asked(jn_instance *s, const jn_list *as, const jn_sensitivity *q, int *rates, int *outputs) {
     size_t i;
     *rates = *outputs = 0;
@@ -118,7 +118,7 @@ int jn_directional(jn_instance *s, const jn_list *as, const jn_sensitivity *q) {
     return 0;
 }
 
-/* Seeds of the unknowns times how they move. */
+/* Sum over the unknowns of seed times derivative. */
 static double weighed(jn_instance *s, const jn_list *as, const jn_sensitivity *q) {
     double total = 0.0;
     size_t i, place = 0;

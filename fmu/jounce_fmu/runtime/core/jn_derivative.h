@@ -1,9 +1,9 @@
-/* Directional and adjoint derivatives of what an instance shows, for models that have `directional`.
+/* Directional and adjoint derivatives of an instance's variables, for models that have `directional`.
  *
- * Unknowns are outputs and derivatives of states, knowns are inputs, states and the time; all are Real. The values
- * are those that reading the unknowns would give: at the states as they are in co-simulation, at their projection in
- * model exchange. Parameters are constants, so that before the end of initialization, when the states follow from
- * parameters and inputs, there are no derivatives.
+ * Unknowns are outputs and derivatives of states; knowns are inputs, states and the time. All are Real. The derivatives
+ * are those of the values that the importer reads: at the states themselves in co-simulation, at their projection in
+ * model exchange. Parameters are constants. There are no derivatives before the end of initialization, when the states
+ * still follow from parameters and inputs.
  */
 #ifndef JN_DERIVATIVE_H
 #define JN_DERIVATIVE_H
@@ -21,7 +21,7 @@ typedef struct {
     size_t n_result;
 } jn_sensitivity;
 
-/* 0, -1 when refused, 1 when the model cannot be evaluated here. Nothing changes but the result. */
+/* Return 0, -1 if refused, or 1 if the model cannot be evaluated at this point. Only `result` is changed. */
 int jn_directional(jn_instance *s, const jn_list *as, const jn_sensitivity *q); /* result: of the unknowns */
 int jn_adjoint(jn_instance *s, const jn_list *as, const jn_sensitivity *q);     /* result: of the knowns */
 

@@ -1,4 +1,4 @@
-/* Model exchange over the core, see jn_exchange.h. */
+/* See jn_exchange.h. */
 #include "jn_exchange.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ int jn_n_states(const jn_instance *s) { return s->model->n_x - s->model->n_memor
 
 static int is_before(const jn_instance *s) { return (s->state & (JN_INSTANTIATED | JN_INITIALIZING)) != 0; }
 
-/* The point at which to evaluate. */
+/* The states at which to evaluate: their projection in model exchange, and the states themselves otherwise. */
 static double *point(jn_instance *s) {
     const jn_model *m = s->model;
     int k;

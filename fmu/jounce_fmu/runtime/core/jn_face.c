@@ -1,4 +1,4 @@
-/* Shared by the FMI faces, see jn_face.h. */
+/* See jn_face.h. */
 #include "jn_face.h"
 
 #include <limits.h>
@@ -47,15 +47,15 @@ const char *jn_state_name(int state) {
 static int check_list(jn_instance *s, const unsigned vr[], size_t n, const void *values, size_t n_values) {
     if ((n && !vr) || (n_values && !values)) return jn_fail(s, "null array");
     if (n > n_values) return jn_fail(s, "%D value references and only %D values", (long long)n, (long long)n_values);
-    if (n_values > PTRDIFF_MAX / sizeof(double)) return jn_fail(s, "a list that no memory can hold");
+    if (n_values > PTRDIFF_MAX / sizeof(double)) return jn_fail(s, "the list is longer than memory can hold");
     return 0;
 }
 
-/* States and then their derivatives have rows after those of the table. */
+/* Row of a state or of its derivative: the states have the rows after the table, and their derivatives follow. */
 static int state_row(const jn_instance *s, unsigned vr) {
     const int n = jn_n_states(s), rate = vr >= JN_FIRST_STATE + JN_RATE_OFFSET;
     const unsigned of = rate ? vr - JN_RATE_OFFSET : vr;
-    int k, i = (int)((of - JN_FIRST_STATE) % (unsigned)(n ? n : 1)); /* most often its place */
+    int k, i = (int)((of - JN_FIRST_STATE) % (unsigned)(n ? n : 1)); /* first guess, mostly right */
     for (k = 0; k < n; k++, i = i + 1 < n ? i + 1 : 0)
         if (s->model->state_references[i] == of) return s->model->n_signals + i + (rate ? n : 0);
     return NO_ROW;
@@ -67,7 +67,7 @@ int jn_list_row(jn_instance *s, const jn_list *as, unsigned vr) {
     const jn_base *f = (const jn_base *)s->face;
     const jn_signal *rows = s->model->signals;
     static const char letters[] = "ribe";
-    int row = s->hint + 1; /* most lists run along the table */
+    int row = s->hint + 1; /* most lists follow the order of the table */
     if (!f->arrays && row < s->model->n_signals && rows[row].vr == vr && rows[row].type == as->types[0])
         return s->hint = row;
     if (f->has_time && vr == 0 && strchr(as->types, 'r')) return TIME_ROW;
@@ -78,7 +78,7 @@ int jn_list_row(jn_instance *s, const jn_list *as, unsigned vr) {
     if (f->arrays && row && rows[row - 1].more) {
         int first = row - 1;
         while (first && rows[first - 1].more) first--;
-        return jn_fail(s, "%s is part of a vector; that vector's value reference is %D", rows[row].name,
+        return jn_fail(s, "%s is part of a vector; the vector's value reference is %D", rows[row].name,
                        (long long)rows[first].vr);
     }
     if (!strchr(as->types, rows[row].type))
@@ -126,7 +126,7 @@ static int check_fit(jn_instance *s, const jn_list *as, int row, double v) {
     return 0;
 }
 
-/* Values that follow from the states: computed once for a list, when the first of them is asked for. */
+/* Computes what the row needs, once per list: outputs, or outputs and rates. */
 static int ready(jn_instance *s, int row, unsigned vr, int *outputs, int *rates) {
     const int rate = row >= s->model->n_signals + jn_n_states(s);
     if (s->state == JN_INSTANTIATED)
@@ -168,7 +168,8 @@ int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n
         row = jn_list_row(s, as, vr[i]);
         if (row == NO_ROW) return -1;
         if (row == TIME_ROW) return jn_fail(s, "time cannot be set; steps advance it");
-        if (is_state(s, row)) return jn_fail(s, "value reference %D is a state: parameters set it", (long long)vr[i]);
+        if (is_state(s, row))
+            return jn_fail(s, "value reference %D is a state, which cannot be set here", (long long)vr[i]);
         if (s->state == JN_CONTINUOUS && s->model->signals[row].kind == 'p')
             return jn_fail(s, "%s is a parameter: not allowed in continuous-time mode", s->model->signals[row].name);
         if (place + (size_t)jn_list_width(s, row) > n_values)
@@ -192,7 +193,7 @@ int jn_set_list(jn_instance *s, const jn_list *as, const unsigned vr[], size_t n
 
 typedef struct {
     size_t size;
-    unsigned char bytes[8]; /* goes on past the struct */
+    unsigned char bytes[8]; /* continues past the struct */
 } saved_state;
 
 static int make_room(jn_instance *s, void **state) {

@@ -3,12 +3,12 @@
  *   (I - g h A) k1 = f(t, x) + g h f',   (I - g h A) k2 = f(t + h, x + h k1) - 2 k1 - g h f',
  *   x+ = x + h (3 k1 + k2) / 2
  *
- * with g = 1 - 1/sqrt(2), the Jacobian A by the states and the derivative f' by time, both at the start of the tick.
- * States of the memory keep their values: their rates are zero.
+ * with g = 1 - 1/sqrt(2), the Jacobian A = df/dx and the derivative f' = df/dt, both at the start of the tick.
+ * The states of the memory keep their values, since their rates are zero.
  *
- * Source: Hairer, Wanner, Solving Ordinary Differential Equations II, IV.7 (Rosenbrock and W-methods, L-stability for
- * this g: table 6.4 with s = 2); J. G. Verwer et al. 1999, SIAM J. Sci. Comput. 20, 1456, the method ROS2
- * (this form, which has order 2 whatever A is).
+ * Sources: J. G. Verwer et al. 1999, SIAM J. Sci. Comput. 20, 1456, the method ROS2 in this form, which has order 2 for
+ * any A. Hairer, Wanner, Solving Ordinary Differential Equations II: IV.7 (Rosenbrock and W-methods), table 6.4 with
+ * s = 2 (L-stability for this g).
  */
 #include "jn_rosenbrock.h"
 
@@ -18,8 +18,8 @@
 
 static const double gamma_ = 0.29289321881345247560; /* 1 - 1/sqrt(2) */
 
-/* a = L U in place, by columns, with exchange of rows (Dongarra et al. 1979, LINPACK, dgefa); 0 when singular.
- * Most multipliers are zero: their columns are passed over. */
+/* Factors a = L U in place, column by column, with row exchanges (Dongarra et al. 1979, LINPACK, dgefa); 0 if singular.
+ * Most multipliers are zero, so their columns are skipped. */
 static int factor(double *a, int *pivot, int n) {
     int i, j, k;
     for (k = 0; k < n; k++) {
@@ -44,7 +44,7 @@ static int factor(double *a, int *pivot, int n) {
     return 1;
 }
 
-/* b becomes the solution (dgesl). */
+/* Overwrites b with the solution (LINPACK, dgesl). */
 static void solve(const double *a, const int *pivot, int n, double *b) {
     int i, k;
     for (k = 0; k < n; k++) {

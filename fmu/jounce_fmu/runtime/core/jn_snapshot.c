@@ -1,10 +1,10 @@
-/* Snapshots: a flat blob without pointers; header of 128 bytes, then u, p, p in effect, d, x as doubles. */
+/* Snapshots: a blob without pointers, which is a header of 128 bytes and then u, p, p in effect, d and x as doubles. */
 #include <stdint.h>
 #include <string.h>
 
 #include "jn_core.h"
 
-#define MAGIC 0x314E534AU /* "JSN1" read on a little-endian machine; another byte order does not match */
+#define MAGIC 0x314E534AU /* "JSN1" on a little-endian machine; a blob of the other byte order does not match */
 #define VERSION 1U
 #define FLAG_START_DIRTY 1U
 #define FLAG_PARAMS_DIRTY 2U
@@ -14,7 +14,7 @@ typedef struct {
     int64_t ticks;
     double start_time, stop_time;
     char build_hash[64];
-    uint64_t checksum; /* last: covers all other bytes of the blob */
+    uint64_t checksum; /* covers all other bytes of the blob */
 } header;
 
 static size_t payload_count(const jn_model *m) { return (size_t)(m->n_u + 2 * m->n_p + m->n_d + m->n_x); }
@@ -23,7 +23,7 @@ size_t jn_snapshot_size(const jn_instance *s) {
     return sizeof(header) + payload_count(s->model) * sizeof(double);
 }
 
-/* FNV-1a over 64-bit words (Fowler, Noll, Vo), skipping the checksum's own place. */
+/* FNV-1a over 64-bit words (Fowler, Noll, Vo), with a shift after each word; skips the checksum itself. */
 static uint64_t checksum(const unsigned char *blob, size_t size) {
     uint64_t h = 14695981039346656037ULL, word;
     size_t i;
@@ -86,13 +86,13 @@ int jn_snapshot_check(jn_instance *s, const unsigned char *blob, size_t size) {
         return jn_fail(s, "snapshot: made by another build of the model (build hash)");
     if (size != jn_snapshot_size(s) || h.n_u != (uint32_t)m->n_u || h.n_p != (uint32_t)m->n_p ||
         h.n_d != (uint32_t)m->n_d || h.n_x != (uint32_t)m->n_x)
-        return jn_fail(s, "snapshot of %D bytes: this model's have %D", (long long)size,
+        return jn_fail(s, "snapshot of %D bytes: expected %D for this model", (long long)size,
                        (long long)jn_snapshot_size(s));
     if (h.checksum != checksum(blob, size)) return jn_fail(s, "snapshot: damaged (checksum)");
     if (!(h.state & (uint32_t)s->states) || (h.state & (h.state - 1)))
         return jn_fail(s, "snapshot: taken in a state (%d) that this kind of instance does not have", (int)h.state);
     if (h.ticks < 0 || !jn_finite(h.start_time) || h.stop_time != h.stop_time)
-        return jn_fail(s, "snapshot: impossible clock");
+        return jn_fail(s, "snapshot: its ticks or times are not valid");
     for (i = 0; i < n; i++) {
         double v;
         memcpy(&v, blob + sizeof h + i * sizeof v, sizeof v);

@@ -1,10 +1,9 @@
-/* FMI 2.0: a thin face over jn_core, for co-simulation and what model exchange shares with it.
+/* FMI 2.0: a thin face over jn_core, for co-simulation and the calls that model exchange shares with it.
  *
- * A refused call returns fmi2Error, names the reason through the logger and changes nothing; the instance
- * goes on. Only a step that breaks down makes the instance FAILED: its state is then that before the step,
- * and reading, snapshots, terminate, reset and free are what is left. Errors are always logged; warnings and
- * events follow loggingOn and fmi2SetDebugLogging. Snapshots made by fmi2GetFMUstate are the only allocation
- * after fmi2Instantiate.
+ * A refused call returns fmi2Error, logs the reason and changes nothing; the instance can be used further. Only a
+ * failed step makes the instance FAILED. Its state is then that before the step, and only reading, snapshots,
+ * terminate, reset and free are allowed. Errors are always logged; warnings and events follow loggingOn and
+ * fmi2SetDebugLogging. After fmi2Instantiate, only fmi2GetFMUstate and fmi2DeSerializeFMUstate allocate memory.
  */
 #include "jn_fmi2.h"
 
@@ -16,7 +15,7 @@
 
 enum {
     BEFORE = JN_INSTANTIATED | JN_INITIALIZING,
-    EXCHANGE = JN_EVENT | JN_CONTINUOUS, /* model exchange runs in these, co-simulation in JN_STEPPING */
+    EXCHANGE = JN_EVENT | JN_CONTINUOUS, /* the states of a running model exchange; co-simulation has JN_STEPPING */
     READY = JN_INITIALIZING | JN_STEPPING | EXCHANGE | JN_FAILED | JN_TERMINATED,
     ANY = JN_INSTANTIATED | READY
 };
@@ -100,7 +99,7 @@ fmi2Status jn_fmi2_null(jn_instance *s, const char *function) {
 
 /* ---- life ---------------------------------------------------------------------------------------------- */
 
-FMI2_Export const char *jn_build_hash(void); /* not FMI: lets a host see which sources made the library */
+FMI2_Export const char *jn_build_hash(void); /* not FMI: tells a host from which sources the library was made */
 const char *jn_build_hash(void) { return jn_build_hash_text; }
 
 const char *fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
@@ -112,7 +111,7 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
     fmi2ComponentEnvironment environment = functions ? functions->componentEnvironment : NULL;
     const char *why = NULL;
     jn_instance *s = NULL;
-    (void)resources; /* the model has no resource files, so any URI will do */
+    (void)resources; /* the model has no resource files */
     (void)visible;
     if (!name || !*name) why = "fmi2Instantiate: the instance name is empty";
     else if (type != fmi2CoSimulation && (type != fmi2ModelExchange || !jn_pick_model()->nominals))
@@ -228,7 +227,7 @@ fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind kind, fmi2
     if (!s) return fmi2Error;
     if (!value) return jn_fmi2_null(s, "fmi2GetBooleanStatus");
     if (kind != fmi2Terminated) return fmi2Discard;
-    *value = fmi2False; /* the model never ends a run by itself */
+    *value = fmi2False; /* the model never terminates a run by itself */
     return fmi2OK;
 }
 

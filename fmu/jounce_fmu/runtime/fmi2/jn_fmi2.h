@@ -18,7 +18,7 @@ typedef struct {
     fmi2CallbackLogger logger;
     fmi2ComponentEnvironment environment;
     fmi2Status last_step;
-    char name[1]; /* goes on past the struct */
+    char name[1]; /* continues past the struct */
 } jn_face;
 
 static inline jn_face *jn_fmi2_face(jn_instance *s) { return (jn_face *)s->face; }

@@ -1,7 +1,7 @@
 /* FMI 2.0 model exchange: a thin face over jn_exchange.
  *
- * There are no event indicators and no time events; an event is a moment at which inputs may jump and tunable
- * parameters take effect. A point at which the model cannot be evaluated is fmi2Discard: a shorter step may help.
+ * There are no event indicators and no time events. In event mode inputs may jump and tunable parameters take effect.
+ * A call returns fmi2Discard if the model cannot be evaluated at its point; a shorter step may help.
  */
 #include "jn_exchange.h"
 #include "jn_fmi2.h"

@@ -1,14 +1,14 @@
-/* FMI 3.0: a thin face over jn_core, for co-simulation and what model exchange shares with it.
+/* FMI 3.0: a thin face over jn_core, for co-simulation and the calls that model exchange shares with it.
  *
- * As in the FMI 2 face, a refused call returns fmi3Error, changes nothing and the instance goes on; only a step
- * that breaks down makes it FAILED. Unlike there, nothing is logged with loggingOn = false (FMI 3.0, 2.3.1),
- * except why an instance could not be made.
+ * As in the FMI 2 face, a refused call returns fmi3Error and changes nothing, and only a failed step makes the instance
+ * FAILED. Unlike there, nothing is logged with loggingOn = false (FMI 3.0, 2.3.1), except the reason for which an
+ * instance could not be made.
  *
- * The model has no discrete states, so an event is only a moment at which inputs may jump: with eventModeUsed the
- * importer may set them in event mode, without it in step mode, and the bits are the same. There are no
- * structural parameters: configuration mode can be entered and left, and nothing can be set in it. doStep
- * calls no intermediate update. Where the importer allows it, a step that breaks down on its way returns early, at the
- * last whole tick: the next one then fails at once, with the reason.
+ * The model has no discrete states, so at an event only inputs may jump. With eventModeUsed the importer sets them in
+ * event mode, without it in step mode; the results are the same bits. There are no structural parameters:
+ * configuration mode can be entered and left, and nothing can be set in it. doStep calls no intermediate update. If the
+ * importer allows early return, a step that fails after some ticks returns at the last whole tick; the next step then
+ * fails at once, with the reason.
  */
 #include "jn_fmi3.h"
 
@@ -19,7 +19,7 @@
 
 enum {
     BEFORE = JN_INSTANTIATED | JN_INITIALIZING,
-    RUNNING = JN_STEPPING | JN_EVENT | JN_CONTINUOUS, /* the first in co-simulation, the last in model exchange */
+    RUNNING = JN_STEPPING | JN_EVENT | JN_CONTINUOUS, /* JN_STEPPING is of co-simulation, JN_CONTINUOUS of exchange */
     VALUES = BEFORE | RUNNING | JN_FAILED | JN_TERMINATED,
     ANY = VALUES | JN_CONFIGURING
 };
@@ -31,10 +31,10 @@ static const struct {
     {"fmi3SetDebugLogging", ANY},
     {"fmi3EnterInitializationMode", JN_INSTANTIATED},
     {"fmi3ExitInitializationMode", JN_INITIALIZING},
-    {"fmi3EnterEventMode", JN_STEPPING | JN_CONTINUOUS}, /* the first only with eventModeUsed */
+    {"fmi3EnterEventMode", JN_STEPPING | JN_CONTINUOUS}, /* JN_STEPPING only with eventModeUsed */
     {"fmi3UpdateDiscreteStates", JN_EVENT},
     {"fmi3EnterStepMode", JN_EVENT},
-    {"fmi3EnterConfigurationMode", JN_INSTANTIATED}, /* later only for tunable structural parameters */
+    {"fmi3EnterConfigurationMode", JN_INSTANTIATED}, /* later states need tunable structural parameters */
     {"fmi3ExitConfigurationMode", JN_CONFIGURING},
     {"fmi3Terminate", RUNNING | JN_FAILED},
     {"fmi3Reset", ANY},
@@ -120,7 +120,7 @@ fmi3Status jn_fmi3_null(jn_instance *s, const char *function) {
 
 const char *fmi3GetVersion(void) { return fmi3Version; }
 
-/* The interface with arrays, that with scalars, or neither: -1. */
+/* 1 for the token of the interface with arrays, 0 for that with scalars, -1 for any other. */
 static int arrays_of_token(const char *token) {
     size_t n = strlen(jn_guid);
     if (!token || strncmp(token, jn_guid, n)) return -1;
@@ -162,14 +162,14 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
                                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
                                          fmi3IntermediateUpdateCallback update) {
     jn_instance *s;
-    (void)resources; /* the model has no resource files, so any path will do */
+    (void)resources; /* the model has no resource files */
     (void)visible;
     (void)intermediate;
     (void)update;
     s = jn_fmi3_make(name, token, logging, environment, log, events ? CO_SIMULATION_WITH_EVENTS : CO_SIMULATION);
     if (!s) return NULL;
     jn_fmi3_face(s)->early_return = early_return;
-    if (n_intermediate) { /* as providesIntermediateUpdate = false says; importers ask all FMUs for them alike */
+    if (n_intermediate) { /* not refused: some importers ask for them in spite of providesIntermediateUpdate = false */
         jn_fail(s, "%D required intermediate variables are ignored: there are no intermediate updates",
                 (long long)n_intermediate);
         say(s, LOG_WARNING, fmi3Warning, "fmi3InstantiateCoSimulation", s->error);
@@ -198,7 +198,7 @@ fmi3Status fmi3EnterInitializationMode(fmi3Instance c, fmi3Boolean has_tolerance
     return fmi3OK;
 }
 
-/* A change of state that needs nothing else. */
+/* Changes the state and does nothing else. */
 static fmi3Status change(fmi3Instance c, jn_call3 which, const char *function, jn_state to) {
     jn_instance *s = jn_fmi3_enter(c, which, function);
     if (!s) return fmi3Error;

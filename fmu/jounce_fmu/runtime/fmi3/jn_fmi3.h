@@ -16,7 +16,7 @@ typedef struct {
     jn_base base;
     fmi3LogMessageCallback log;
     fmi3InstanceEnvironment environment;
-    int early_return; /* the importer takes a step that ends before its time */
+    int early_return; /* the importer allows a step to end early */
 } jn_face3;
 
 static inline jn_face3 *jn_fmi3_face(jn_instance *s) { return (jn_face3 *)s->face; }

@@ -1,5 +1,5 @@
-/* FMI 3.0: the functions of interfaces and capabilities that the model description does not offer. Each one is
- * there, as the standard asks, and answers fmi3Error (NULL for an instance) with a logged reason.
+/* FMI 3.0: the functions of interfaces and capabilities that the model description does not offer. The standard
+ * requires all of them to exist. Each logs the reason and returns fmi3Error, or NULL for an instance.
  */
 #include "jn_fmi3.h"
 

@@ -18,7 +18,7 @@ static fmi3Status set(fmi3Instance c, const char *function, const jn_list *as, c
     return jn_set_list(s, as, vr, n, values, n_values) ? jn_fmi3_refuse(s, function) : fmi3OK;
 }
 
-/* The two functions of type T, whose values are signals of the types named by letters. */
+/* Defines the two functions of type T, for signals whose types are named by `letters`. */
 #define PAIR(T, letters, carrier)                                                                                  \
     static const jn_list as_##T = {#T, letters, carrier};                                                          \
     fmi3Status fmi3Get##T(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3##T values[], size_t m) {   \
@@ -31,7 +31,7 @@ static fmi3Status set(fmi3Instance c, const char *function, const jn_list *as, c
 
 PAIR(Float64, "r", JN_DOUBLE)
 PAIR(Int64, "ie", JN_INT64)
-PAIR(Boolean, "b", JN_BYTE) /* read as bytes: a bool that is neither 0 nor 1 is refused, not undefined */
+PAIR(Boolean, "b", JN_BYTE) /* as bytes, so that a bool that is neither 0 nor 1 is refused and not undefined behaviour */
 PAIR(Float32, "", JN_NOTHING)
 PAIR(Int8, "", JN_NOTHING)
 PAIR(UInt8, "", JN_NOTHING)
