@@ -61,12 +61,12 @@ class Integrator(InProcess):
     def step(self, n_ticks: int) -> None:
         if self.sleep:
             time.sleep(self.sleep)
-        for _ in range(n_ticks):
+        for done in range(n_ticks):
             self.x = self.x + self.u[:2] * TICK
             self.mixed = (3.9 * self.mixed * (1.0 - self.mixed) + 1e-3 * float(np.sin(self.u.sum()))) % 1.0
             self.ticks += 1
             if self.x[0] > self.limit:
-                raise SolverFailed(f"position.x passed {self.limit}", field="position.x", given=self.x[0])
+                raise SolverFailed(f"position.x passed {self.limit}", field="position.x", given=self.x[0], done=done)
 
     def get_outputs(self) -> NDArray[np.float64]:
         return np.array([*self.x, self.gain * self.u[2], self.mixed, self.ticks])

@@ -33,6 +33,11 @@ _CLOCK = struct.Struct("<qdd")  # ticks, tick, start time: precede the FMU's own
 class FmuError(RuntimeError):
     """A call the FMU refused, with the text from the FMU's own logger."""
 
+    def __init__(self, text: str, done: int = 0) -> None:
+        """``done`` is the number of ticks of the call that were complete when it failed."""
+        super().__init__(text)
+        self.done = done
+
 
 class _Block:
     """The variables of one FMI type within a vector: one call moves them all."""
@@ -175,21 +180,34 @@ class FmuInstance:
                 raise FmuError(self._text(b.names[1], status))
 
     def step(self, n_ticks: int = 1) -> None:
-        """Advance by whole ticks. After an FmuError ``ticks`` counts up to the state before the call that failed.
+        """Advance by whole ticks. After an FmuError ``ticks`` counts up to the state before the call that failed,
+        and its ``done`` the ticks before the one that did.
 
         Calls of the FMU up to 1e6 ticks each, or with ``by_tick`` one per tick: a foreign FMU may give other bits for
         longer steps.
         """
         most = 1 if self.by_tick else _MOST_TICKS
-        end = self.ticks + n_ticks
-        while self.ticks < end:
-            ticks = min(most, end - self.ticks)
-            status = self._do_step(self.time, ticks * self.tick_length)
-            if status > 1:
-                # Our own library names the tick; a foreign one cannot.
-                where = f" (tick {self.ticks})" if self.by_tick and n_ticks > 1 else ""
-                raise FmuError(self._text("DoStep", status) + where)
-            self.ticks += ticks
+        begin, end = self.ticks, self.ticks + n_ticks
+        try:
+            while self.ticks < end:
+                ticks = min(most, end - self.ticks)
+                status = self._do_step(self.time, ticks * self.tick_length)
+                if status > 1:
+                    # Our own library names the tick; a foreign one cannot.
+                    where = f" (tick {self.ticks})" if self.by_tick and n_ticks > 1 else ""
+                    raise FmuError(self._text("DoStep", status) + where)
+                self.ticks += ticks
+        except FmuError as error:
+            error.done = self._failed_tick() - begin
+            raise
+
+    def _failed_tick(self) -> int:
+        """The tick at which the last step broke down: the call's first, but where our own library knows better."""
+        known = getattr(self._library, "jn_failed_tick", None)
+        if known is None:
+            return self.ticks
+        known.restype, known.argtypes = ct.c_longlong, (ct.c_void_p,)
+        return max(self.ticks, int(known(self._component)))
 
     def get_outputs(self) -> Array:
         """A new array of all outputs, in the table's order."""

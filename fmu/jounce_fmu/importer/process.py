@@ -246,7 +246,10 @@ class FmuProcess:
         body = bytes(self._buffer[FRAME.size :])
         self._buffer.clear()
         if code != DONE:
-            raise FmuError(body.decode(errors="replace"))
+            if len(body) < COUNT.size:
+                self._process.kill()
+                raise self._ended()
+            raise FmuError(body[COUNT.size :].decode(errors="replace"), *COUNT.unpack_from(body))
         return body
 
     def _show(self, reply: bytes) -> None:

@@ -30,7 +30,7 @@ TICK: Final = struct.Struct("<d")
 #: Requests. OPEN: pickled Factory and name. SETUP: pickled parameters and start inputs. STEP: ticks, and all inputs
 #: or none. LOAD: a state. SETUP, STEP and LOAD are answered with tick length and outputs, SAVE with the state.
 OPEN, SETUP, STEP, SAVE, LOAD = range(5)
-#: Replies. REFUSED carries the reason.
+#: Replies. REFUSED carries ticks that were complete, and the reason.
 DONE, REFUSED = range(2)
 #: Time [s] that the FMU gets to end in when nobody commands it any more.
 GRACE: Final = 2.0
@@ -57,9 +57,9 @@ def main(descriptor: int, memory: int) -> None:
         try:
             status, reply = DONE, worker.answer(code, body)
         except FmuError as error:
-            status, reply = REFUSED, str(error).encode()
+            status, reply = REFUSED, COUNT.pack(error.done) + str(error).encode()
         except MemoryError:
-            status, reply = REFUSED, f"out of memory: the limit is {memory} bytes".encode()
+            status, reply = REFUSED, COUNT.pack(0) + f"out of memory: the limit is {memory} bytes".encode()
         connection.sendall(FRAME.pack(len(reply), status) + reply)
     worker.free()
 

@@ -118,14 +118,19 @@ class WorkerHost(FmuHost):
 
         The ticks are split into requests of a fraction of a second, so that a slow FMU is not taken for one that hangs.
         """
-        for n_ticks in pieces:
-            left = n_ticks
-            while left:
-                some = min(self.stride, left)
-                begin = time.monotonic()
-                await self._move(some)
-                self._learn(some, time.monotonic() - begin)
-                left -= some
+        done = 0
+        try:
+            for n_ticks in pieces:
+                end = done + n_ticks
+                while done < end:
+                    some = min(self.stride, end - done)
+                    begin = time.monotonic()
+                    await self._move(some)
+                    self._learn(some, time.monotonic() - begin)
+                    done += some
+        except ServiceError as error:
+            error.done += done
+            raise
 
     async def _move(self, n_ticks: int) -> None:
         try:
@@ -147,7 +152,7 @@ class WorkerHost(FmuHost):
 def _service_error(error: FmuError, kind: type[ServiceError], **facts: Any) -> ServiceError:
     if isinstance(error, FmuGone):
         return WorkerLost(str(error), field="model", allowed="ResetSession, RestoreSnapshot or another session")
-    return kind(str(error), **facts)
+    return kind(str(error), done=error.done, **facts)
 
 
 class FmuModel:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.signals import SignalTable
-from jounce_service.transport.errors import ModelUnavailable, UnknownModel
+from jounce_service.transport.errors import ModelUnavailable, ServiceError, UnknownModel
 
 Vector = NDArray[np.float64]
 
@@ -20,7 +20,10 @@ _STRIDE: Final = 1000
 
 
 class HostedInstance(Protocol):
-    """One running model, in this process or a worker. Its methods raise SolverFailed if the model fails."""
+    """One running model, in this process or a worker.
+
+    Its methods raise SolverFailed if the model fails; its ``done`` counts the ticks completed before.
+    """
 
     @property
     def tick_length(self) -> float:
@@ -44,8 +47,11 @@ class HostedInstance(Protocol):
     def step(self, n_ticks: int) -> None:
         """Advances exactly ``n_ticks`` [ticks]."""
 
+    def step_all(self, pieces: Iterable[int]) -> None:
+        """Advances by each of ``pieces`` [ticks]; takes the next piece when one is done."""
+
     async def advance(self, pieces: Iterable[int]) -> None:
-        """Advances by each of ``pieces`` [ticks] off the event loop; takes the next piece when one is done."""
+        """The same off the event loop."""
 
     def get_outputs(self) -> Vector:
         """Returns all outputs, in the order of ``table.outputs``."""
@@ -74,13 +80,20 @@ class InProcess:
         """Advances exactly ``n_ticks`` [ticks]."""
         raise NotImplementedError
 
+    def step_all(self, pieces: Iterable[int]) -> None:
+        """Advances by each of ``pieces`` [ticks]."""
+        done = 0
+        try:
+            for n_ticks in pieces:
+                self.step(n_ticks)
+                done += n_ticks
+        except ServiceError as error:
+            error.done += done
+            raise
+
     async def advance(self, pieces: Iterable[int]) -> None:
         """Advances by each of ``pieces`` [ticks] in a thread."""
-        await asyncio.to_thread(self._step_all, pieces)
-
-    def _step_all(self, pieces: Iterable[int]) -> None:
-        for n_ticks in pieces:
-            self.step(n_ticks)
+        await asyncio.to_thread(self.step_all, pieces)
 
     def interrupt(self) -> None:
         """Does nothing: a native step in this process cannot be interrupted."""

@@ -63,8 +63,7 @@ class Engine:
     def advance(self, barrier: Barrier, ticks: int) -> None:
         """Advances the model from the barrier's tick, with its inputs. Raises SolverFailed."""
         begin = time.perf_counter()
-        for n in self._pieces(barrier, ticks):
-            self.instance.step(n)
+        self.instance.step_all(self._pieces(barrier, ticks))
         self._measure(ticks, begin)
 
     async def move(self, barrier: Barrier, ticks: int, limit: float = math.inf) -> None:
@@ -117,7 +116,11 @@ class Engine:
         except errors.CallTooLong as error:
             if before is None:
                 raise errors.SolverFailed(
-                    f"{error.message}, and the FMU cannot go back", field="n_ticks", given=ticks, allowed=error.allowed
+                    f"{error.message}, and the FMU cannot go back",
+                    field="n_ticks",
+                    given=ticks,
+                    allowed=error.allowed,
+                    done=error.done,
                 ) from error
             await self.ask(self.instance.set_state, before)
             # What was taken back has not been applied.

@@ -319,7 +319,8 @@ class Participation:
         self.state = SessionState.FAILED
         self._engine.count("failed_sessions")
         self.failure_reason = errors.TABLE[type(error)][1]
-        self.failure = f"at tick {self.tick}: {error.message}"
+        # The clock is where the move began; the model may have gone on from there before it failed.
+        self.failure = f"at tick {self.tick + error.done}: {error.message}"
         _log.warning("session failed", extra={"session": self.id, "reason": self.failure_reason, "text": self.failure})
         text = f"{self.failure_reason} {self.failure}"
         self.record(pb.EVENT_KIND_FAILED, text=text)

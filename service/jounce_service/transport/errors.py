@@ -31,8 +31,12 @@ class ServiceError(Exception):
         missing: Iterable[str] = (),
         tick: int = 0,
         epoch: int = 0,
+        done: int = 0,
     ) -> None:
-        """``tick`` and ``epoch`` are those that the session expects in the sender's next message."""
+        """``tick`` and ``epoch`` are those that the session expects in the sender's next message.
+
+        ``done`` is the number of ticks of a move that the model completed before it failed.
+        """
         super().__init__(message)
         self.message = message
         self.field = field
@@ -41,6 +45,7 @@ class ServiceError(Exception):
         self.missing = tuple(missing)
         self.tick = tick
         self.epoch = epoch
+        self.done = done
 
     def with_message(self, message: str) -> ServiceError:
         """A copy with another message. Raising one exception object repeatedly would grow its traceback."""
@@ -52,6 +57,7 @@ class ServiceError(Exception):
             missing=self.missing,
             tick=self.tick,
             epoch=self.epoch,
+            done=self.done,
         )
 
 

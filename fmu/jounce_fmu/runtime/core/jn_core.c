@@ -469,12 +469,13 @@ long long jn_advance(jn_instance *s, long long n, int part) {
             s->params_dirty = 1;
         }
         s->state = JN_FAILED;
+        s->failed_tick = s->ticks + i;
         jn_fail_fault(s, "step failed", &f);
         {
             char text[240];
             memcpy(text, s->error, sizeof text);
             text[sizeof text - 1] = '\0';
-            return jn_fail(s, "%s (tick %D; the state is that of tick %D)", text, s->ticks + i, s->ticks);
+            return jn_fail(s, "%s (tick %D; the state is that of tick %D)", text, s->failed_tick, s->ticks);
         }
     }
     s->ticks += i;

@@ -28,6 +28,7 @@ typedef struct jn_instance {
     jn_state state;
     int states; /* the states that this face has: a snapshot taken in another one is refused */
     long long ticks;
+    long long failed_tick; /* the tick of the last failed step */
     double start_time, stop_time; /* s; stop_time is infinite when there is none */
     double tick_length;           /* s, valid from the end of initialization */
     int start_dirty;              /* p or u changed before the first step: derive and start must run again */

@@ -99,8 +99,11 @@ fmi2Status jn_fmi2_null(jn_instance *s, const char *function) {
 
 /* ---- life ---------------------------------------------------------------------------------------------- */
 
-FMI2_Export const char *jn_build_hash(void); /* not FMI: tells a host from which sources the library was made */
+/* Not FMI. They tell a host from which sources the library was made, and at which tick the last step failed. */
+FMI2_Export const char *jn_build_hash(void);
+FMI2_Export long long jn_failed_tick(const void *instance);
 const char *jn_build_hash(void) { return jn_build_hash_text; }
+long long jn_failed_tick(const void *instance) { return ((const jn_instance *)instance)->failed_tick; }
 
 const char *fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
 const char *fmi2GetVersion(void) { return fmi2Version; }
