@@ -17,10 +17,10 @@ from jounce_fmu.importer.trajectory import run as trajectory
 from jounce_service.hosting.fmu_model import FmuModel
 from jounce_service.hosting.models import HostedModel
 from jounce_tools.cli.assignments import add_vehicle, scalar
-from jounce_tools.cli.interrupt import asked_to_stop
 from jounce_tools.cli.main import FAILED, INTERRUPTED
 from jounce_tools.cli.progress import Progress
 from jounce_tools.errors import UsageError
+from jounce_tools.interrupt import asked_to_stop
 from jounce_tools.simulate import csv_inputs
 from jounce_tools.simulate.rows import UNITS, check_name, writing
 from jounce_tools.simulate.run import selected, started, write

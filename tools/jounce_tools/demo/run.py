@@ -15,12 +15,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 import numpy as np
@@ -31,6 +29,7 @@ from jounce.course import ISO_SPEED, DoubleLaneChange
 from jounce.driver import PERIOD
 from jounce_client import Client, JounceError, ParameterValue
 from jounce_client.examples.on_soil import PARAMETERS, start_on_soil
+from jounce_tools.interrupt import asked_to_stop
 
 Table = dict[str, NDArray[np.float64]]
 #: Wall-clock time [s] a child gets to start, and to end after SIGTERM.
@@ -251,7 +250,7 @@ def demonstrate(settings: Settings, progress: Callable[[str], None]) -> list[Res
     settings.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="jounce-") as name:
         folder = Path(name)
-        with _interrupts() as seen, serving(folder, *settings.options) as (server, address):
+        with asked_to_stop(at_once=True) as seen, serving(folder, *settings.options) as (server, address):
             try:
                 return [run_ground(g, settings, server, address, folder, progress) for g in GROUNDS]
             except (JounceError, DemoError) as error:
@@ -261,26 +260,6 @@ def demonstrate(settings: Settings, progress: Callable[[str], None]) -> list[Res
                     raise
                 server.running()
                 raise DemoError(f"the server refused: {error}") from error
-
-
-@contextlib.contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Gives a function that tells whether Ctrl-C was pressed; it raises KeyboardInterrupt as ever."""
-    before, pressed = signal.getsignal(signal.SIGINT), False
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        pressed = True
-        signal.default_int_handler(number, frame)
-
-    own = threading.current_thread() is threading.main_thread() and before is not signal.SIG_IGN
-    if own:
-        signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: pressed
-    finally:
-        if own:
-            signal.signal(signal.SIGINT, before)
 
 
 def _log(out: Path, ground: Ground, program: str) -> Path:
