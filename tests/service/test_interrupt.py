@@ -1,4 +1,4 @@
-"""Ctrl-C as a flag of commands: kept by the first, obeyed at once by the second, or by the first where that is asked."""
+"""Ctrl-C as a flag of commands: the first press sets it, the second ends the command, or the first where asked."""
 
 from __future__ import annotations
 
