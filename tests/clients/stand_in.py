@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce.models.double_wishbone.signals import table
-from jounce_service.hosting.models import HostedInstance, Registry
+from jounce_service.hosting.models import HostedInstance, InProcess, Registry
 
 TABLE = table(load_vehicle("hmmwv"))
 _IN = {s.name: s.index for s in TABLE.inputs}
@@ -22,7 +22,7 @@ _OUT = {s.name: s.index for s in TABLE.outputs}
 _PLACES = dict(zip(WHEELS, [(1.65, 0.91), (1.65, -0.91), (-1.65, 0.91), (-1.65, -0.91)], strict=True))
 
 
-class Bicycle:
+class Bicycle(InProcess):
     """One instance."""
 
     tick_length = 0.001
