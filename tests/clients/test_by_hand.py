@@ -19,7 +19,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 from jounce_service import JounceServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
-LINES = re.findall(r"^    grpcurl (.*)$", PAGE.read_text().partition("## By hand")[2], re.MULTILINE)
+LINES = re.findall(r"^    grpcurl (.*)$", PAGE.read_text().partition("## Calls from the shell")[2], re.MULTILINE)
 
 
 class Curl:
