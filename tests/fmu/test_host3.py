@@ -118,7 +118,7 @@ def test_a_step_that_ends_a_rounding_early_has_ended(made: FmuInstance) -> None:
 
 @pytest.mark.parametrize(("i8", "words"), [
     (95, r"^fmi3DoStep: fmi3Discard \(refused, or not taken to its end\) without a message$"), (97, "^100 % refused$"),
-    (98, "returned early"), (99, "wants the simulation to end at 0.25 s"),
+    (98, "returned early"), (99, "requested the end of the simulation at 0.25 s"),
 ])  # fmt: skip
 def test_a_step_that_does_not_end_where_it_should_is_an_error(made: FmuInstance, i8: int, words: str) -> None:
     made.setup()

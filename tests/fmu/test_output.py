@@ -47,7 +47,7 @@ def test_a_line_without_an_end_is_cut_and_not_kept() -> None:
 
 def test_of_a_flood_a_second_gives_some_lines_and_the_number_of_the_others() -> None:
     lines = said(*[b"flood\n" * 1000] * 300)
-    more = [int(m[1]) for m in (re.fullmatch(r"\((\d+) lines more\)", line) for line in lines) if m]
+    more = [int(m[1]) for m in (re.fullmatch(r"\((\d+) more lines\)", line) for line in lines) if m]
     plain = lines.count("flood")
     assert plain + sum(more) == 300_000 and plain + len(more) == len(lines)
     assert LINES <= plain <= LINES * (len(more) + 1)

@@ -232,7 +232,7 @@ def test_a_server_that_dies_or_hangs_is_an_error_within_the_timeout(
 
 def _gone(slave: Slave, address: str) -> None:
     """The session that the FMU told of in its log is closed."""
-    told = re.findall(r"session (\w+), to be joined with token (\S+)", "\n".join(slave.log))
+    told = re.findall(r"created session (\w+); others join with token (\S+)", "\n".join(slave.log))
     with Client.connect(address) as client:
         for session, token in told:
             with pytest.raises(JounceError, match="UNKNOWN_SESSION"):

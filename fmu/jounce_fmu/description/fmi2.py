@@ -15,14 +15,14 @@ from jounce_fmu.description.units import exponents
 
 NameStyle = Literal["structured", "flat"]
 
-DEFAULT_TICK_LENGTH = 0.001  # s; of a model without a parameter `tick`
+DEFAULT_TICK_LENGTH = 0.001  # [s], of a model without a parameter `tick`
 LOG_CATEGORIES = {
     "logStatusError": "refused calls and failed steps",
     "logStatusWarning": "warnings",
     "logEvents": "changes of state",
     "logAll": "everything",
 }
-#: What co-simulation with our C runtime can do.
+#: Capabilities of co-simulation with our C runtime.
 CO_SIMULATION = {
     "canHandleVariableCommunicationStepSize": "true",
     "canInterpolateInputs": "false",
@@ -37,7 +37,7 @@ class DescribeError(ValueError):
 
 
 def interface_guid(table: SignalTable) -> str:
-    """Hash of everything a master may rely on: names, references, types, units, variability, bounds, items,
+    """Hash of everything that an importer may rely on: names, references, types, units, variability, bounds, items,
     shapes.
 
     Start values and descriptions are left out, so the variants of a vehicle share one interface; the table's edition
@@ -123,18 +123,18 @@ def xml_text(root: ET.Element) -> bytes:
 
 
 def flag(value: bool) -> str:
-    """A truth in the XML."""
+    """A Boolean as text in the XML."""
     return "true" if value else "false"
 
 
 def check_identifier(identifier: str) -> None:
-    """DescribeError when the model identifier cannot name C functions."""
+    """Raises DescribeError if the model identifier is not a C identifier."""
     if not _IDENTIFIER.match(identifier):
         raise DescribeError(f"model identifier {identifier!r}: expected C identifiers")
 
 
 def add_log_and_experiment(root: ET.Element, table: SignalTable) -> None:
-    """LogCategories and DefaultExperiment, alike in FMI 2 and 3."""
+    """Adds LogCategories and DefaultExperiment, which are the same in FMI 2 and 3."""
     categories = ET.SubElement(root, "LogCategories")
     for name, text in LOG_CATEGORIES.items():
         ET.SubElement(categories, "Category", name=name, description=text)
@@ -170,7 +170,7 @@ def _source_files(element: ET.Element, names: Sequence[str]) -> None:
 
 
 def add_units(root: ET.Element, table: SignalTable, *more: str) -> None:
-    """UnitDefinitions of all Real signals, states, their derivatives and ``more``, alike in FMI 2 and 3."""
+    """Adds UnitDefinitions of all Real signals, states, their derivatives and ``more``; the same in FMI 2 and 3."""
     of_states = {unit for s in table.states for unit in (s.unit, rate_unit(s))}
     units = sorted({g.unit for g in table.signals if g.type == "Real"} | of_states | set(more))
     if not units:
@@ -182,7 +182,7 @@ def add_units(root: ET.Element, table: SignalTable, *more: str) -> None:
 
 
 def enumerations(table: SignalTable) -> list[Signal]:
-    """The Enumeration signals; DescribeError for items that are no C identifiers."""
+    """The Enumeration signals; raises DescribeError for items that are not C identifiers."""
     signals = [g for g in table.signals if g.type == "Enumeration"]
     for g in signals:
         if bad := [item for item in g.items if not _IDENTIFIER.match(item)]:
@@ -208,7 +208,7 @@ def type_name(signal: Signal) -> str:
 
 
 def _variables(root: ET.Element, table: SignalTable, names: NameStyle) -> list[int]:
-    """Append all variables, aliases last; return the 1-based places of the outputs."""
+    """Appends all variables, aliases last; returns the 1-based indices of the outputs."""
     parent = ET.SubElement(root, "ModelVariables")
     outputs: list[int] = []
     used: set[str] = set()
@@ -233,7 +233,7 @@ def rate_unit(state: State) -> str:
 
 
 def _states(root: ET.Element, table: SignalTable, names: NameStyle) -> tuple[list[int], list[int]]:
-    """Append the states and then their derivatives as locals; return the 1-based places of both."""
+    """Appends the states and then their derivatives as locals; returns the 1-based indices of both."""
     parent = root.find("ModelVariables")
     assert parent is not None
     before, n = len(parent), len(table.states)
@@ -248,7 +248,7 @@ def _states(root: ET.Element, table: SignalTable, names: NameStyle) -> tuple[lis
 
 
 def state_variables(table: SignalTable, names: Sequence[str]) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
-    """(attributes of the variable, of its type) of the states and then of their derivatives, alike in FMI 2 and 3."""
+    """(attributes of the variable, of its type) of the states and then of their derivatives; same in FMI 2 and 3."""
     as_local = {"causality": "local", "variability": "continuous", "initial": "calculated"}
     for s, name, reference in zip(table.states, names, table.state_references, strict=True):
         variable = {"name": name, "valueReference": str(reference), "description": s.description}
@@ -261,7 +261,7 @@ def state_variables(table: SignalTable, names: Sequence[str]) -> Iterator[tuple[
 
 def _variable(parent: ET.Element, name: str, scalar: Scalar, is_alias: bool) -> None:
     g = scalar.signal
-    # Of the variables that share a reference only one may be settable (FMI 2.0.4 section 2.2.7).
+    # Only one of the variables that share a reference may be settable (FMI 2.0.4, section 2.2.7).
     causality = "local" if is_alias and g.causality != "output" else g.causality
     element = ET.SubElement(
         parent,
@@ -278,7 +278,7 @@ def _variable(parent: ET.Element, name: str, scalar: Scalar, is_alias: bool) -> 
 
 
 def type_attributes(g: Signal, minimum: float, maximum: float) -> dict[str, str]:
-    """Declared type, unit, nominal and finite bounds of a variable, alike in FMI 2 and 3."""
+    """Declared type, unit, nominal and finite bounds of a variable; the same in FMI 2 and 3."""
     found = {}
     if g.type == "Enumeration":
         found["declaredType"] = type_name(g)
@@ -292,13 +292,14 @@ def type_attributes(g: Signal, minimum: float, maximum: float) -> dict[str, str]
 
 
 def description(signal: Signal) -> str:
-    """The description of a signal in the XML: with its frame, except for parameters."""
-    told = signal.frame and signal.causality != "parameter"
-    return f"{signal.description} [frame: {signal.frame}]" if told else signal.description
+    """The description of a signal in the XML, with its frame unless it is a parameter."""
+    if signal.frame and signal.causality != "parameter":
+        return f"{signal.description} [frame: {signal.frame}]"
+    return signal.description
 
 
 def variability(signal: Signal) -> str:
-    """FMI variability: only Real may be continuous."""
+    """FMI variability of a signal; only Real may be continuous."""
     return "discrete" if signal.type != "Real" and signal.variability == "continuous" else signal.variability
 
 

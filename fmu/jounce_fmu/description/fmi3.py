@@ -31,7 +31,7 @@ from jounce_fmu.description.fmi2 import (
 )
 
 TYPES = {"Real": "Float64", "Integer": "Int64", "Boolean": "Boolean", "Enumeration": "Enumeration"}
-TIME_REFERENCE = 0  # of the independent variable; the runtime knows it, too
+TIME_REFERENCE = 0  # Value reference of the independent variable, as in the runtime.
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Variable:
 
 
 def instantiation_token(table: SignalTable, scalars: bool = False) -> str:
-    """The interface hash; the interface made of scalars has a token of its own, since its lists read otherwise."""
+    """The interface hash; the interface of scalars has another token, since its lists of values are different."""
     return interface_guid(table) + ("scalars" if scalars else "")
 
 
@@ -59,7 +59,7 @@ def variables(table: SignalTable, names: NameStyle = "structured", scalars: bool
         is_array = bool(g.shape) and not scalars
         for part in [parts] if is_array else [[s] for s in parts]:
             suffix = "" if is_array else part[0].name.removeprefix(g.name)
-            # fmpy (0.3.32) misses an output's alias in InitialUnknowns, where it cannot be listed
+            # fmpy 0.3.32 expects an output's alias in InitialUnknowns, which cannot list it.
             has_alias = g.alias and g.causality != "output"
             alias = fmi_name(g.alias + suffix, names) if has_alias else ""
             starts = tuple(s.start for s in part)
@@ -127,7 +127,7 @@ def model_description3(
 
 
 def build_description(identifier: str, source_files: Sequence[str]) -> bytes:
-    """buildDescription.xml: compiling exactly these files as C99, with nothing defined, makes the library."""
+    """buildDescription.xml, which says to compile exactly these files as C99 without any defined macros."""
     root = ET.Element("fmiBuildDescription", fmiVersion="3.0")
     configuration = ET.SubElement(root, "BuildConfiguration", modelIdentifier=identifier)
     files = ET.SubElement(configuration, "SourceFileSet", language="C99")
@@ -159,7 +159,7 @@ def _enumerations(root: ET.Element, table: SignalTable) -> None:
         return
     definitions = ET.SubElement(root, "TypeDefinitions")
     for g in signals:
-        # No description, which the variable has: fmpy 0.3.20 to 0.3.23, which CoFMUPy asks for, stumble over it.
+        # Without a description, at which fmpy 0.3.20 to 0.3.23 (required by CoFMUPy) fail; the variable has one.
         kind = ET.SubElement(definitions, "EnumerationType", name=type_name(g))
         for value, item in enumerate(g.items, start=1):
             ET.SubElement(kind, "Item", name=item, value=str(value))

@@ -1,4 +1,4 @@
-"""Other start values in a signal table, for an FMU that starts with them in tools that set no parameters."""
+"""Changes start values in a signal table, for FMUs in tools that do not set parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jounce_fmu.build.library import BadRequest
 
 
 def changed(table: SignalTable, starts: Mapping[str, Value]) -> SignalTable:
-    """The table with other start values, by scalar name; enumerations by item. Raises BadRequest."""
+    """The table with other start values, by scalar name; enumerations take item names. Raises BadRequest."""
     signals = {s.name: s for s in table.signals}
     for name, value in starts.items():
         try:

@@ -1,4 +1,4 @@
-"""Writes terminalsAndIcons.xml: which variables belong together where a tire, a terrain or a driveline plugs in."""
+"""Writes terminalsAndIcons.xml, which groups the variables that connect to a tire, a terrain or a driveline."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ TIRE_TERRAIN_PORT = (
 
 
 def terminals_and_icons(table: SignalTable, names: NameStyle = "structured", scalars: bool = False) -> bytes:
-    """One terminal per wheel and one driveline flange per axle, as far as the table has their signals."""
+    """One terminal per wheel and one driveline flange per axle, if the table has their signals."""
     root = ET.Element("fmiTerminalsAndIcons", fmiVersion="3.0")
     picture = ET.SubElement(root, "GraphicalRepresentation")
     corners = {"x1": "-100", "y1": "-100", "x2": "100", "y2": "100"}
     ET.SubElement(picture, "CoordinateSystem", corners, suggestedScalingFactorTo_mm="0.1")
     ET.SubElement(picture, "Icon", corners)
     parent = ET.Element("Terminals")
-    written: dict[str, list[tuple[str, str]]] = {}  # signal name -> component suffix and name in the FMU
+    written: dict[str, list[tuple[str, str]]] = {}  # Signal name -> (component suffix, name in the FMU).
     for v in variables(table, names, scalars):
         parts = written.setdefault(v.signal.name, [])
         parts.append(("" if v.is_array else v.signal.components[len(parts)], v.name))

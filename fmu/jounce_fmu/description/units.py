@@ -28,7 +28,7 @@ BASE = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 
 
 class UnitError(ValueError):
-    """A unit text that is not made of the known SI symbols."""
+    """A unit is not made of the known SI symbols."""
 
 
 def exponents(unit: str) -> dict[str, int]:

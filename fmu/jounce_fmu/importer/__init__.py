@@ -1,1 +1,1 @@
-"""Runs FMUs: ours and others', in this process and in one of their own."""
+"""Runs FMUs, our own and foreign ones, in this process or in worker processes."""

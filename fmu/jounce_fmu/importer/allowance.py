@@ -1,8 +1,8 @@
-"""How long another process may take to answer, less the time in which this one did not run.
+"""Timeouts for the answers of another process, which do not count the time in which this process did not run.
 
 A process that was stopped (SIGSTOP, a frozen container, a virtual machine that moves) finds every timer overdue when it
-goes on, and the answer unread in its socket. So time is counted by looking at the clock often; a look that comes far
-too late has found a stall of this process, which counts as one interval, and what has arrived meanwhile is read first.
+resumes, while the answer waits unread in its socket. The clock is therefore read at short intervals. If a reading comes
+far too late, this process has stalled: the gap counts as one interval only, and arrived data is read before the next.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ import math
 import time
 from typing import Final
 
-#: Interval [s] between two looks, and the age of a look [s] that is a stall.
+#: Time between two readings of the clock [s], and the time between two readings that counts as a stall [s].
 INTERVAL: Final = 0.05
 STALL: Final = 0.2
 
 
 class Allowance:
-    """Time [s] that is left of ``seconds``."""
+    """Counts down a time limit."""
 
     def __init__(self, seconds: float) -> None:
-        """Counts from now on; infinite for ever."""
+        """Starts with ``seconds`` [s]; infinity is no limit."""
         self._left = seconds
         self._seen = time.monotonic()
         self._stalled = False
 
     def look(self) -> float:
-        """Time [s] until the next look must be; 0 when nothing is left, infinity where no look is needed."""
+        """Reads the clock; returns the time [s] until it must be read again, 0 at the limit, infinity without one."""
         if self._left == math.inf:
             return math.inf
         now = time.monotonic()
@@ -34,6 +34,7 @@ class Allowance:
         stalled, self._stalled = self._stalled, gap > STALL
         self._left -= INTERVAL if self._stalled else gap
         if self._stalled and not stalled:
-            # One interval more, even for the last: a stall each time would be a process that has no time at all.
+            # After a stall at least one interval is left to read what has arrived. This holds only for the first of
+            # consecutive stalls, so that a process that stalls all the time still reaches its limit.
             self._left = max(self._left, INTERVAL)
         return max(0.0, min(self._left, INTERVAL))

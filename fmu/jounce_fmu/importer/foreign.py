@@ -1,4 +1,4 @@
-"""The interface of an FMU for a master, from our signal table or from a foreign model description."""
+"""Reads the interface of an FMU from our signal table or from a foreign model description."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jounce.signals import Causality, Scalar, Signal, SignalTable, Type
 from jounce.values import number, read
 from jounce_fmu.description.fmi2 import DEFAULT_TICK_LENGTH, default_tick_length, interface_guid
 
-#: Type in a model description -> ours, and the getter and setter; FMI 2 first. Enumerations travel as integers.
+#: Type in a model description -> (our type, suffix of its getter and setter). Enumerations are passed as integers.
 _TYPES: dict[str, tuple[Type, str]] = {
     "Real": ("Real", "Real"),
     "Integer": ("Integer", "Integer"),
@@ -31,21 +31,23 @@ _TYPES: dict[str, tuple[Type, str]] = {
     **{f"{sign}Int{n}": ("Integer", f"{sign}Int{n}") for sign in ("", "U") for n in (8, 16, 32, 64)},
 }
 _log = logging.getLogger(__name__)
-#: Bytes of a modelDescription.xml, of all that an FMU unpacks to, and elements of an array.
+#: Largest modelDescription.xml [bytes].
 _LARGEST = 1 << 26
+#: Largest size of an unpacked FMU [bytes].
 LARGEST_UNPACKED = 1 << 31
-#: What a file takes at least, so that a million empty ones count, too.
+#: Size that each file counts for at least [bytes], so that a million empty files are refused as well.
 _BLOCK = 4096
+#: Most elements of an array.
 _ELEMENTS = 1_000_000
-#: Doubles hold every whole number up to this one.
+#: Whole numbers up to this one are exact as doubles.
 _WHOLE = 2.0**53
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One scalar of the FMU: its name, FMI value reference, signal, getter and setter.
+    """One scalar of the FMU: its name, FMI value reference, signal, and suffix of its getter and setter.
 
-    ``place`` counts the elements of an FMI 3 array, which share the reference; None for a scalar.
+    ``place`` is the index of an element in an FMI 3 array, whose elements share the reference; None for a scalar.
     """
 
     name: str
@@ -57,9 +59,10 @@ class Variable:
 
 @dataclass(frozen=True)
 class Interface:
-    """GUID, step and variables of an FMU, each group in vector order.
+    """GUID, step size and variables of an FMU; each group of variables is in the order of its vector.
 
-    ``tick_parameter``: the parameter ``tick`` is the length of a step. ``keeps_state``: states can be serialised.
+    ``tick_parameter`` says that the parameter ``tick`` sets the step size, ``keeps_state`` that the FMU can serialize
+    its state.
     """
 
     guid: str
@@ -90,10 +93,9 @@ class Interface:
 
     @classmethod
     def of_description(cls, description: Any) -> Interface:
-        """The interface of any FMU from fmpy's ``ModelDescription``.
+        """The interface of any FMU from fmpy's ``ModelDescription``; raises ValueError for a bad description.
 
-        Without variables of other types, such as String, clocked ones and aliases. Raises ValueError for values that
-        cannot be read.
+        Variables of other types, such as String, clocked variables and aliases are left out.
         """
         with refused_as_value_error():
             return cls._of_description(description)
@@ -112,11 +114,11 @@ class Interface:
         if ability is not None and not step:
             step = float(ability.fixedInternalStepSize or 0.0)
         ticks = [v.signal for v in groups["parameter"] if v.name == "tick"]
-        # Another tool's "tick" may be anything: ours is the step.
+        # A foreign parameter named "tick" may mean anything; ours has unit s and the step size as its start.
         by_parameter = bool(ticks) and ticks[0].unit == "s" and ticks[0].start == (step,)
         tick_length = step or DEFAULT_TICK_LENGTH
         if not 0.0 < tick_length < math.inf:
-            raise ValueError(f"step size {tick_length!r} s: expected a finite one above 0")
+            raise ValueError(f"step size {tick_length!r} s: expected a finite number above 0")
         keeps = ability is None or bool(ability.canGetAndSetFMUstate and ability.canSerializeFMUstate)
         inputs, outputs, parameters = map(tuple, groups.values())
         return cls(description.guid, table, tick_length, inputs, outputs, parameters, by_parameter, keeps)
@@ -170,7 +172,7 @@ def _bound(v: Any, text: str) -> float:
 
 
 def _limits(name: str) -> tuple[float, float]:
-    """Smallest and largest value of a type."""
+    """Smallest and largest value of a type that a double can hold exactly."""
     if name == "Boolean":
         return 0.0, 1.0
     if _TYPES[name][0] == "Real":
@@ -182,7 +184,7 @@ def _limits(name: str) -> tuple[float, float]:
 def _start(v: Any, signal: Signal) -> tuple[float, ...]:
     count = len(signal.components)
     texts = [""] if v.start is None else str(v.start).split()
-    # A 64-bit start that no double holds is only shown, as its neighbour.
+    # A 64-bit start value that no double holds is rounded; it is only shown, not set.
     values = [(read(v.name, signal, t) if signal.type == "Boolean" else number(t)) if t else 0.0 for t in texts]
     values = values * count if len(values) == 1 else values
     if len(values) != count:
@@ -193,11 +195,11 @@ def _start(v: Any, signal: Signal) -> tuple[float, ...]:
 
 
 def read_description(path: str | Path) -> Any:
-    """fmpy's ``ModelDescription`` of an .fmu or a modelDescription.xml of FMI 2 or 3; raises ValueError.
+    """Reads an .fmu or a modelDescription.xml of FMI 2 or 3 into fmpy's ``ModelDescription``; raises ValueError.
 
-    Variables without the variability that FMI 2 asks for are mended, see `_mend`.
+    FMI 2 variables without the variability that the standard requires are corrected, see `_mend`.
     """
-    # A worker that gets an Interface needs no fmpy, which takes long to import.
+    # Imported here because it takes long, and a worker, which gets an Interface, does not need it.
     import fmpy
 
     with refused_as_value_error(), tempfile.TemporaryDirectory() as folder:
@@ -214,7 +216,7 @@ def read_description(path: str | Path) -> Any:
 
 @contextmanager
 def refused_as_value_error() -> Iterator[None]:
-    """Turns every error of a foreign description into a ValueError, since fmpy raises many types."""
+    """Turns every error of a foreign description into a ValueError; fmpy raises many types of exception."""
     try:
         yield
     except (ValueError, OSError):
@@ -233,16 +235,16 @@ def _xml(path: Path) -> bytes:
             if size > _LARGEST:
                 raise ValueError(f"modelDescription.xml of {size} bytes: expected at most {_LARGEST}")
             data = archive.read("modelDescription.xml")
-    # Entities name other files, or make gigabytes of a few bytes.
+    # XML entities can name other files, or expand a few bytes to gigabytes.
     if b"<!DOCTYPE" in data:
         raise ValueError("modelDescription.xml has a DOCTYPE: FMI has none")
     return data
 
 
 def unpack(archive: zipfile.ZipFile, folder: Path) -> None:
-    """Unpack an FMU; raises ValueError before anything is written where that would take too much.
+    """Unpacks an FMU into a folder; raises ValueError, with nothing written, if it would be too large.
 
-    The sizes are those that the archive declares: zipfile writes no more than these of each file.
+    The check uses the sizes that the archive declares; zipfile writes no more than these.
     """
     entries = archive.infolist()
     size = sum(max(e.file_size, _BLOCK) for e in entries)
@@ -254,9 +256,10 @@ def unpack(archive: zipfile.ZipFile, folder: Path) -> None:
 
 
 def _mend(root: ET.Element) -> None:
-    """Variability for FMI 2 variables that need one and have none, as pythonfmu writes them, with a warning.
+    """Adds the variability to FMI 2 variables that need one and have none, such as pythonfmu's, and logs a warning.
 
-    FMI 2.0.4 section 2.2.7: the default is continuous, which only Real variables may be, and no parameters.
+    The default is continuous, which is allowed only for Real variables that are not parameters (FMI 2.0.4, section
+    2.2.7).
     """
     mended: dict[str, list[str]] = {}
     for v in root.iterfind("ModelVariables/ScalarVariable"):
@@ -272,12 +275,12 @@ def _mend(root: ET.Element) -> None:
         mended.setdefault(kind, []).append(v.get("name", ""))
     for kind, names in mended.items():
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        _log.warning("%s: taken as %s, since they cannot be continuous, FMI's default: %s%s",
+        _log.warning("%s: variables without variability, which cannot be continuous, are taken as %s: %s%s",
                      root.get("modelName"), kind, ", ".join(names[:5]), more)  # fmt: skip
 
 
 def library_path(folder: Path, identifier: str, version: int = 2) -> Path:
-    """Where an unpacked FMU keeps its library for this machine; raises ValueError."""
+    """Path of the library for this machine in an unpacked FMU; raises ValueError for a bad identifier."""
     if not identifier or Path(identifier).name != identifier:
         raise ValueError(f"model identifier {identifier!r}: expected a name without a folder")
     system, suffix = {"win32": ("windows", ".dll"), "darwin": ("darwin", ".dylib")}.get(sys.platform, ("linux", ".so"))

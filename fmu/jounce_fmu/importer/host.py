@@ -1,4 +1,4 @@
-"""A thin ctypes host for co-simulation: any .fmu, or one of our libraries in process. FMI 3 is in ``host3.py``."""
+"""Hosts co-simulation FMUs through ctypes: any .fmu file, or one of our own libraries. FMI 3 is in ``host3.py``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Callbacks(ct.Structure):
 
 
 class Fmu2Instance(FmuInstance):
-    """One instance of FMI 2.0; `jounce_fmu.importer.linear` exchanges models.
+    """One co-simulation instance of FMI 2.0; for model exchange see `jounce_fmu.importer.linear`.
 
     ``model_description`` is our own `SignalTable`, an `Interface`, the path of a modelDescription.xml or .fmu,
     or fmpy's ``ModelDescription``.
@@ -54,7 +54,7 @@ class Fmu2Instance(FmuInstance):
         self, library: str | Path, model_description: SignalTable | Interface | str | Path | Any, instance_name: str,
         resources: str = "", *, tick_length: float | None = None,
     ) -> None:  # fmt: skip
-        """Load and instantiate; FmuError carries the reason. ``tick_length`` [s] overrides the described step."""
+        """Loads and instantiates. ``tick_length`` [s] replaces the described step size. Raises FmuError."""
         super().__init__(library, _interface(model_description), instance_name, resources, tick_length=tick_length)
 
     def _instantiate(self, name: bytes, guid: bytes, resources: bytes) -> int | None:
@@ -72,13 +72,13 @@ class Fmu2Instance(FmuInstance):
         self._call("EnterInitializationMode")
 
     def _do_step(self, time: float, length: float) -> int:
-        # The last argument: the state before this point may be wanted again.
+        # 0 as noSetFMUStatePriorToCurrentPoint: the state before this point may be restored later.
         status: int = self._step_function(self._component, ct.c_double(time), ct.c_double(length), 0)
         return status
 
     @staticmethod
     def arguments(references: NDArray[np.uint32], values: NDArray[Any]) -> tuple[Any, ...]:
-        """References, their number, values."""
+        """C arguments: references, their number, values."""
         return references.ctypes.data_as(ct.c_void_p), ct.c_size_t(len(references)), values.ctypes.data_as(ct.c_void_p)
 
     def _log(self, _env: int, _name: bytes, status: int, _category: bytes, message: bytes) -> None:
@@ -94,7 +94,7 @@ def _interface(source: Any) -> Interface:
 
 
 def _memory_functions() -> tuple[Any, Any]:
-    """calloc and free for FMUs that insist on the master's."""
+    """calloc and free, for FMUs that use the master's memory functions."""
     libc = ct.CDLL(None) if hasattr(ct, "CDLL") and not hasattr(ct, "WinDLL") else ct.cdll.msvcrt
     return tuple(ct.cast(f, ct.c_void_p) for f in (libc.calloc, libc.free))  # type: ignore[return-value]
 
@@ -110,15 +110,15 @@ class Factory:
     interface: Interface = field(repr=False)
     """GUID, tick length and variables."""
     defaults: Mapping[str, Value] = field(default_factory=dict, repr=False)
-    """Parameters set at each `setup` before the caller's own (a vehicle variant's data)."""
+    """Parameters set at each `setup` before the caller's own: the data of a vehicle that shares a library."""
     resources: str = ""
     """URI of the unpacked FMU's resources."""
     keep: Any = None
-    """Holds the unpacked FMU's folder while the factory lives."""
+    """Keeps the temporary folder of the FMU or library while the factory lives."""
     kind: type[FmuInstance] = Fmu2Instance
-    """Class of its instances, for its version of FMI."""
+    """Class of the instances, according to the version of FMI."""
     by_tick: bool = False
-    """Whether each tick is a step of its own: see `FmuInstance.step`."""
+    """Whether each tick is its own doStep, see `FmuInstance.step`."""
 
     @property
     def table(self) -> SignalTable:
@@ -131,7 +131,7 @@ class Factory:
         return self.interface.tick_length
 
     def instance(self, instance_name: str) -> FmuInstance:
-        """A new instance; call its `setup` next. Raises FmuError."""
+        """Makes a new instance; its `setup` must be called next. Raises FmuError."""
         made = self.kind(self.library, self.interface, instance_name, self.resources)
         made.defaults, made.by_tick = self.defaults, self.by_tick
         return made
@@ -140,11 +140,11 @@ class Factory:
 
 
 def open_builtin(name: str | Path = "hmmwv") -> Factory:
-    """A data set of a known model, such as a vehicle, from the library built of the present sources.
+    """Opens a data set of a known model, such as a vehicle, with the library built from the present sources.
 
-    ``name`` may be the path of a user's own. Other data sets than the model's first use the same library and set the
-    parameters in which they differ; one with bounds of its own gets a library of its own, which lives as long as the
-    factory. Raises BuildError when a library cannot be built, ModelError for an unknown name.
+    ``name`` is the name of a data set or the path of a user's own. All data sets of a model use one library and set the
+    parameters in which they differ from the first. A data set with other bounds gets its own library, which lives as
+    long as the factory. Raises BuildError if a library cannot be built, and ModelError for an unknown name.
     """
     model = find(name)
     common = checked_table(model)
@@ -170,9 +170,9 @@ def _check_hash(library: Path, build_hash: str) -> None:
 
 
 def open_fmu(path: str | Path) -> Factory:
-    """Any FMI 2.0 or 3.0 co-simulation FMU, unpacked to a folder that lives as long as the factory.
+    """Opens any co-simulation FMU of FMI 2.0 or 3.0, unpacked to a folder that lives as long as the factory.
 
-    Raises FmuError for whatever is wrong with it.
+    Raises FmuError, whatever is wrong with the file.
     """
     from jounce_fmu.importer.host3 import Fmu3Instance
 
@@ -192,7 +192,7 @@ def open_fmu(path: str | Path) -> Factory:
     except (ValueError, OSError) as error:
         raise FmuError(f"{path}: {error}") from error
     resources = folder / "resources"
-    # FMI 2 has a URI; FMI 3 a path that ends in a separator.
+    # FMI 2 takes a URI; FMI 3 takes a path that ends in a separator.
     place = resources.as_uri() if version == 2 else os.path.join(resources, "")
     kind = Fmu2Instance if version == 2 else Fmu3Instance
     return Factory(description.modelName, library, interface, {}, place, keep, kind)

@@ -12,12 +12,12 @@ from jounce_fmu.importer.instance import FmuError, FmuInstance
 
 _LOGGER = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_int, ct.c_char_p, ct.c_char_p)
 _NO, _YES = ct.c_bool(False), ct.c_bool(True)
-_ROUNDING = 1e-9  # relative; of the end of a step
+_ROUNDING = 1e-9  # relative tolerance for the time at the end of a step
 _SIZES = (8, 16, 32, 64)
 
 
 class Fmu3Instance(FmuInstance):
-    """One instance of FMI 3.0. The FMU handles its events itself, and every step must end at its full length."""
+    """One co-simulation instance of FMI 3.0, without event mode and without early return."""
 
     prefix, state, deserialize = "fmi3", "FMUState", "DeserializeFMUState"
     dtypes = {
@@ -40,18 +40,18 @@ class Fmu3Instance(FmuInstance):
 
     def _do_step(self, time: float, length: float) -> int:
         event, end, early, last = ct.c_bool(), ct.c_bool(), ct.c_bool(), ct.c_double()
-        # The state before may be wanted again.
-        told = (ct.byref(f) for f in (event, end, early, last))
-        status = int(self._step_function(self._component, ct.c_double(time), ct.c_double(length), _NO, *told))
+        results = (ct.byref(f) for f in (event, end, early, last))
+        # _NO as noSetFMUStatePriorToCurrentPoint: the state before this point may be restored later.
+        status = int(self._step_function(self._component, ct.c_double(time), ct.c_double(length), _NO, *results))
         there = abs(time + length - last.value) <= _ROUNDING * max(length, abs(time + length))
         if status < 2 and (end.value or (early.value and not there)):
-            what = "wants the simulation to end" if end.value else "returned early, which it may not"
+            what = "requested the end of the simulation" if end.value else "returned early, which was not allowed"
             raise FmuError(f"{self.table.name} {what} at {last.value!r} s")
         return status
 
     @staticmethod
     def arguments(references: NDArray[np.uint32], values: NDArray[Any]) -> tuple[Any, ...]:
-        """References, their number, values, their number."""
+        """C arguments: references, their number, values, their number."""
         pointers = references.ctypes.data_as(ct.c_void_p), values.ctypes.data_as(ct.c_void_p)
         return pointers[0], ct.c_size_t(len(references)), pointers[1], ct.c_size_t(len(values))
 

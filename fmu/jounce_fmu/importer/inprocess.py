@@ -1,4 +1,4 @@
-"""A model in this process, by names: one run, or step by step. ``jounce.simulate`` and ``jounce.join`` are these."""
+"""Runs a model in this process by signal names, at once or step by step: ``jounce.simulate`` and ``jounce.join``."""
 
 from __future__ import annotations
 
@@ -36,12 +36,15 @@ class Run:
     _places: Mapping[str, slice | int] = field(repr=False, default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
-        """One output over time; KeyError names those that there are."""
+        """One output over time, scalar or vector; raises KeyError that lists the outputs."""
         found: Array = self.values[:, _place(self._places, name, self.names)]
         return found
 
     def to_pandas(self) -> Any:
-        """A pandas.DataFrame with the time [s] as index and the units in ``attrs``; ImportError without pandas."""
+        """Returns a pandas.DataFrame with the time [s] as index and the units in ``attrs``.
+
+        Raises ImportError without pandas.
+        """
         try:
             import pandas  # type: ignore[import-untyped, unused-ignore]
         except ImportError:
@@ -53,10 +56,10 @@ class Run:
 
 @dataclass(frozen=True)
 class State:
-    """Outputs at a tick, as those of a client's participant: ``state["speed"]``, ``state["ref_frame.pos"]``."""
+    """Outputs at a tick, like a client's State: ``state["speed"]``, ``state["ref_frame.pos"]``."""
 
     tick: int
-    """The clock and the tick [1] for which the next inputs are."""
+    """The tick of the outputs, for which the next inputs are due."""
     time: float
     """Simulated time [s]."""
     values: Array
@@ -66,7 +69,7 @@ class State:
     _places: Mapping[str, slice | int] = field(repr=False, default_factory=dict)
 
     def __getitem__(self, name: str) -> Array | np.float64:
-        """One output; KeyError names those that there are."""
+        """One output, scalar or vector; raises KeyError that lists the outputs."""
         found: Array | np.float64 = self.values[_place(self._places, name, self.names)]
         return found
 
@@ -81,15 +84,15 @@ def simulate(
     hold: bool = False,
     **parameters: Value,
 ) -> Run:
-    """Run a vehicle for ``duration`` [s] (None: as long as its inputs) and give its outputs.
+    """Runs a vehicle and returns its outputs over time.
 
-    ``vehicle`` is a name, or the folder or vehicle.toml of one's own. ``inputs`` has values by the names of inputs,
-    scalars or vectors: a number that holds, or ``(times, values)`` with times in s; or it is a table with a column
-    ``time``, such as a pandas frame. Between its points an input is on the straight line, or holds with ``hold``.
-    ``outputs`` are scalars, vectors or ``*``, written at every tick or every ``output_interval`` [s]. ``parameters``
-    go by their names, which have dots: ``simulate(..., **{"init.speed": 10.0})``.
+    ``vehicle`` is a name, or the folder or vehicle.toml of your own vehicle. ``inputs`` maps names of inputs, scalars
+    or vectors, to a constant or to ``(times, values)`` with times in s; or it is a table with a column ``time``, such
+    as a pandas frame. Between its points an input is interpolated linearly, or held with ``hold``. ``duration`` [s] is
+    by default the last time of the inputs. ``outputs`` are scalars, vectors or ``*``; there is a row per tick, or per
+    ``output_interval`` [s]. The names of ``parameters`` contain dots: ``simulate(..., **{"init.speed": 10.0})``.
 
-    Raises InputError and DataError for what cannot be used, FmuError where the model refuses its parameters or fails.
+    Raises InputError or DataError for wrong arguments, and FmuError if the model refuses its parameters or fails.
     """
     factory = open_builtin(vehicle)
     table = factory.table
@@ -123,28 +126,28 @@ def join(
     start_inputs: Mapping[str, Value] | None = None,
     **parameters: Value,
 ) -> Stepper:
-    """A vehicle that is driven step by step, with the words of a client's participant.
+    """Starts a vehicle that is driven step by step, with the interface of a client's participant.
 
-    ``owns`` are the inputs that each step gives and ``wants`` the outputs that it returns, scalars or vectors by name.
-    A step takes ``period`` ticks. Raises InputError, DataError, FmuError.
+    ``owns`` names the inputs that each step sets and ``wants`` the outputs that it returns, scalars or vectors.
+    A step takes ``period`` ticks. Raises InputError, DataError or FmuError.
     """
     return Stepper(open_builtin(vehicle), owns, wants, period, dict(start_inputs or {}), parameters)
 
 
 class Stepper:
-    """A vehicle in this process; made by ``join``, ended by ``leave`` or at the end of its ``with``."""
+    """A vehicle in this process. ``join`` makes it; ``leave`` or the end of its ``with`` block ends it."""
 
     def __init__(
         self, factory: Any, owns: Sequence[str], wants: Sequence[str], period: int,
         start_inputs: Mapping[str, Value], parameters: Mapping[str, Value],
     ) -> None:  # fmt: skip
-        """Starts the model."""
+        """Starts the model; see `join`."""
         table: SignalTable = factory.table
         if isinstance(period, bool) or not isinstance(period, int) or period < 1:
             raise InputError(f"period = {period!r}: expected a whole number of ticks from 1")
         self._owned, self._owned_places = _chosen(table.inputs, owns, "input")
         wanted, self._places = _chosen(table.outputs, wants, "output")
-        #: Names of the inputs that a step gives, and of the outputs that it returns, in the order of their values.
+        #: Names of the inputs that a step sets, and of the outputs that it returns, in the order of their values.
         self.inputs = tuple(s.name for s in self._owned)
         self.outputs = tuple(s.name for s in wanted)
         self.period = period
@@ -170,14 +173,14 @@ class Stepper:
 
     @property
     def due(self) -> int:
-        """Tick [1] that the next step's inputs are for."""
+        """Tick for which the inputs of the next step are."""
         return self._tick
 
     def step(self, inputs: Mapping[str, Any] | Sequence[float] | Array = ()) -> State:
-        """Set inputs for this tick, advance by ``period`` ticks, and give the state there.
+        """Sets inputs, advances by ``period`` ticks, and returns the state after them.
 
-        ``inputs`` are packed in the order of ``Stepper.inputs``, or a mapping by name of those that change. After an
-        InputError nothing was applied; after an FmuError the model stands where its text says.
+        ``inputs`` is a sequence in the order of ``Stepper.inputs``, or a mapping by name of the inputs that change.
+        Raises InputError, with nothing applied, or FmuError, whose message says at which tick the model stands.
         """
         u = self._u.copy()
         u[self._own] = self._packed(inputs)
@@ -192,12 +195,12 @@ class Stepper:
         return self.state
 
     def save(self) -> bytes:
-        """Everything that the future depends on; for `restore`, also of another stepper of the same vehicle."""
+        """Returns the complete state, for `restore` of this or another stepper of the same vehicle."""
         blob: bytes = self._instance.get_state()
         return self._tick.to_bytes(8, "little") + self._u.tobytes() + blob
 
     def restore(self, saved: bytes) -> State:
-        """Go back to what was saved. Raises InputError or FmuError for other bytes, which change nothing."""
+        """Restores a state of `save`. Raises InputError or FmuError, with nothing changed, for other bytes."""
         size = 8 + self._u.nbytes
         if len(saved) < size:
             raise InputError(f"{len(saved)} bytes; expected those of save()")
@@ -208,7 +211,7 @@ class Stepper:
         return self.state
 
     def leave(self) -> None:
-        """End the model."""
+        """Ends the model."""
         self._instance.free()
 
     def __enter__(self) -> Self:
@@ -217,7 +220,7 @@ class Stepper:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> None:
-        """Leaves."""
+        """Ends the model."""
         self.leave()
 
     def _look(self) -> State:
@@ -238,7 +241,7 @@ class Stepper:
                     packed[place] = value
         else:
             packed = list(inputs)
-            if not packed:  # nothing changes
+            if not packed:  # The inputs stay as they are.
                 return list(self._u[self._own])
             if len(packed) != len(self._own):
                 raise InputError(f"{len(packed)} inputs; expected {len(self._own)}: {', '.join(self.inputs)}")
@@ -256,7 +259,7 @@ def _place(
 def _chosen(
     scalars: Sequence[Scalar], names: Sequence[str], what: str
 ) -> tuple[list[Scalar], dict[str, slice | int]]:
-    """Scalars that the names stand for (a scalar, a vector, ``*``), and the place of each name. Raises InputError."""
+    """The scalars that names (of scalars, vectors, or ``*``) select, and the index of each name. Raises InputError."""
     if isinstance(names, str):
         names = [names]
     groups = named_groups(scalars)
@@ -272,7 +275,7 @@ def _chosen(
     if twice := next((n for i, n in enumerate(found) if n in found[:i]), None):
         raise InputError(f"{what} {twice!r} is named twice; expected once")
     places: dict[str, slice | int] = {n: i for i, n in enumerate(found)}
-    for i, s in enumerate(chosen):  # the components of a vector lie together where it was named as such
+    for i, s in enumerate(chosen):  # The components of a vector are adjacent if it was selected by its own name.
         group = [c.name for c in groups.get(s.signal.name, [])]
         if s.signal.shape and found[i : i + len(group)] == group:
             places[s.signal.name] = slice(i, i + len(group))
@@ -288,7 +291,7 @@ def _double(scalar: Scalar, value: Any) -> float:
 
 def _checked(scalars: Sequence[Scalar], values: Mapping[str, Value], what: str) -> dict[str, float]:
     by_name = {s.name: s for s in scalars}
-    _chosen(scalars, [n for n in values if n not in by_name], what)  # says what was meant
+    _chosen(scalars, [n for n in values if n not in by_name], what)  # Raises for unknown names, with suggestions.
     if vector := next((n for n in values if n not in by_name), None):
         raise InputError(f"{vector} is a vector; expected its components by name")
     return {n: _double(by_name[n], v) for n, v in values.items()}
@@ -299,10 +302,10 @@ def _parameters(table: SignalTable, values: Mapping[str, Value]) -> dict[str, fl
 
 
 def _tracks(table: SignalTable, inputs: Any, hold: bool) -> list[Track]:
-    """``inputs`` of `simulate` as tracks. Raises InputError."""
+    """The ``inputs`` of `simulate` as tracks. Raises InputError."""
     common = inputs.get("time")
     found = []
-    for name in inputs.keys():  # noqa: SIM118 - that of a pandas frame, too
+    for name in inputs.keys():  # noqa: SIM118 - also works for a pandas frame
         if name == "time":
             continue
         scalars = tuple(_chosen(table.inputs, [name], "input")[0])

@@ -1,6 +1,6 @@
-"""What co-simulation instances of FMI 2 and FMI 3 share: vectors, whole ticks, states as bytes.
+"""Base class of the co-simulation instances of FMI 2 and FMI 3: input and output vectors, whole ticks, saved states.
 
-Setting all inputs and getting all outputs is one C call per FMI type with buffers made once; there is no
+Setting all inputs or getting all outputs takes one C call per FMI type, with buffers that are made once. There is no
 name lookup and no loop over signals on that path. ctypes releases the interpreter lock during each call.
 """
 
@@ -25,13 +25,13 @@ Array = NDArray[np.float64]
 _STATUS = ("OK", "Warning", "Discard", "Error", "Fatal", "Pending")
 _DISCARD = _STATUS.index("Discard")
 _WARNINGS = logging.getLogger("jounce_fmu")
-#: Of one call: our own library takes no more.
+#: Most ticks in one doStep of our own library (JN_MOST_TICKS).
 _MOST_TICKS = 1_000_000
-_CLOCK = struct.Struct("<qdd")  # ticks, tick, start time: precede the FMU's own state in get_state
+_CLOCK = struct.Struct("<qdd")  # Ticks, tick length, start time; they precede the FMU's own state in get_state.
 
 
 class FmuError(RuntimeError):
-    """A call the FMU refused, with the text from the FMU's own logger."""
+    """The FMU refused a call or failed; the message is that of the FMU's logger."""
 
     def __init__(self, text: str, done: int = 0) -> None:
         """``done`` is the number of ticks of the call that were complete when it failed."""
@@ -40,7 +40,7 @@ class FmuError(RuntimeError):
 
 
 class _Block:
-    """The variables of one FMI type within a vector: one call moves them all."""
+    """The variables of one FMI type within a vector; one C call sets or gets them all."""
 
     def __init__(
         self, made: FmuInstance, call: str, variables: Sequence[Variable], places: list[int], vector: Array
@@ -49,35 +49,36 @@ class _Block:
         self.getter, self.setter = (made.function(name) for name in self.names)
         together = places[-1] - places[0] == len(places) - 1
         self.places: Any = slice(places[0], places[-1] + 1) if together else np.array(places, dtype=np.intp)
-        # Doubles that lie together are moved where they are.
+        # Adjacent doubles need no copy: the buffer is a view of the vector.
         self.inside = together and made.dtypes[call] == np.float64
         self.buffer = vector[self.places] if self.inside else np.zeros(len(places), dtype=made.dtypes[call])
-        # The elements of an array share one reference.
+        # The elements of an array share one value reference.
         first = [variables[i].reference for i in places if not variables[i].place]
         self.arguments = made.arguments(np.array(first, dtype=np.uint32), self.buffer)
 
 
 class FmuInstance:
-    """One instance of a co-simulation FMU, stepped by whole ticks.
+    """One instance of a co-simulation FMU, which advances by whole ticks.
 
-    An instance may move between threads but takes one call at a time.
+    It may be used from any thread, but by one at a time.
     """
 
-    #: ``fmi2`` or ``fmi3``, and how that spells a state.
+    #: ``fmi2`` or ``fmi3``.
     prefix: ClassVar[str]
+    #: Spelling in function names, which differs between the versions.
     state: ClassVar[str]
     deserialize: ClassVar[str]
-    #: What each getter and setter moves.
+    #: Suffix of a getter and setter -> C type of its values.
     dtypes: ClassVar[Mapping[str, np.dtype[Any]]]
 
     def __init__(
         self, library: str | Path, interface: Interface, instance_name: str, resources: str = "", *,
         tick_length: float | None = None,
     ) -> None:  # fmt: skip
-        """Load and instantiate; FmuError carries the reason. ``tick_length`` [s] overrides the described step."""
+        """Loads and instantiates. ``tick_length`` [s] replaces the described step size. Raises FmuError."""
         self.interface = interface
         self.table = interface.table
-        self.tick_length = tick_length or interface.tick_length  # s, length of one tick
+        self.tick_length = tick_length or interface.tick_length  # [s]
         self.ticks = 0
         self.start_time = 0.0
         self.by_tick = False
@@ -96,37 +97,37 @@ class FmuInstance:
             raise FmuError(self._text("Instantiate", 3))
         self._component = ct.c_void_p(component)
 
-    # ------------------------------------------------------------ what the standards do in different ways
+    # ------------------------------------------------------------ differs between FMI 2 and FMI 3
 
     def _instantiate(self, name: bytes, guid: bytes, resources: bytes) -> int | None:
         raise NotImplementedError
 
     def _begin(self, start_time: float) -> None:
-        """Before values are set."""
+        """Called before values are set."""
 
     def _initialize(self, start_time: float) -> None:
         """Enters initialization mode."""
         raise NotImplementedError
 
     def _do_step(self, time: float, length: float) -> int:
-        """Its status."""
+        """Calls doStep at ``time`` [s] for ``length`` [s]; returns the FMI status."""
         raise NotImplementedError
 
     @staticmethod
     def arguments(references: NDArray[np.uint32], values: NDArray[Any]) -> tuple[Any, ...]:
-        """Of a getter or setter, after the instance; they keep the arrays alive."""
+        """C arguments of a getter or setter after the instance; they keep the arrays alive."""
         raise NotImplementedError
 
-    # ------------------------------------------------------------ what they share
+    # ------------------------------------------------------------ common
 
     @property
     def time(self) -> float:
-        """Simulated time in s: start plus whole ticks."""
+        """Simulated time [s]: the start time plus whole ticks."""
         return self.start_time + self.ticks * self.tick_length
 
     @property
     def keeps_state(self) -> bool:
-        """Whether it has `get_state` and `set_state`."""
+        """Whether the FMU supports `get_state` and `set_state`."""
         return self.interface.keeps_state
 
     def setup(
@@ -135,9 +136,9 @@ class FmuInstance:
         start_inputs: Mapping[str, Value] | None = None,
         start_time: float = 0.0,
     ) -> None:
-        """Set parameters and start inputs, then pass through initialization; FmuError names what is refused.
+        """Sets parameters and start inputs, and initializes the FMU. Raises FmuError that names what is refused.
 
-        After an error call `reset` before the next try.
+        After an error, `reset` must be called before the next attempt.
         """
         values = {**self.defaults, **(parameters or {})}
         self._begin(start_time)
@@ -150,9 +151,9 @@ class FmuInstance:
             self.tick_length = float(values.get("tick", self.tick_length))
 
     def set_values(self, values: Mapping[str, Value]) -> None:
-        """Set parameters or inputs by name, with values as `jounce.values` reads them.
+        """Sets parameters or inputs by name; `jounce.values` reads the values. Raises FmuError.
 
-        Elements of an array that are not given take their start values.
+        Array elements that are not given get their start values.
         """
         by_call: dict[str, dict[int, list[float]]] = {}
         for name, value in values.items():
@@ -168,7 +169,7 @@ class FmuInstance:
             self._call(f"Set{call}", *self.arguments(references, numbers))
 
     def set_inputs(self, values: Array) -> None:
-        """Set the whole input vector, in the table's order."""
+        """Sets all inputs [unit of each], in the order of the table. Raises FmuError."""
         if len(values) != len(self.interface.inputs):
             raise FmuError(f"{len(values)} input values given; expected {len(self.interface.inputs)}")
         self._given[:] = values
@@ -180,11 +181,13 @@ class FmuInstance:
                 raise FmuError(self._text(b.names[1], status))
 
     def step(self, n_ticks: int = 1) -> None:
-        """Advance by whole ticks. After an FmuError ``ticks`` counts up to the state before the call that failed,
-        and its ``done`` the ticks before the one that did.
+        """Advances by ``n_ticks`` ticks.
 
-        Calls of the FMU up to 1e6 ticks each, or with ``by_tick`` one per tick: a foreign FMU may give other bits for
-        longer steps.
+        Raises FmuError, whose ``done`` is the number of ticks before the one that failed; ``ticks`` is then that before
+        the doStep that failed.
+
+        One doStep takes up to 1e6 ticks. With ``by_tick`` it takes one tick, since the results of a foreign FMU may
+        depend on the length of a step.
         """
         most = 1 if self.by_tick else _MOST_TICKS
         begin, end = self.ticks, self.ticks + n_ticks
@@ -193,7 +196,7 @@ class FmuInstance:
                 ticks = min(most, end - self.ticks)
                 status = self._do_step(self.time, ticks * self.tick_length)
                 if status > 1:
-                    # Our own library names the tick; a foreign one cannot.
+                    # The message of our own library names the tick; that of a foreign one does not.
                     where = f" (tick {self.ticks})" if self.by_tick and n_ticks > 1 else ""
                     raise FmuError(self._text("DoStep", status) + where)
                 self.ticks += ticks
@@ -202,7 +205,7 @@ class FmuInstance:
             raise
 
     def _failed_tick(self) -> int:
-        """The tick at which the last step broke down: the call's first, but where our own library knows better."""
+        """The tick at which the last doStep failed; with a foreign library, the one at which it began."""
         known = getattr(self._library, "jn_failed_tick", None)
         if known is None:
             return self.ticks
@@ -210,7 +213,7 @@ class FmuInstance:
         return max(self.ticks, int(known(self._component)))
 
     def get_outputs(self) -> Array:
-        """A new array of all outputs, in the table's order."""
+        """Returns a new array of all outputs [unit of each], in the order of the table. Raises FmuError."""
         for b in self._outputs:
             status = b.getter(self._component, *b.arguments)
             if status > 1:
@@ -220,7 +223,7 @@ class FmuInstance:
         return self._got.copy()
 
     def get_state(self) -> bytes:
-        """The complete state, pointer-free: valid for any instance of the same build, in any process."""
+        """Returns the complete state, which any instance of the same build can take, in any process."""
         self._check_keeps_state()
         state = ct.c_void_p()
         size = ct.c_size_t()
@@ -234,7 +237,7 @@ class FmuInstance:
         return _CLOCK.pack(self.ticks, self.tick_length, self.start_time) + blob.raw
 
     def set_state(self, blob: bytes) -> None:
-        """Go back to a state of `get_state`; a blob the FMU refuses changes nothing."""
+        """Sets a state of `get_state`. Raises FmuError, with nothing changed, if the FMU refuses it."""
         self._check_keeps_state()
         if len(blob) < _CLOCK.size:
             raise FmuError(f"state of {len(blob)} bytes: shorter than its header")
@@ -252,31 +255,31 @@ class FmuInstance:
             raise FmuError(f"{self.table.name} cannot save its state: canSerializeFMU{self.state[3:]} is false")
 
     def reset(self) -> None:
-        """Back to the state after instantiation; call `setup` next."""
+        """Resets to the state after instantiation; `setup` must be called next."""
         self._call("Reset")
         self.ticks, self.start_time = 0, 0.0
         self.tick_length = self.interface.tick_length
 
     def terminate(self) -> None:
-        """End the run; outputs can still be read."""
+        """Ends the run; outputs can still be read."""
         self._call("Terminate")
 
     def free(self) -> None:
-        """Give the instance back; harmless when repeated."""
+        """Frees the instance; may be called again."""
         if self._component:
             self.function("FreeInstance")(self._component)
             self._component = ct.c_void_p()
 
     def __enter__(self) -> Self:
-        """The instance itself; it is freed at the end of the block."""
+        """Returns the instance, which is freed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Free the instance."""
+        """Frees the instance."""
         self.free()
 
     def function(self, name: str) -> Any:
-        """The library's function of that name, without prefix; raises FmuError."""
+        """Returns the library's function, by its name without prefix; raises FmuError."""
         try:
             return getattr(self._library, self.prefix + name)
         except AttributeError as error:
@@ -306,16 +309,16 @@ class FmuInstance:
 
     def _text(self, name: str, status: int) -> str:
         meaning = " (refused, or not taken to its end)" if status == _DISCARD else ""
-        said = f"{self.prefix}{name}: {self.prefix}{_STATUS[min(status, 5)]}{meaning} without a message"
+        fallback = f"{self.prefix}{name}: {self.prefix}{_STATUS[min(status, 5)]}{meaning} without a message"
         if self._remark:
-            said += f"; the last that it logged: {self._remark}"
-        text = "; ".join(self._messages) or said
+            fallback += f"; its last log message: {self._remark}"
+        text = "; ".join(self._messages) or fallback
         self._messages.clear()
         return text
 
 
 def load(path: Path) -> ct.CDLL:
-    """The library; raises FmuError."""
+    """Loads a library; raises FmuError."""
     try:
         library = ct.CDLL(str(path))
     except OSError as error:
@@ -328,7 +331,7 @@ def load(path: Path) -> ct.CDLL:
 
 
 def _number(variable: Variable, value: Value, kind: np.dtype[Any]) -> float:
-    """The value as a number of the FMU's type. The FMU itself checks the bounds."""
+    """The value as a number of the FMU's type; raises FmuError. The FMU itself checks the bounds."""
     try:
         number = read(variable.name, variable.signal, value)
     except BadValue as error:

@@ -1,7 +1,8 @@
-"""A model linearised at an operating point: x' = A dx + B du, y' = C dx + D du, from its directional derivatives.
+"""Linearizes a model at an operating point (x, u) with its directional derivatives.
 
-The states are those of model exchange, the derivatives those of the projected states: the length of a quaternion moves
-nothing and gives A an eigenvalue 0, as do position and spin angles.
+With the rates r = x' and the outputs y there, x' = r + A dx + B du and the outputs are y + C dx + D du. The states are
+those of model exchange, and the derivatives are taken at the projected states: the length of a quaternion has no effect
+and gives A an eigenvalue 0, as position and spin angles do.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from jounce_fmu.importer.host import Factory, Fmu2Instance, FmuError, FmuInstanc
 Array = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-#: Least imaginary part [rad/s] of an eigenvalue that counts as a swinging mode.
+#: Smallest imaginary part [rad/s] of an eigenvalue that counts as an oscillating mode.
 SWINGING = 1e-3
 
 
 class Exchange(Fmu2Instance):
-    """A model-exchange instance of our own models: evaluated at states and inputs, never stepped."""
+    """A model-exchange instance of one of our own models; it is evaluated at given states and inputs."""
 
     kind = 0
 
@@ -36,29 +37,29 @@ class Exchange(Fmu2Instance):
         start_inputs: Mapping[str, Value] | None = None,
         start_time: float = 0.0,
     ) -> None:
-        """Initialize, then enter continuous-time mode."""
+        """Initializes, and enters continuous-time mode."""
         super().setup(parameters, start_inputs, start_time)
-        info = (ct.c_double * 8)()  # fmi2EventInfo: five ints and a double
+        info = (ct.c_double * 8)()  # Room for an fmi2EventInfo, which is five ints and a double.
         self._call("NewDiscreteStates", info)
         self._call("EnterContinuousTimeMode")
 
     def set_states(self, x: Array) -> None:
-        """Continuous states, in the order of the table."""
+        """Sets the continuous states, shape (states,) [unit of each], in the order of the table."""
         values = np.ascontiguousarray(x, dtype=np.float64)
         self._call("SetContinuousStates", ct.c_void_p(values.ctypes.data), ct.c_size_t(len(values)))
 
     def get_rates(self) -> Array:
-        """Derivatives of the states."""
+        """Returns the derivatives of the states, shape (states,) [unit of each per s]."""
         rates = np.zeros(len(self.table.states))
         self._call("GetDerivatives", ct.c_void_p(rates.ctypes.data), ct.c_size_t(len(rates)))
         return rates
 
     def directional(self, unknown: NDArray[np.uint32], known: NDArray[np.uint32], seed: Array) -> Array:
-        """How the unknowns move when the knowns move by the seed; value references."""
-        moved = np.zeros(len(unknown))
+        """Returns the derivatives of the unknowns along ``seed``; knowns and unknowns are value references."""
+        tangent = np.zeros(len(unknown))
         self._call("GetDirectionalDerivative", *_list(unknown), *_list(known), ct.c_void_p(seed.ctypes.data),
-                   ct.c_void_p(moved.ctypes.data))  # fmt: skip
-        return moved
+                   ct.c_void_p(tangent.ctypes.data))  # fmt: skip
+        return tangent
 
 
 def _list(references: NDArray[np.uint32]) -> tuple[Any, Any]:
@@ -66,7 +67,7 @@ def _list(references: NDArray[np.uint32]) -> tuple[Any, Any]:
 
 
 def read_states(instance: FmuInstance) -> Array:
-    """Continuous states of an instance in co-simulation, too."""
+    """Reads the continuous states of an instance, also in co-simulation."""
     n = len(instance.table.states)
     references, x = np.array(instance.table.state_references, np.uint32), np.zeros(n)
     instance._call("GetReal", *_list(references), ct.c_void_p(x.ctypes.data))
@@ -75,19 +76,22 @@ def read_states(instance: FmuInstance) -> Array:
 
 @dataclass(frozen=True)
 class Mode:
-    """A pair of eigenvalues that swings."""
+    """An oscillating mode, which is a pair of complex eigenvalues."""
 
     frequency: float
-    """Of the swinging [Hz]."""
+    """Damped frequency [Hz]."""
     damping: float
-    """Damping ratio; negative where it grows."""
+    """Damping ratio [1]; negative for an unstable mode."""
     states: tuple[str, ...]
-    """The states that take part most, by participation factor."""
+    """The four states with the largest participation factors, largest first."""
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A linearised model; the operating point is (x, u) with the outputs y and the rates x'."""
+    """A linearized model; the operating point is (x, u) with the outputs y and the derivatives ``rate`` of the states.
+
+    Shapes: A (states, states), B (states, inputs), C (outputs, states), D (outputs, inputs).
+    """
 
     A: Matrix
     B: Matrix
@@ -102,7 +106,7 @@ class Linear:
     outputs: tuple[str, ...]
 
     def save(self, path: Path) -> None:
-        """As .npz with the names of the fields; the file is whole or not there."""
+        """Writes an .npz file with the names of the fields; the file is written whole or not at all."""
         part = path.with_name(path.name + ".part")
         try:
             with part.open("wb") as file:
@@ -112,16 +116,16 @@ class Linear:
             part.unlink(missing_ok=True)
 
     def response(self, frequency: float, given: str, shown: str) -> complex:
-        """Of an output to an input at a frequency [Hz]: units of the one per unit of the other."""
+        """Frequency response of the output ``shown`` to the input ``given`` at ``frequency`` [Hz] [unit per unit]."""
         s, k, i = 2j * np.pi * frequency, self.inputs.index(given), self.outputs.index(shown)
         x = np.linalg.solve(s * np.eye(len(self.x)) - self.A, self.B[:, k])
         return complex(self.C[i] @ x + self.D[i, k])
 
     @cached_property
     def modes(self) -> tuple[Mode, ...]:
-        """The swinging modes, slowest first.
+        """The oscillating modes, slowest first.
 
-        Participation: Perez-Arriaga, Verghese, Schweppe 1982, "Selective modal analysis", part I, Eq. 6.
+        Participation factors: Perez-Arriaga, Verghese, Schweppe 1982, "Selective modal analysis", part I, Eq. 6.
         """
         values, right = np.linalg.eig(self.A)
         left = np.linalg.pinv(right)
@@ -135,10 +139,10 @@ class Linear:
 
 
 def linearize(factory: Factory, parameters: Mapping[str, Value], x: Array, u: Array) -> Linear:
-    """The model at states and inputs. Raises FmuError, also for a model without derivatives."""
+    """Linearizes a model at the states x and the inputs u. Raises FmuError, also for a model without derivatives."""
     table = factory.table
     if not table.states or not table.derivatives:
-        raise FmuError(f"{table.name}: a model without states or derivatives cannot be linearised")
+        raise FmuError(f"{table.name}: a model without states or derivatives cannot be linearized")
     n = len(table.states)
     outputs = [s for s in table.outputs if s.signal.type == "Real" and s.signal.variability == "continuous"]
     knowns = np.array([*table.state_references, *(s.value_reference for s in table.inputs)], np.uint32)

@@ -1,4 +1,4 @@
-"""Forwards what native code or a child process prints to a logger, line by line."""
+"""Forwards the lines that native code or a child process prints to a logger."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import time
 from collections.abc import Callable
 from typing import IO, Any, Final
 
-#: Lines passed on in a second, and the bytes of one; of what is more, the number is.
+#: Most lines per second and most bytes per line; further lines are only counted.
 LINES: Final = 100
 LONGEST: Final = 4096
 _PIECE: Final = 1 << 16
 
 
 class Output(threading.Thread):
-    """Reads a pipe to its end and passes its lines on, not more than a log bears."""
+    """Reads a pipe to its end and passes its lines on at a limited rate."""
 
     def __init__(self, pipe: IO[bytes], say: Callable[[str], Any], rate: float = math.inf) -> None:
-        """``pipe`` is closed at its end. Who writes more than ``rate`` [bytes/s] has to wait."""
+        """Calls ``say`` with each line, and closes ``pipe`` at its end. ``rate`` [bytes/s] slows the writer down."""
         super().__init__(name="output", daemon=True)
         self._pipe, self._say, self._rate = pipe, say, rate
         self._said = self._left_out = 0
 
     def run(self) -> None:
-        """Until nobody can write any more."""
+        """Reads until the pipe is closed by all writers."""
         rest, size, end = b"", 0, 0.0
         with self._pipe:
             while piece := os.read(self._pipe.fileno(), _PIECE):
@@ -52,7 +52,7 @@ class Output(threading.Thread):
                 self._say(line[:LONGEST].decode(errors="replace").rstrip("\r"))
 
     def _count(self) -> None:
-        """A second is over."""
+        """Ends a second: passes on the number of lines left out, and starts to count again."""
         if self._left_out:
-            self._say(f"({self._left_out} lines more)")
+            self._say(f"({self._left_out} more lines)")
         self._said = self._left_out = 0

@@ -1,6 +1,6 @@
-"""An FMU instance in a process of its own, with the methods of an `FmuInstance`: a crash there is an error here.
+"""Runs an FMU instance in its own process, with the methods of an `FmuInstance`; a crash there is an FmuError here.
 
-Inputs go out with the step, and outputs come back with its end: a step is one message each way.
+The inputs are sent with the step and the outputs come back with its reply, so a step is one message each way.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from jounce_fmu.importer.instance import Array, FmuError
 from jounce_fmu.importer.output import Output
 from jounce_fmu.importer.worker import COUNT, DONE, FRAME, GRACE, LOAD, OPEN, SAVE, SETUP, STEP, TICK
 
-#: Bytes read at a time, and more than any reply has.
+#: Bytes read at a time.
 _PIECE: Final = 1 << 16
+#: Longest reply that is accepted [bytes].
 _MOST: Final = 1 << 30
 #: Wall-clock time [s] that a process may take to start and to load the library.
 STARTING: Final = 30.0
-#: What a process may print [bytes/s]: reading it takes time of this process.
+#: Rate at which a process may print [bytes/s]; reading its output takes time of this process.
 _PRINTED: Final = 1 << 20
 _CODE: Final = (
     "import sys; sys.path[:] = {path!r}; "
@@ -45,25 +46,25 @@ _log = logging.getLogger(__name__)
 
 
 class FmuGone(FmuError):
-    """The process of the instance has ended, by itself or by force."""
+    """The process of the instance has ended or was killed."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a worker may take."""
+    """Limits of a worker process."""
 
     seconds: float = math.inf
-    """Wall-clock time of one request [s], less stalls of the asking process: then the worker is killed. Its start gets
-    `STARTING` at least."""
+    """Wall-clock time after which a worker that does not answer is killed [s]. Stalls of the calling process do not
+    count, and the start of a worker gets at least `STARTING`."""
     memory: int = 0
-    """Address space [bytes]; 0 = any."""
+    """Address space [bytes]; 0 is without limit."""
 
 
 class FmuProcess:
-    """One instance, in its process. It takes one call at a time, from any thread or as a coroutine."""
+    """One instance in its own process. It takes one call at a time, from any thread or as a coroutine."""
 
     def __init__(self, factory: Factory, name: str, limits: Limits) -> None:
-        """Starts the process and instantiates there; call `setup` or `set_state` next. Raises FmuError."""
+        """Starts the process and instantiates; `setup` or `set_state` must be called next. Raises FmuError."""
         self.table = factory.table
         self.tick_length = factory.tick_length
         self.keeps_state = factory.interface.keeps_state
@@ -96,14 +97,14 @@ class FmuProcess:
                     stdin=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
                     bufsize=0,
-                    # Signals from a terminal are for the server.
+                    # Signals from a terminal must reach only the server.
                     start_new_session=True,
                 )
             assert process.stderr is not None
             facts = {"fmu": self.table.name, "instance": self._name, "pid": process.pid}
             Output(process.stderr, partial(_log.info, "%s", extra=facts), _PRINTED).start()
-        except (OSError, RuntimeError) as error:  # no process, or no thread
-            raise FmuGone(f"no process for {self.table.name}: {error}") from error
+        except (OSError, RuntimeError) as error:  # The process or the thread could not be started.
+            raise FmuGone(f"cannot start a process for {self.table.name}: {error}") from error
         return ours, process
 
     @property
@@ -117,11 +118,11 @@ class FmuProcess:
         return self._process.pid
 
     def setup(self, parameters: Mapping[str, Value], start_inputs: Mapping[str, Value]) -> None:
-        """Parameters and start inputs, then initialization; raises FmuError."""
+        """Sets parameters and start inputs, and initializes the FMU; raises FmuError."""
         self._show(self._ask(SETUP, pickle.dumps((dict(parameters), dict(start_inputs)))))
 
     def set_inputs(self, values: Array) -> None:
-        """The whole input vector; it goes out with the next step, or before the outputs are read."""
+        """Sets all inputs; they are sent with the next step, or before outputs or state are read."""
         if len(values) != len(self.table.inputs):
             raise FmuError(f"{len(values)} input values given; expected {len(self.table.inputs)}")
         self._given = np.asarray(values, dtype=np.float64).tobytes()
@@ -131,23 +132,23 @@ class FmuProcess:
         self._show(self._ask(STEP, self._step(n_ticks)))
 
     async def move(self, n_ticks: int) -> None:
-        """The same while the event loop goes on; 0 ticks set the inputs only."""
+        """Like `step`, but as a coroutine; with 0 ticks it only sets the inputs."""
         self._show(await self._ask_soon(STEP, self._step(n_ticks)))
 
     def get_outputs(self) -> Array:
-        """All outputs: those that came last, also of a process that has gone, unless inputs have been set since."""
+        """Returns the last outputs, also after the process has ended. If inputs are set since, it fetches new ones."""
         if self._given:
             self.step(0)
         return self._outputs
 
     def get_state(self) -> bytes:
-        """The complete state; raises FmuError where the FMU has none."""
+        """Returns the complete state; raises FmuError if the FMU cannot save it."""
         if self._given:
             self.step(0)
         return self._ask(SAVE, b"")
 
     def set_state(self, state: bytes) -> None:
-        """Back to a state, in a new process if the old one has gone; raises FmuError."""
+        """Sets a state, in a new process if the old one has ended; raises FmuError."""
         self._given = b""
         if not self.gone:
             self._show(self._ask(LOAD, state))
@@ -160,12 +161,12 @@ class FmuProcess:
             raise
 
     def interrupt(self) -> None:
-        """Ends a call that is under way, and the process with it; harmless at other times."""
+        """Kills the process if a call is under way; otherwise does nothing."""
         if self._asking and not self.gone:
             self._process.kill()
 
     def free(self) -> None:
-        """Ends the process, without waiting for it; harmless when repeated."""
+        """Ends the process without waiting for it; may be called again."""
         if not self.gone:
             self._socket.close()
             threading.Thread(target=_reap, args=(self._process,)).start()
@@ -176,7 +177,7 @@ class FmuProcess:
         allowance = Allowance(seconds or self._limits.seconds)
         self._check_there()
         try:
-            # No more than fits, each time: a send that is cut by its timeout would not say how much has gone.
+            # Non-blocking sends: a blocking one that timed out would not say how much was sent.
             rest = memoryview(FRAME.pack(len(body), code) + body)
             while rest:
                 self._wait(allowance, selectors.EVENT_WRITE)
@@ -203,7 +204,7 @@ class FmuProcess:
         except OSError:
             raise await asyncio.to_thread(self._ended) from None
         except asyncio.CancelledError:
-            # Nobody would read the reply.
+            # The reply would be taken for that of the next call.
             self._process.kill()
             self.free()
             raise
@@ -214,7 +215,7 @@ class FmuProcess:
         return COUNT.pack(n_ticks) + given
 
     def _wait(self, allowance: Allowance, event: int) -> None:
-        """Until the socket is ready; raises TimeoutError."""
+        """Waits until the socket is ready; raises TimeoutError."""
         with selectors.PollSelector() as selector:
             selector.register(self._socket, event)
             while not selector.select(None if (left := allowance.look()) == math.inf else left):
@@ -279,7 +280,7 @@ class FmuProcess:
 
 @asynccontextmanager
 async def _allowed(seconds: float) -> AsyncIterator[None]:
-    """Raises TimeoutError where the block takes longer."""
+    """Raises TimeoutError if the block takes longer; stalls of this process do not count."""
     loop, allowance = asyncio.get_running_loop(), Allowance(seconds)
     handle: asyncio.TimerHandle | None = None
     async with asyncio.timeout(None) as limit:

@@ -1,4 +1,4 @@
-"""Signal tables of models, by the names of their data sets, checked against what was emitted."""
+"""Signal tables of models, by the names of their data sets, checked against the emitted C tables."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from jounce_fmu.models import Model, find
 
 
 def checked_sources(name: str | Path = "hmmwv") -> tuple[SignalTable, Sources]:
-    """Table and sources of a data set's model; BuildError when the emitted table is not that of the signals."""
+    """Table and sources of a data set's model; raises BuildError if the emitted table is outdated."""
     model = find(name)
     return checked_table(model), model.sources
 
 
 def checked_table(model: Model) -> SignalTable:
-    """Table of a model's first data set; BuildError when the emitted table is another."""
+    """Table of a model's first data set; raises BuildError if the emitted table is outdated."""
     signals, path = model.read(model.base), model.table_file
     if path.read_text() != emit_table(signals, model.table_name):
-        raise BuildError(f"{path.name} is not that of the present signal table: emit the model again")
+        raise BuildError(f"{path.name} does not match the signal table: run python -m jounce_fmu.build.generate")
     return signals
 
 
 def model_table(name: str | Path) -> SignalTable:
-    """Table of a data set, by its name or the path of a user's own. Raises BuildError, DataError, ModelError."""
+    """Table of a data set, given its name or the path of a user's own. Raises BuildError, DataError or ModelError."""
     return find(name).read(name)
 
 
 def retabled(model: Model, table: SignalTable, identifier: str, folder: Path) -> Sources:
-    """The model's sources with another table of its kind, which is written into the folder."""
+    """The model's sources with another signal table, which is written into the folder."""
     emitted = model.table_file
     path = folder / emitted.name
     path.write_text(emit_table(table, model.table_name))

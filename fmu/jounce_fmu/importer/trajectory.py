@@ -1,9 +1,10 @@
-"""A run of one instance: inputs as values over time, outputs at every so many ticks.
+"""Runs one instance with inputs over time, and returns outputs at regular intervals.
 
-Between its points a continuous input is on the straight line, or holds with ``hold``; inputs of other types always
-hold. The first point holds before its time (with ``hold`` the start value does), the last one after it. An input acts
-with its value at the start of each tick. The rate of an input that is on a line (`Signal.rate_of`) is the slope of
-that tick, unless it is given: the model moves the angle on with it, so that the angle is the line within the tick, too.
+Between its points a continuous input is interpolated linearly, or held with ``hold``; inputs of other types are always
+held. Before its first point an input has the value of that point (with ``hold``, its start value), and after its last
+point the value of that one. An input has its value at the start of the tick during the whole tick. The rate of an
+interpolated input (`Signal.rate_of`), unless it is given, is the slope in that tick: the model extrapolates the input
+with it, so that the input follows the line within the tick as well.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from jounce.signals import Scalar, SignalTable
 
 Array = NDArray[np.float64]
 
-#: Times this close to a tick [fraction of a tick] are meant to be on it: decimal times are not exact.
+#: Distance from a tick [ticks] within which a time counts as on it, since decimal times are not exact.
 _ON_TICK: Final = 1e-6
-#: Most ticks of one native call, so that an interrupt is seen soon whatever the output interval is.
+#: Most ticks in one native call, so that an interrupt is noticed soon.
 PIECE: Final = 1000
 
 
 class InputError(ValueError):
-    """Inputs over time, or times, that cannot be used; the text says what, where and what is expected."""
+    """Inputs or times cannot be used; the message says which, where, and what is expected."""
 
 
 class Instance(Protocol):
-    """What is needed of an instance, in process or hosted."""
+    """The methods that `run` needs of an instance."""
 
     @property
     def tick_length(self) -> float:
@@ -50,7 +51,7 @@ class Instance(Protocol):
 
 @dataclass(frozen=True)
 class Track:
-    """Points of some inputs, which share their times."""
+    """Points of one or more inputs that share their times."""
 
     scalars: tuple[Scalar, ...]
     """The inputs, one per column."""
@@ -59,14 +60,14 @@ class Track:
     values: Array
     """(n, inputs) [unit of each]."""
     hold: bool = False
-    """Whether continuous inputs hold, too."""
+    """Whether continuous inputs are held instead of interpolated."""
 
 
 class Inputs:
-    """All inputs that change over time, for a tick length."""
+    """All inputs that change over time, for one tick length."""
 
     def __init__(self, tracks: Sequence[Track], table: SignalTable, tick_length: float) -> None:
-        """Raises InputError for an input that two tracks give, and for a slope beyond the bounds of a rate."""
+        """``tick_length`` [s]. Raises InputError for an input in two tracks, and for a slope beyond a rate's bounds."""
         self._courses = [_Course(t, tick_length) for t in tracks if len(t.times)]
         scalars = [s for t in tracks if len(t.times) for s in t.scalars]
         names = [s.name for s in scalars]
@@ -74,23 +75,23 @@ class Inputs:
             raise InputError(f"{twice} is given twice; expected once")
         for course in self._courses:
             scalars += course.add_rates([s for s in table.inputs if s.name not in names])
-        #: Places in the input vector, in the order of the columns of ``block``.
+        #: Indices in the input vector, in the order of the columns of ``block``.
         self.columns = np.array([s.index for c in self._courses for s in c.scalars], dtype=np.intp)
 
     def block(self, first: int, count: int) -> Array:
-        """(count, columns): the values of ``count`` ticks from ``first`` on; NaN where a start value still holds."""
+        """Values in ``count`` ticks from ``first`` on, shape (count, columns); NaN while a start value still holds."""
         ticks = np.arange(first, first + count, dtype=np.float64)
         return np.hstack([np.empty((count, 0)), *(c.values(ticks) for c in self._courses)])
 
     def start(self, u: Array) -> Array:
-        """The input vector at tick 0; ``u`` are the start values of the table."""
+        """Returns the input vector at tick 0; ``u`` has the start values of the table."""
         started = u.copy()
         _put(started, self.columns, self.block(0, 1)[0])
         return started
 
 
 class _Course:
-    """One track in ticks."""
+    """One track, with its times in ticks."""
 
     def __init__(self, track: Track, tick_length: float) -> None:
         self._track, self._tick_length = track, tick_length
@@ -100,17 +101,20 @@ class _Course:
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:
-        """The inputs, given ones first, then rates that follow."""
+        """The inputs of the track, and then the rates that follow from them."""
         return (*self._track.scalars, *(rate for _, rate in self._rates))
 
     def add_rates(self, free: Sequence[Scalar]) -> list[Scalar]:
-        """Adds those of the free inputs that are rates of inputs on a line. Raises InputError for too steep a slope."""
+        """Adds the rates of interpolated inputs that are among the ``free`` inputs; returns them.
+
+        Raises InputError if a slope is beyond the bounds of a rate.
+        """
         for column, scalar in enumerate(self._track.scalars):
             rate = next((s for s in free if self._on_line[column] and s.signal.rate_of == scalar.name), None)
             if rate is None:
                 continue
             self._rates.append((column, rate))
-            # Every slope shows in one of these ticks: the whole ones between two points, and those around a point.
+            # These ticks have every slope that occurs: each tick around a point, and one between each two points.
             near = np.unique(np.floor(self._places)[:, None] + [-1.0, 0.0, 1.0])
             near = near[near >= 0.0]
             slopes = self._slopes(near, column)
@@ -119,12 +123,12 @@ class _Course:
                 raise InputError(
                     f"{scalar.name} moves at {slopes[at]:g} {rate.signal.unit} at {near[at] * self._tick_length:g} s; "
                     f"expected from {rate.minimum:g} to {rate.maximum:g} "
-                    f"(let it take longer, give {rate.name}, or hold the values)"
+                    f"(take more time, give {rate.name}, or hold the values)"
                 )
         return [rate for _, rate in self._rates]
 
     def values(self, ticks: Array) -> Array:
-        """(ticks, inputs) at the starts of ticks; NaN before the first point of a track that holds."""
+        """Values at the starts of ticks, shape (ticks, inputs); NaN before the first point of a track that is held."""
         given = self._given(ticks)
         return np.column_stack([given, *(self._slopes(ticks, column) for column, _ in self._rates)])
 
@@ -140,13 +144,13 @@ class _Course:
         a, b = left[inside], left[inside] + 1
         weight = ((ticks[inside] - at[a]) / (at[b] - at[a]))[:, None]
         line = v[a] + (v[b] - v[a]) * weight
-        # Rounding must not leave the bounds that both ends keep.
+        # Rounding must not move the value out of bounds that both ends are within.
         line = np.clip(line, np.minimum(v[a], v[b]), np.maximum(v[a], v[b]))
         found[inside] = np.where(self._on_line[columns], line, v[a])
         return found
 
     def _slopes(self, ticks: Array, column: int) -> Array:
-        """Mean slope over each tick [unit/s]: that of the points where the tick lies between two of them."""
+        """Mean slope in each tick [unit/s]; if the tick lies between two points, it is computed from these points."""
         at, times, v = self._places, self._track.times, self._track.values[:, column]
         i = np.searchsorted(at, ticks, side="right") - 1
         j = np.searchsorted(at, ticks + 1.0, side="left")
@@ -173,7 +177,7 @@ def _put(u: Array, columns: NDArray[np.intp], row: Array) -> None:
 
 
 class Clock:
-    """Times of ticks as one writes them: tick 700 of 0.001 s is 0.7 s, the double nearest to the decimal product."""
+    """Times of ticks, as the doubles nearest to the decimal products: tick 700 of 0.001 s is at 0.7 s."""
 
     def __init__(self, tick_length: float) -> None:
         """``tick_length`` [s]."""
@@ -181,18 +185,18 @@ class Clock:
 
     def time(self, tick: int) -> float:
         """Time of a tick [s]."""
-        return tick * self._numerator / self._denominator  # of whole numbers, which Python rounds once
+        return tick * self._numerator / self._denominator  # A ratio of integers, which Python rounds once.
 
 
 def run(
     instance: Instance, u: Array, inputs: Inputs, *, n_ticks: int, every: int,
     stopped: Callable[[int], bool] = lambda _tick: False,
 ) -> Iterator[tuple[float, Array]]:  # fmt: skip
-    """Time [s] and outputs at tick 0, every ``every`` ticks, and at the end; ``u`` holds the start inputs.
+    """Yields time [s] and outputs at tick 0, every ``every`` ticks, and at the end; ``u`` has the start inputs.
 
-    Outputs are those at the end of a step, as every master sees them: the inputs of a tick come after its outputs.
-    ``stopped`` is asked before each native call, which is of `PIECE` ticks at most, with the tick [1]; once it says
-    yes, the state there is the last one, also between two rows.
+    Outputs are read at the end of a step, before the inputs of that tick are set, as in every co-simulation master.
+    ``stopped`` is called with the tick before each native call, which takes at most `PIECE` ticks. If it returns True,
+    the outputs at that tick are yielded, even between two rows, and the run ends.
     """
     clock, u = Clock(instance.tick_length), u.copy()
     last = None
@@ -219,13 +223,13 @@ def run(
 
 
 def _differ(a: Array, b: Array) -> NDArray[np.bool_]:
-    """NaN is like NaN."""
+    """Elementwise inequality in which NaN equals NaN."""
     differ: NDArray[np.bool_] = (a != b) & ~(np.isnan(a) & np.isnan(b))
     return differ
 
 
 def ticks(seconds: float, tick_length: float, what: str) -> int:
-    """The time in ticks; raises InputError where it is not a whole number of them."""
+    """A time [s] in ticks; raises InputError if it is not a whole number of them. ``what`` names it in the message."""
     if not 0.0 <= seconds < math.inf:
         raise InputError(f"{what} {seconds!r} s: expected a finite time from 0 s")
     count = round(seconds / tick_length)
@@ -235,7 +239,7 @@ def ticks(seconds: float, tick_length: float, what: str) -> int:
 
 
 def interval(seconds: float | None, tick_length: float, what: str) -> int:
-    """The same for the time between rows: at least a tick, and one where none is given."""
+    """The time between rows [s] in ticks, 1 by default; raises InputError if it is less than a tick or not whole."""
     every = 1 if seconds is None else ticks(seconds, tick_length, what)
     if every < 1:
         raise InputError(f"{what} {seconds!r} s: expected at least one tick, {tick_length!r} s")

@@ -1,7 +1,7 @@
-"""A worker: an FMU instance in a process of its own, commanded over a socket. The other end is ``process.py``.
+"""The worker process of an FMU instance, which takes requests over a socket. The other end is ``process.py``.
 
-Requests and replies are frames: length of the body, a code, the body. What comes here is pickled, from the process
-that started this one; what goes back is numbers and text only, since a foreign library runs here.
+Requests and replies are frames: length of the body, a code, the body. Requests are pickled, since they come from the
+process that started this one. Replies are only numbers and text, since a foreign library runs here.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ TICK: Final = struct.Struct("<d")
 #: Requests. OPEN: pickled Factory and name. SETUP: pickled parameters and start inputs. STEP: ticks, and all inputs
 #: or none. LOAD: a state. SETUP, STEP and LOAD are answered with tick length and outputs, SAVE with the state.
 OPEN, SETUP, STEP, SAVE, LOAD = range(5)
-#: Replies. REFUSED carries ticks that were complete, and the reason.
+#: Replies. The body of REFUSED is the number of complete ticks and the reason.
 DONE, REFUSED = range(2)
-#: Time [s] that the FMU gets to end in when nobody commands it any more.
+#: Time [s] that the FMU gets to end after the other end has closed the socket.
 GRACE: Final = 2.0
 
 
 def main(descriptor: int, memory: int) -> None:
-    """Serves until the other end is closed. ``memory`` [bytes] of address space is all it gets; 0 = any."""
-    # Standard output is the server's; libraries print there.
+    """Serves until the other end is closed. ``memory`` [bytes] limits the address space; 0 is without limit."""
+    # Libraries print to standard output, which belongs to the server.
     os.dup2(2, 1)
-    # Ctrl-C and systemd tell every process of a service: the server decides when this one ends.
+    # Ctrl-C and systemd signal every process of a service, but the server decides when this one ends.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     if memory:
@@ -110,14 +110,14 @@ def _limit(memory: int) -> None:
 
 
 def _step_down() -> None:
-    """One below a server at real-time priority, which must be able to end a library that loops on the same core."""
+    """Lowers a real-time priority by one, so that the server can interrupt a library that loops on the same core."""
     if hasattr(os, "sched_getscheduler") and os.sched_getscheduler(0) == os.SCHED_FIFO:
         lower = max(1, os.sched_getparam(0).sched_priority - 1)
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(lower))
 
 
 def _end_with(descriptor: int) -> None:
-    """Ends the process soon after the other end is closed: a library that loops would live on."""
+    """Ends the process soon after the other end is closed, even if the library loops."""
     poll = select.poll()
     poll.register(descriptor, 0)
     poll.poll()

@@ -1,6 +1,6 @@
 """Co-simulation partners written in Python: driver, terrain and the remote vehicle, packed with pythonfmu.
 
-An archive holds a module of a few lines; the code is the installed jounce, which the importer's Python must have.
+An FMU holds a module of a few lines, which imports the installed jounce; the importer's Python must have it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from jounce_fmu.partners.slave import Partner
 #: Name -> class, in the module of that name.
 PARTNERS = {"driver": "Driver", "terrain": "Terrain", "remote": "Remote"}
 
-# pythonfmu 0.6 looks for a class whose base is written Fmi2Slave, hence the alias. pythonfmu 0.7 runs this text once
-# per instance and then gives back a reference to the module's names that it does not own (``findClass``).
+# pythonfmu 0.6 looks for a class whose base is spelled Fmi2Slave, hence the alias. pythonfmu 0.7 runs this text once
+# per instance and then releases a reference to the module's globals that it does not own (``findClass``).
 _MODULE = '''"""Made by jounce {version}: the code is that of the installed jounce."""
 
 import ctypes
@@ -59,15 +59,15 @@ def export_partner(
     starts: Mapping[str, Value] | None = None,
     names: NameStyle = "structured",
 ) -> Path:
-    """Write the FMU of a partner, with other start values where ``starts`` gives them; returns the path.
+    """Writes the FMU of a partner and returns the path; ``starts`` replaces start values.
 
-    The same arguments give the same bytes. Raises BuildError.
+    Equal arguments give equal bytes. Raises BuildError.
     """
     kind = partner_class(name)
     table = changed(kind.base, starts or {})
     text = _MODULE.format(version=__version__, name=name, kind=kind.__name__, guid=interface_guid(table),
                           starts=dict(starts or {}))
-    # Importers keep all modules of all FMUs in one interpreter: another text needs another name.
+    # Importers run all FMUs in one interpreter, so modules with different text need different names.
     module = f"jounce_{name}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     content = _built(module, text)
     content["modelDescription.xml"] = model_description(
@@ -78,7 +78,7 @@ def export_partner(
 
 
 def _built(module: str, text: str) -> dict[str, bytes]:
-    """What pythonfmu packs, without its model description and the sources of its wrapper."""
+    """The files that pythonfmu packs, except the sources of its wrapper."""
     before = list(sys.path)
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / f"{module}.py"

@@ -1,4 +1,4 @@
-"""The driver: `jounce.driver` as an FMU, sampling at its own 50 Hz whatever the importer's step."""
+"""The driver `jounce.driver` as an FMU. It samples at 50 Hz, whatever the importer's step is."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from jounce.models.double_wishbone.signals import table
 from jounce.signals import Signal, SignalTable
 from jounce_fmu.partners.slave import Array, Partner, PartnerError, turned
 
-_MEMORY = struct.Struct("<qdd")  # sample, speed integral [m/s2], steering-wheel angle [rad]
-_EPS = 1e-6  # of a period: where a decimal time is meant to be on a sample
+_MEMORY = struct.Struct("<qdd")  # Sample, speed integral [m/s2], steering-wheel angle [rad].
+_EPS = 1e-6  # Distance from a sample, in periods, within which a time counts as on it.
 
 
 def _signals() -> Iterator[Signal]:
@@ -31,18 +31,18 @@ def _signals() -> Iterator[Signal]:
 
 
 class Driver(Partner):
-    """Through the ISO 3888-1 double lane change at constant speed; the law is `jounce.driver`."""
+    """Drives the ISO 3888-1 double lane change at constant speed; `jounce.driver` is the control law."""
 
     base = SignalTable("jounce_driver", tuple(_signals()))
 
     def begin(self) -> None:
-        """The wheel straight, no torque."""
+        """Starts with a straight steering wheel and no torque."""
         self._course = DoubleLaneChange(start=self["driver.track_start"])
         self._pilot = Autopilot(self._course, self["driver.target_speed"])
         self._sample = -1
 
     def advance(self, time: float, h: float) -> Array:
-        """A new command where a sample falls on ``time``, else the one before."""
+        """Returns a new command if a sample falls on ``time``, and otherwise the previous one."""
         if h > PERIOD * (1.0 + _EPS):
             raise PartnerError(f"a step of {h!r} s: expected up to the driver's period of {PERIOD} s")
         sample = math.floor((time - self.start_time) / PERIOD + _EPS)
@@ -54,11 +54,11 @@ class Driver(Partner):
         return np.append(command, self._course.lateral_error(seen.x, seen.y))
 
     def memory(self) -> bytes:
-        """Sample, speed integral, steering."""
+        """Returns sample, speed integral and steering-wheel angle, packed."""
         return _MEMORY.pack(self._sample, *self._pilot.memory)
 
     def recall(self, memory: bytes) -> None:
-        """Back to these."""
+        """Restores a ``memory``."""
         self.begin()
         self._sample, *pilot = _MEMORY.unpack(memory)
         self._pilot.memory = pilot[0], pilot[1]

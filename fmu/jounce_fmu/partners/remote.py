@@ -1,7 +1,7 @@
-"""The remote vehicle: an FMU with the vehicle's own variables whose steps are those of a lockstep session.
+"""The remote vehicle: an FMU with the variables of the vehicle whose steps are steps of a lockstep session.
 
-It creates a session on a running jounce server, or joins one as a participant, so that a co-simulation tool can drive
-together with an autopilot and a rig. Every variable of the vehicle keeps its name and value reference; the parameters
+It creates a session on a running jounce server, or joins one as a participant, so that a co-simulation tool can take
+part beside an autopilot or a rig. All variables of the vehicle keep their names and value references; the parameters
 ``remote.*`` come after them.
 """
 
@@ -24,11 +24,11 @@ from jounce_client import Client, JounceError, Participant, Session
 from jounce_fmu.partners.slave import Array, Partner, PartnerError, PartnerLost
 
 _R = TypeVar("_R")
-_EPS = 1e-4  # of a step: more than summing makes of it, and less than any step that is meant otherwise
-_SHARE = 0.8  # of the timeout: the server's own, so that its reason comes before ours
+_EPS = 1e-4  # Relative tolerance of a step size: more than the rounding of summed times.
+_SHARE = 0.8  # Part of the timeout that the server gets, so that its reason arrives before our own timeout.
 #: Refusals after which the same step may be repeated.
 _AGAIN = ("BARRIER_TIMEOUT", "INPUT_OUT_OF_RANGE", "NOT_FINITE", "STEP_PENDING")
-_DUE = struct.Struct("<q")  # due tick; a snapshot follows
+_DUE = struct.Struct("<q")  # Due tick, before the snapshot.
 
 
 def _signals(vehicle: SignalTable) -> Iterator[Signal]:
@@ -53,7 +53,7 @@ class Link:
     """A connection, a session and a participant; every call ends within ``timeout`` [s]."""
 
     def __init__(self, timeout: float) -> None:
-        """Opens nothing yet."""
+        """``timeout`` [s] limits each call; `open` connects."""
         self.timeout = timeout
         self.client: Client | None = None
         self.member: Participant | None = None
@@ -64,7 +64,7 @@ class Link:
         self._thread = ThreadPoolExecutor(1, "jounce-remote")
 
     def ask(self, what: str, call: Callable[..., _R], *args: Any, **options: Any) -> _R:
-        """The call's result. Raises PartnerError for a refusal, PartnerLost where there is no going on."""
+        """Returns the call's result. Raises PartnerError if the step can be repeated, otherwise PartnerLost."""
         if self.lost:
             raise PartnerLost(self.lost)
         try:
@@ -79,7 +79,7 @@ class Link:
         raise PartnerLost(self.lost)
 
     def refused(self, what: str, call: Callable[..., _R], *args: Any) -> _R:
-        """Like `ask`, for calls that may be refused without harm."""
+        """Like `ask`, for calls after whose refusal the instance can go on; any refusal is a PartnerError."""
         def guarded() -> _R | JounceError:
             try:
                 return call(*args)
@@ -92,12 +92,12 @@ class Link:
         return reply
 
     def open(self, address: str) -> Client:
-        """Connects."""
+        """Connects to a server."""
         self.client = self.ask(f"server {address}", Client.connect, address, timeout=_SHARE * self.timeout)
         return self.client
 
     def leave(self) -> None:
-        """Leaves in an orderly way. Raises PartnerError."""
+        """Leaves the session and closes the link. Raises PartnerError."""
         try:
             if self.member:
                 self.ask("leave", self.member.leave)
@@ -105,14 +105,14 @@ class Link:
             self.drop()
 
     def drop(self) -> None:
-        """Closes a session of one's own, as far as that is possible, and the connection."""
+        """Deletes the session if this link created it and the server still answers; closes the connection."""
         if self.own and self.client and self.session and not self.closed:
             with suppress(JounceError, TooLong):
                 self._thread.submit(self.client.delete_session, self.session).result(self.timeout)
         self.close()
 
     def close(self) -> None:
-        """Drops the connection, which ends every call that waits on it."""
+        """Closes the connection, which ends every call that waits on it."""
         self.closed = True
         self.lost = self.lost or "the link was closed"
         if self.client:
@@ -126,13 +126,13 @@ _VEHICLE = table(load_vehicle("hmmwv"))
 class Remote(Partner):
     """A vehicle on a jounce server."""
 
-    # The vehicle's ledger has the references of the names below, too: they are those of the native FMU.
+    # The vehicle's ledger also holds the references of the parameters ``remote.*``.
     base = SignalTable("jounce_remote", tuple(_signals(_VEHICLE)), ledger=_VEHICLE.ledger)
     early: ClassVar[bool] = True
 
     @classmethod
     def capabilities(cls) -> dict[str, str]:
-        """One step is one period."""
+        """Attributes of CoSimulation: the step size is fixed, since one step is one period."""
         return {**super().capabilities(), "canHandleVariableCommunicationStepSize": "false"}
 
     def begin(self) -> None:
@@ -152,7 +152,7 @@ class Remote(Partner):
         self.set_outputs(member.start.values)
 
     def advance(self, time: float, h: float) -> Array:
-        """Delivers the inputs for the due tick and waits for the state at the next."""
+        """Delivers the inputs for the due tick, and waits for the outputs at the next one."""
         whole = self["remote.period"] * self._tick
         if h <= _EPS * whole:
             return np.array([self[s.name] for s in self.table.outputs])
@@ -162,7 +162,7 @@ class Remote(Partner):
         return state.values
 
     def memory(self) -> bytes:
-        """A snapshot of the whole session, and the due tick."""
+        """Returns the due tick and a snapshot of the whole session, packed."""
         client, session = self._session
         snapshot = self._link.refused("save", client.save, session)
         try:
@@ -172,7 +172,7 @@ class Remote(Partner):
         return _DUE.pack(self._member.due) + data
 
     def recall(self, memory: bytes) -> None:
-        """The whole session back to a snapshot; its other participants get an event."""
+        """Restores the whole session to a ``memory``; its other participants get an event."""
         client, session = self._session
         snapshot = self._link.refused("restore", client.upload, session, memory[_DUE.size:])
         self._link.refused("restore", client.restore, session, snapshot)
@@ -208,13 +208,13 @@ class Remote(Partner):
             name = self["remote.participant"]
             others = _words(self["remote.others"])
             vehicle = table(load_vehicle("hmmwv"))
-            # Only what differs: the rest is the server's data of that vehicle.
+            # Only parameters that differ are sent; all others keep the server's data of the vehicle.
             given = {s.name: self[s.name] for s in vehicle.parameters if self[s.name] != s.start}
             first = {s.name: self[s.name] for s in vehicle.inputs if self[s.name] != s.start}
             session = link.ask("create a session", client.create_session, self["remote.model"], given,
                                start_inputs=first, participants=[name, *others], controllers=[name])
             link.own = True
-            self.log(f"{self.instance_name}: session {session.id}, to be joined with token {session.join_token}")
+            self.log(f"{self.instance_name}: created session {session.id}; others join with token {session.join_token}")
         link.session = session
         owns = ["*"] if self["remote.owns"] == "*" else _words(self["remote.owns"])
         wants = [s.name for s in self.table.outputs]
@@ -223,10 +223,10 @@ class Remote(Partner):
             period=int(self["remote.period"]), barrier_timeout=_SHARE * link.timeout)
 
     def _refuse_changes(self) -> None:
-        """The parameters of a session that is joined are its creator's."""
+        """Raises PartnerError if parameters differ from their starts: a joined session has its creator's parameters."""
         made = [s for s in self.table.parameters if not s.name.startswith("remote.")]
         if wrong := [s.name for s in made if self[s.name] != s.start]:
-            raise PartnerError(f"{', '.join(wrong)}: a session that is joined has its creator's parameters; "
+            raise PartnerError(f"{', '.join(wrong)}: the parameters of a joined session are set by its creator; "
                                "leave remote.session empty to create one")
 
 

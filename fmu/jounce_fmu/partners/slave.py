@@ -1,4 +1,4 @@
-"""What the Python co-simulation FMUs share: values by reference, checks, and a state that is its own file.
+"""Base class of the Python co-simulation FMUs: values by reference, checks, and serialized states.
 
 pythonfmu gives the C side and calls the methods below. A step returns fmi2OK or fmi2Discard, every other call fmi2OK
 or fmi2Fatal; pythonfmu has no fmi2Error. So a step that is refused and may be repeated is fmi2Discard, and every
@@ -30,17 +30,17 @@ from jounce_fmu.description.starts import changed
 Array = NDArray[np.float64]
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
-_NANO = 1e-9  # [s]; steps are taken as whole nanoseconds
+_NANO = 1e-9  # [s]; shorter steps are remainders of summed times
 _MAGIC = b"jnpy1\n"
 _HEAD = struct.Struct("<6s38s32sI")  # magic, interface, sha256 of the rest, bytes of values; the memory follows
-#: Types that each FMI call moves; enumerations travel as integers.
+#: FMI call -> types of its variables; enumerations are passed as integers.
 _MOVES: dict[str, tuple[Type, ...]] = {
     "Real": ("Real",), "Integer": ("Integer", "Enumeration"), "Boolean": ("Boolean",), "String": ("String",),
 }
 
 
 class PartnerError(RuntimeError):
-    """A call that is refused; the text names the cause. A step that ends so may be repeated."""
+    """A call is refused; the message names the cause. A refused step may be repeated."""
 
 
 class PartnerLost(PartnerError):
@@ -48,7 +48,7 @@ class PartnerLost(PartnerError):
 
 
 def _survives(method: _Method) -> _Method:
-    """Keeps the instance alive over an exception.
+    """Keeps the instance alive after an exception.
 
     pythonfmu (0.6.3 and 0.7.0, ``handle_py_exception``) gives back its references to the class, the instance and the
     log when a call raises, and uses all three afterwards: without new ones the importer's next call crashes.
@@ -59,7 +59,7 @@ def _survives(method: _Method) -> _Method:
         try:
             return method(self, *args)
         except BaseException:
-            self.log_queue.clear()  # a message that waits would take the exception's place
+            self.log_queue.clear()  # A waiting message would be shown in place of the exception.
             for kept in (self, type(self), self.log_queue):
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
             raise
@@ -68,14 +68,14 @@ def _survives(method: _Method) -> _Method:
 
 
 def turned(table: SignalTable, causality: Causality, names: Sequence[str]) -> Iterator[Signal]:
-    """Signals of the vehicle as a partner's other end of the connection: same name, unit, frame and shape."""
+    """Signals of the vehicle with the other causality, as a partner's end of a connection; all else is the same."""
     by_name = {s.name: s for s in table.signals}
     for name in names:
         yield replace(by_name[name], causality=causality, alias="", used_where=None, least_up=0.0)
 
 
 class Partner(Fmi2Slave):  # type: ignore[misc]
-    """A Python FMU whose variables are those of a signal table.
+    """A Python FMU whose variables are the signals of a table.
 
     A subclass gives ``base`` and ``advance``, and ``memory`` and ``recall`` for what is not among its variables. The
     slave module in the archive makes a subclass with the ``interface`` and the ``starts`` that were exported.
@@ -84,11 +84,11 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
     base: ClassVar[SignalTable]
     interface: ClassVar[str] = ""
     starts: ClassVar[Mapping[str, Value]] = {}
-    #: Whether outputs are known from the first question in initialization mode on.
+    #: Whether outputs can be read in initialization mode.
     early: ClassVar[bool] = False
 
     def __init__(self, **kwargs: Any) -> None:
-        """Raises PartnerError when the installed jounce is not that of the export."""
+        """Raises PartnerError if the installed jounce has another interface than that of the export."""
         super().__init__(**kwargs)
         if self.interface and self.interface != interface_guid(self.base):
             raise PartnerError(f"exported with interface {self.interface}, installed is {interface_guid(self.base)}: "
@@ -112,18 +112,18 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
     # What a subclass gives.
 
     def begin(self) -> None:
-        """Parameters are known: make what steps need, and set the outputs if they are known before a step."""
+        """Prepares the steps, with all parameters set; sets the outputs if they are known before the first step."""
 
     def advance(self, time: float, h: float) -> Array:
-        """Outputs in table order after a step of ``h`` [s] from ``time`` [s] with the inputs as they are."""
+        """Returns the outputs, in table order, after a step of ``h`` [s] from ``time`` [s] with the present inputs."""
         raise NotImplementedError
 
     def memory(self) -> bytes:
-        """Everything that the future depends on and that is no variable."""
+        """Returns the state that is not among the variables, as bytes."""
         return b""
 
     def recall(self, memory: bytes) -> None:
-        """Back to a ``memory``. Raises PartnerError without a change."""
+        """Restores a ``memory``. Raises PartnerError with nothing changed."""
 
     # Access for subclasses.
 
@@ -140,10 +140,10 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
         return np.array([self._values[r] for r in self._inputs], dtype=np.float64)
 
     def set_outputs(self, values: Array) -> None:
-        """All outputs, in table order; PartnerError if one is not finite."""
+        """Sets all outputs, in table order; raises PartnerError if one is not finite."""
         if not np.isfinite(values).all():
             bad = [self._scalars[r].name for r, v in zip(self._outputs, values, strict=True) if not math.isfinite(v)]
-            raise PartnerError(f"{', '.join(bad[:5])} would not be finite")
+            raise PartnerError(f"{', '.join(bad[:5])}: not a finite number")
         self._values.update(zip(self._outputs, values.tolist(), strict=True))
 
     # Called by pythonfmu.
@@ -160,20 +160,20 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
 
     @_survives
     def exit_initialization_mode(self) -> None:
-        """Begins, if no output was asked for before."""
+        """Calls `begin`, unless an output that was read before has done so."""
         self._begin()
         self.mode = "running"
 
     @_survives
     def do_step(self, current_time: float, step_size: float) -> bool:
-        """False, with the reason in the log, for a step that is refused; then nothing has changed."""
+        """Takes a step; returns False, with the reason logged and nothing changed, if it is refused."""
         try:
             if self.mode != "running":
                 raise PartnerError(f"doStep while {self.mode}: allowed after initialization")
             if not (math.isfinite(current_time) and -_NANO <= step_size < math.inf):
                 raise PartnerError(f"doStep from {current_time!r} s over {step_size!r} s: expected finite times and "
                                    "steps above 0 s")
-            # Masters that sum up their time jitter in the last bits; what is left of a summed time is no step.
+            # The last step of a master that sums its time may be only a remainder of rounding.
             if step_size > _NANO:
                 self.set_outputs(self.advance(current_time, round(step_size, 9)))
         except PartnerLost:
@@ -242,7 +242,7 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
         if names["begun"]:
             kept = self._values, self.begun
             try:
-                # Parameters come with the state, and what is made of them must fit the memory.
+                # The state includes the parameters; ``recall`` needs what ``begin`` makes of them.
                 self._values = dict(zip(self._values, values, strict=True))
                 self._begin()
                 self.recall(memory)
@@ -254,7 +254,7 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
         self._values = dict(zip(self._values, values, strict=True))
         self.mode, self.begun, self.start_time = names["mode"], names["begun"], names["start_time"]
 
-    # pythonfmu calls both on the class, where a failure could not be survived: all checks are in _set_fmu_state.
+    # pythonfmu calls these two on the class, where an exception crashes the importer, so _set_fmu_state checks.
 
     @staticmethod
     def _fmu_state_to_bytes(state: bytes) -> bytes:
@@ -300,7 +300,7 @@ class Partner(Fmi2Slave):  # type: ignore[misc]
         self._values.update(new)
 
     def _judged(self, scalar: Scalar) -> Scalar:
-        """The scalar, without bounds where it is not used."""
+        """The scalar, without its bounds if it is not used."""
         if scalar.signal.used_where is None:
             return scalar
         values = {s.name: self[s.name] for s in self.table.parameters}

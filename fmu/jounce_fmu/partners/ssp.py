@@ -1,6 +1,6 @@
-"""A System Structure package (SSP 1.0): vehicle, driver and terrain, connected by name, ready to run.
+"""Exports a System Structure package (SSP 1.0) with vehicle, driver and terrain, connected by name.
 
-The start values are in the FMUs themselves and in the package, because some tools read only the one or the other.
+The start values are in the FMUs and in the package, because some tools read only one of them.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _SPACES = {p: f"http://ssp-standard.org/SSP1/SystemStructure{n}"
            for p, n in (("ssd", "Description"), ("ssc", "Common"), ("ssv", "ParameterValues"))}
 _OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
 _OMS = "https://raw.githubusercontent.com/OpenModelica/OMSimulator/master/schema/oms.xsd"
-#: Of OMSimulator's master: its own default. A fixed step does not look at it.
+#: Tolerance of OMSimulator's master, by its own default; a fixed step does not use it.
 _TOLERANCE = 1e-4
-#: What the demonstration starts with.
+#: Start values of the demonstration.
 _STARTS: Mapping[str, Value] = {"init.speed": 12.0, "tire_source": "EXTERNAL", "driver.target_speed": 12.0}
 
 
 @dataclass(frozen=True)
 class Part:
-    """A component: its signals with their start values, and which of these differ from the model's own."""
+    """A component: its signals with their start values, and the start values that differ from the model's own."""
 
     name: str
     table: SignalTable
@@ -53,9 +53,9 @@ def export_ssp(
     duration: float = 20.0,
     platforms: Sequence[str] = ("linux64",),
 ) -> Path:
-    """Write the package; ``starts`` go by scalar name to the component that has it. Returns the path.
+    """Writes the package and returns the path; ``starts`` replaces start values of any component, by scalar name.
 
-    ``step`` [s] is the communication step and ``duration`` [s] the length that tools are told. Raises BadRequest.
+    ``step`` [s] is the communication step and ``duration`` [s] the stop time in the package. Raises BadRequest.
     """
     parts = _parts(model, {**_STARTS, **(starts or {})})
     vehicle, *partners = parts
@@ -70,7 +70,7 @@ def export_ssp(
 
 
 def system_structure(name: str, parts: Sequence[Part], step: float, duration: float) -> bytes:
-    """SystemStructure.ssd. Source: SSP 1.0, sections 4 to 6; the annotations as libcosim and OMSimulator have them."""
+    """SystemStructure.ssd (SSP 1.0, sections 4 to 6), with the annotations of libcosim and OMSimulator."""
     for prefix, uri in {**_SPACES, "osp": _OSP, "oms": _OMS}.items():
         ET.register_namespace(prefix, uri)
     root = ET.Element(_q("ssd", "SystemStructureDescription"), version="1.0", name=name,
@@ -86,10 +86,10 @@ def system_structure(name: str, parts: Sequence[Part], step: float, duration: fl
         connector = fmi_name(signal)
         ET.SubElement(lines, _q("ssd", "Connection"), startElement=source, startConnector=connector,
                       endElement=target, endConnector=connector)
-    # SSP 1.0 has no place for a communication step: one for OMSimulator, one for libcosim.
-    told = _annotated(system, "org.openmodelica")
-    told = ET.SubElement(ET.SubElement(told, f"{{{_OMS}}}Annotations"), f"{{{_OMS}}}SimulationInformation")
-    ET.SubElement(told, f"{{{_OMS}}}FixedStepMaster", description="oms-ma", stepSize=repr(step),
+    # SSP 1.0 has no element for the communication step, so there is an annotation for OMSimulator and one for libcosim.
+    annotation = _annotated(system, "org.openmodelica")
+    settings = ET.SubElement(ET.SubElement(annotation, f"{{{_OMS}}}Annotations"), f"{{{_OMS}}}SimulationInformation")
+    ET.SubElement(settings, f"{{{_OMS}}}FixedStepMaster", description="oms-ma", stepSize=repr(step),
                   absoluteTolerance=repr(_TOLERANCE), relativeTolerance=repr(_TOLERANCE))
     _units(root, parts)
     experiment = ET.SubElement(root, _q("ssd", "DefaultExperiment"), startTime="0.0", stopTime=repr(duration))
@@ -99,7 +99,7 @@ def system_structure(name: str, parts: Sequence[Part], step: float, duration: fl
 
 
 def connections(parts: Sequence[Part]) -> list[tuple[str, str, str]]:
-    """(from, to, scalar name): every input whose name is an output of another part."""
+    """(from, to, scalar name) of every input that has the name of another part's output."""
     outputs = {s.name: p.name for p in parts for s in p.table.outputs}
     return [(outputs[s.name], p.name, s.name) for p in parts for s in p.table.inputs
             if outputs.get(s.name, p.name) != p.name]
@@ -124,15 +124,15 @@ def _component(parent: ET.Element, part: Part, used: Sequence[Scalar]) -> None:
         connector = ET.SubElement(connectors, _q("ssd", "Connector"), name=fmi_name(scalar.name),
                                   kind=scalar.signal.causality)
         ET.SubElement(connector, _q("ssc", "Real"), unit=scalar.signal.unit)
-    # libcosim aborts at an Enumeration; the FMU itself starts with it.
-    told = [s for s in map(part.table.by_name, part.starts) if s.signal.type != "Enumeration"]
-    if not told:
+    # libcosim aborts at an Enumeration, so these start values are only in the FMU itself.
+    written = [s for s in map(part.table.by_name, part.starts) if s.signal.type != "Enumeration"]
+    if not written:
         return
     bindings = ET.SubElement(component, _q("ssd", "ParameterBindings"))
     values = ET.SubElement(ET.SubElement(bindings, _q("ssd", "ParameterBinding")), _q("ssd", "ParameterValues"))
     chosen = ET.SubElement(values, _q("ssv", "ParameterSet"), version="1.0", name="start")
     parameters = ET.SubElement(chosen, _q("ssv", "Parameters"))
-    for scalar in told:
+    for scalar in written:
         g = scalar.signal
         parameter = ET.SubElement(parameters, _q("ssv", "Parameter"), name=fmi_name(scalar.name))
         entry = ET.SubElement(parameter, _q("ssv", g.type), value=value_text(g, scalar.start))

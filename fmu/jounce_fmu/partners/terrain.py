@@ -1,4 +1,4 @@
-"""The terrain: Bekker-Wong contact of four rigid wheels with soft soil, as an FMU."""
+"""The terrain as an FMU: Bekker-Wong contact of four rigid wheels with soft soil."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jounce.models.double_wishbone.signals import table
 from jounce.signals import Signal, SignalTable
 from jounce_fmu.partners.slave import Array, Partner, PartnerError, turned
 
-#: Steps [s] beyond which the contact is no longer stable with any vehicle.
+#: Longest step [s]; with longer ones the contact is unstable with any vehicle.
 _LONGEST = 0.01
 _SOILS = tuple(sorted(SOILS))
 
@@ -41,24 +41,24 @@ def _signals() -> Iterator[Signal]:
 
 
 class Terrain(Partner):
-    """Wheel motion in, contact wrenches out; the law is `jounce.contact.soil`."""
+    """Computes contact wrenches from the motion of the wheels, with the law of `jounce.contact.soil`."""
 
     base = SignalTable("jounce_terrain", tuple(_signals()))
 
     def begin(self) -> None:
-        """Virgin soil."""
+        """Starts with undisturbed soil."""
         soil = SOILS[_SOILS[int(self["soil"]) - 1]]
         geometry = WheelGeometry(self["soil.wheel_radius"], self["soil.wheel_width"])
         self._contact = SoilContact(soil, geometry, ground=self["soil.height"])
 
     def advance(self, time: float, h: float) -> Array:
-        """Wrenches that belong to the wheel motion given, ``h`` [s] after the last."""
+        """Returns the wrenches for the present wheel motion, ``h`` [s] after the previous one."""
         if h > _LONGEST:
             raise PartnerError(f"a step of {h!r} s: expected up to {_LONGEST} s")
         values = self.inputs()
         rot = values.reshape(len(WHEELS), -1)[:, 3:7]
         if not np.all(np.linalg.norm(rot, axis=1) > 0.5):
-            # An importer that has not connected anything yet gives zeros: no wheels, no forces.
+            # Unconnected inputs are zeros, which is no orientation: there are no wheels and no forces.
             return np.zeros(len(self.table.outputs))
         before = self._contact.memory()
         wrench = self._contact.advance(motion_of(values), h)
@@ -69,11 +69,11 @@ class Terrain(Partner):
         return outputs
 
     def memory(self) -> bytes:
-        """Every soil cell."""
+        """Returns the state of all soil cells, packed."""
         return self._contact.memory()
 
     def recall(self, memory: bytes) -> None:
-        """Back to these."""
+        """Restores a ``memory``; raises PartnerError."""
         self.begin()
         try:
             self._contact.recall(memory)
