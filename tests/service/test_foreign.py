@@ -232,7 +232,7 @@ def test_bad_fmus_in_a_folder_leave_the_others_in_service(
                         ("undeclared", "has not been defined"), ("odd", "illegal combination")):
         assert words in listed[name], (name, listed[name])
     assert not listed["natural"] and not listed["hmmwv"]
-    assert "since they cannot be continuous" in caplog.text
+    assert "which cannot be continuous, are taken as" in caplog.text
     session = server.stub.CreateSession(pb.CreateSessionRequest(model="natural", start_inputs={"x": 2.0}))
     assert server.advance(session, 3) == [hostile.after(3, 2.0), 3.0, 0.0]
 
@@ -281,7 +281,7 @@ def test_an_fmu_cannot_write_outside_the_folder_that_it_is_unpacked_to(host: Any
 
 
 def test_places_without_fmus_and_names_that_are_taken_end_the_start(bad: Path, tmp_path: Path) -> None:
-    for places, words in ((("none.fmu",), "none.fmu"), ((str(tmp_path),), "folder that holds FMUs"),
+    for places, words in ((("none.fmu",), "none.fmu"), ((str(tmp_path),), "folder of FMUs"),
                           ((str(bad), str(bad.parent)), "named hostile already")):
         with pytest.raises(ConfigError, match=words):
             registry(ServerConfig(fmu=places))
