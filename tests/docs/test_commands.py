@@ -88,6 +88,7 @@ PLAN: dict[str, object] = {
     "cmake -S clients/cpp -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build": By("clients/test_cpp_client.py"),
     "build/loop 127.0.0.1:50051 hmmwv steering_wheel_angle 100": By("clients/test_cpp_client.py"),
     "pip install '.[parquet]'": INSTALLS,
+    "pip install '.[mdf]'": INSTALLS,
     "python tests/fmu/hil.py": By("fmu/test_hil.py"),
     "python tests/fmu/importers.py": By("fmu/test_importers.py"),
     "jounce linearize -o at20.npz --speed 20": RUNS,
