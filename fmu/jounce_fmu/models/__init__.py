@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from jounce_fmu.models import double_wishbone
+from jounce_fmu.models import double_wishbone, halfcar
 from jounce_fmu.models.model import Model, ModelError
 
 __all__ = ["GROUP", "Model", "ModelError", "data_sets", "find", "models", "register", "unregister"]
@@ -60,7 +60,7 @@ def data_sets() -> tuple[str, ...]:
 
 @cache
 def _installed() -> tuple[Model, ...]:
-    found = [double_wishbone.MODEL]
+    found = [double_wishbone.MODEL, halfcar.MODEL]
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
         try:
             model = entry.load()

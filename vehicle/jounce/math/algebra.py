@@ -60,3 +60,16 @@ def rotation(q: SX) -> SX:
         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ])  # fmt: skip
+
+
+def tanh(x: SX) -> SX:
+    """Hyperbolic tangent [1], within 4e-16 of it, by + - * / alone: the same bits under every C library.
+
+    Lambert's continued fraction to x^13 for a 32nd of the argument, then tanh 2a = 2 tanh a / (1 + tanh^2 a) five times.
+    """
+    a = ca.fmin(ca.fmax(x, -20.0), 20.0) / 32
+    z = a * a
+    t = a * (135135 + z * (17325 + z * (378 + z))) / (135135 + z * (62370 + z * (3150 + 28 * z)))
+    for _ in range(5):
+        t = 2 * t / (1 + t * t)
+    return t
