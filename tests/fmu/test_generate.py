@@ -11,19 +11,22 @@ import pytest
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce.models.double_wishbone import emit as double_wishbone
-from jounce.models.double_wishbone.signals import LEDGER, table
+from jounce.models.double_wishbone.signals import table
 from jounce.signals import Signal, SignalTable
 from jounce_fmu.build.library import Sources, builtin_sources, ensure_library
 from jounce_fmu.importer.foreign import Interface
 from jounce_fmu.importer.host import Factory
+from jounce_fmu.models import Model, find
 from jounce_fmu.models.double_wishbone import GENERATED, emit
 
 
-def test_the_committed_c_is_what_the_generator_emits() -> None:
-    emitted = emit()
+@pytest.mark.parametrize("model", [find("hmmwv"), find("halfcar")], ids=lambda m: m.name)
+def test_the_committed_c_is_what_the_generator_emits(model: Model) -> None:
+    emitted = model.emit()
     for path, text in emitted.items():
         assert path.read_text() == text, f"run python -m jounce_fmu.build.generate: {path.name}"
-    assert {*GENERATED.iterdir(), LEDGER} == emitted.keys()
+    ledger = next(p for p in emitted if p.name == "references.txt")
+    assert {*model.table_file.parent.iterdir(), ledger} == emitted.keys()
 
 
 def test_a_report_out_of_the_tables_order_is_not_emitted() -> None:

@@ -66,7 +66,8 @@ def _rates(error: int) -> ca.Function:
     rate = STATES.join(q=m.v, v=acceleration, load=(reaction[[1, 3]] - load) / n["traction.tau_N"], time=1,
                        lifted=SX.zeros(2))  # fmt: skip
     slip = m.turn - m.v[0] / n["wheel.radius"]
-    told = ca.vertcat(m.v[0], m.q[0], *(ca.vertcat(slip[k], reaction[2 * k + 1], friction[k], m.height[k]) for k in range(2)))
+    wheels = (ca.vertcat(slip[k], reaction[2 * k + 1], friction[k], m.height[k]) for k in range(2))
+    told = ca.vertcat(m.v[0], m.q[0], *wheels)
     x = ca.vertcat(m.q, m.v, load, time, SX.sym("lifted", 2))
     return ca.Function("rates", [x, external, u, n[""]], [ca.cse(ca.densify(rate)), told])
 
@@ -79,7 +80,7 @@ def sum_of_steps(n: Mapping[str, SX], time: SX) -> SX:
 
 
 def run(
-    error: int, start: Array, duration: float, *, tick: float = 0.001, inputs: tuple[float, ...] | None = None,
+    error: int, start: Array, duration: float, *, tick_length: float = 0.001, inputs: tuple[float, ...] | None = None,
     **numbers: float,
 ) -> dict[str, Array]:  # fmt: skip
     """TOLD over time (and ``time``) with one error, from the state ``start`` (STATES) on, by RK4.
@@ -90,14 +91,14 @@ def run(
     values = load_vehicle(DATA).replaced({k.replace("__", "."): v for k, v in numbers.items()})
     n = [values[name] for name in NUMBERS.sizes]
     f, external, u = _rates(error), float(inputs is not None), list(inputs or (0.0,) * INPUTS.size)
-    steps = _steps(error, tick)
+    steps = _steps(error, tick_length)
     x, rows, times = np.array(start, dtype=float), [], []
     per_call = 50
-    for k in range(max(1, round(duration / tick / per_call))):
+    for k in range(max(1, round(duration / tick_length / per_call))):
         if not np.all(np.isfinite(x)):
             break
         rows.append(np.array(f(x, external, u, n)[1]).ravel())
-        times.append(k * per_call * tick)
+        times.append(k * per_call * tick_length)
         x = np.array(steps(x, external, u, n)).ravel()
     else:
         rows.append(np.array(f(x, external, u, n)[1]).ravel())
@@ -107,7 +108,7 @@ def run(
 
 
 @cache
-def _steps(error: int, tick: float) -> ca.Function:
+def _steps(error: int, tick_length: float) -> ca.Function:
     """Fifty steps of RK4."""
     f = _rates(error)
     x, external, u, n = (ca.MX.sym(name, f.size1_in(k)) for k, name in enumerate(("x", "external", "u", "n")))
@@ -116,10 +117,10 @@ def _steps(error: int, tick: float) -> ca.Function:
         return f(at, external, u, n)[0]
 
     k1 = rate(x)
-    k2 = rate(x + tick / 2 * k1)
-    k3 = rate(x + tick / 2 * k2)
-    k4 = rate(x + tick * k3)
-    step = ca.Function("step", [x, external, u, n], [x + tick / 6 * (k1 + 2 * k2 + 2 * k3 + k4)])
+    k2 = rate(x + tick_length / 2 * k1)
+    k3 = rate(x + tick_length / 2 * k2)
+    k4 = rate(x + tick_length * k3)
+    step = ca.Function("step", [x, external, u, n], [x + tick_length / 6 * (k1 + 2 * k2 + 2 * k3 + k4)])
     at = x
     for _ in range(50):
         at = step(at, external, u, n)
@@ -142,7 +143,8 @@ def udwadia_kalaba(
 ) -> tuple[Array, Array]:
     """(ideal (8a), non-ideal (8b) force of the constraints), with X of Eq. 9 by pseudo-inverses and matrix roots.
 
-    ``mass`` (n, n), ``forces`` (n,), ``rows`` A (m, n), ``b`` (m,), ``weights`` N's diagonal (m,), ``non_ideal`` C (n,).
+    ``mass`` (n, n), ``forces`` (n,), ``rows`` A (m, n), ``b`` (m,), ``weights`` the diagonal of N (m,),
+    ``non_ideal`` C (n,).
     """
     values, vectors = np.linalg.eigh(mass)
     root = vectors @ np.diag(values**-0.5) @ vectors.T  # M^-1/2

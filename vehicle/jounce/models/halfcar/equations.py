@@ -36,11 +36,12 @@ STATES = Layout(q=7, v=7, load=2, time=1, lifted=2)
 #: Which profile gives torques and friction (1 PAPER, 2 SCHEDULE, 3 EXTERNAL), and what EXTERNAL takes.
 INPUTS = Layout(motor_torque=1, brake_torque=2, mu=2)
 #: D = A M^-1 A^T by its upper triangle, rho = b - A M^-1 Q, accelerations M^-1 Q without the ground, and those per unit
-#: of the ground's force (7 x 4, by columns); torque on each wheel [N.m], friction, its slip speed w r - x' [m/s].
+#: of the ground's force (7 x 4, by columns); torque on each wheel [N.m], friction, slip
+#: speed w r - x' [m/s].
 ROWS = Layout(D=10, rho=4, free=7, by_force=28, torque=2, mu=2, sliding=2)
 #: Force of the ground on the car (rows), its part by the ideal constraint, weight s^2 of each wheel.
 GROUND = Layout(ground=4, ideal=4, weight=2)
-#: With rows 2 and 4 solved: loads = load0 + load_by y, ideal traction hat = hat0 + hat_by y, y = traction of the wheels.
+#: With rows 2 and 4 solved: loads = load0 + load_by y, demand hat = hat0 + hat_by y, y = traction of the wheels.
 REDUCED = Layout(load0=2, load_by=4, hat0=2, hat_by=4)
 #: What the outputs take from the motion.
 REPORT = Layout(pos=2, pitch=1, speed=1, omega=2, slip=2, strut=2, loop_residual=1, closure_residual=1, kinetic=1,
@@ -130,7 +131,8 @@ def profiles(m: Motion, time: SX, profile: SX, inputs: dict[str, SX]) -> tuple[S
         brake = ca.if_else(own, pressed, inputs["brake_torque"][k]) * tanh(m.turn[k])
         torques.append((motor if k else 0) - brake)
         here = m.q[0] + (0 if k else n["front.pivot.x"])
-        at = ca.if_else(profile < 1.5, (time - n["mu.time"]) / n["mu.duration"], (here - n["mu.position"]) / n["mu.length"])
+        by_time, by_place = (time - n["mu.time"]) / n["mu.duration"], (here - n["mu.position"]) / n["mu.length"]
+        at = ca.if_else(profile < 1.5, by_time, by_place)
         own_mu = n["mu.lower"] + (n["mu.upper"] - n["mu.lower"]) * tanh(at) ** 4
         friction.append(ca.if_else(own, own_mu, inputs["mu"][k]))
     return ca.vertcat(*torques), ca.vertcat(*friction)
@@ -219,4 +221,5 @@ def accelerations_function() -> ca.Function:
     """accelerations(ROWS, force of the ground (4)) -> q'' (7)."""
     rows, ground = SX.sym("rows", ROWS.size), SX.sym("ground", 4)
     r = ROWS.split(rows)
-    return ca.Function("accelerations", [rows, ground], [ca.densify(r["free"] + ca.reshape(r["by_force"], 7, 4) @ ground)])
+    out = r["free"] + ca.reshape(r["by_force"], 7, 4) @ ground
+    return ca.Function("accelerations", [rows, ground], [ca.densify(out)])

@@ -77,8 +77,8 @@ def _parameters(car: Vehicle) -> Iterator[Signal]:
                  variability="fixed", frame="")
     yield enum("profile", PROFILES, 1, "torques and friction: PAPER by the time, SCHEDULE with the friction by the "
                "place, EXTERNAL by the inputs")
-    yield par("lift_time_max", "s", 0.05, "how long the load of a wheel may be below 0, where the model glues it to the "
-              "road, before the run ends with an error", 0.0, 1e9)
+    yield par("lift_time_max", "s", 0.05, "how long the load of a wheel may be below 0, where the model glues it to "
+              "the road, before the run ends with an error", 0.0, 1e9)
     for name, entry in car.entries.items():
         yield Signal(name, "parameter", entry.unit, entry.description, start=(entry.value,), minimum=entry.minimum,
                      maximum=entry.maximum, nominal=abs(entry.value) or 1.0, frame="", variability="fixed")
