@@ -94,7 +94,7 @@ def test_it_is_exported_and_runs_in_an_importer(jounce: Jounce, fmi: int, name: 
 
 def test_it_is_described(jounce: Jounce) -> None:
     text = jounce("describe", "--model", "short_pendulum")
-    assert "angle_start" in text and "left out: expected a jounce_fmu.models.Model, found a str" in text
+    assert "angle_start" in text and "is ignored: expected a jounce_fmu.models.Model, found a str" in text
 
 
 def test_one_server_hosts_all_models_and_their_recordings_replay(

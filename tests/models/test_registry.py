@@ -44,7 +44,7 @@ def test_a_model_that_was_added_is_found_until_it_is_taken_back() -> None:
         assert find("one") is find("two") is other
     finally:
         unregister("other")
-    with pytest.raises(ModelError, match="expected hmmwv"):
+    with pytest.raises(ModelError, match="expected .*hmmwv"):
         find("one")
     with pytest.raises(ModelError, match="no model named 'other' has been added"):
         unregister("other")
