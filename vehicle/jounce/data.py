@@ -3,7 +3,8 @@
 A vehicle is a folder with a `vehicle.toml`, or such a file. It either lists data files (`files = [...]`, read in
 that order) or names a `base` vehicle and a table of `[overrides]`: `"chassis.mass" = 2500`, or an entry's keys. In a
 data file every table that has a `value` key is an entry; its name is the dotted path to it (`front.spring.k1`). All
-values are SI; that of a choice (`items`) is a name. Tables `[[axles]]` beside `files` describe the axles
+values are SI; that of a choice (`items`) is a name. Arrays of tables (`[[rear.joint]]`) are lists of what is no number;
+only axles of kind `graph` have some. Tables `[[axles]]` beside `files` describe the axles
 (`jounce.axles`); a vehicle without them has two on double wishbones, the front one steered.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,8 @@ class Vehicle:
     """One line for people."""
     axles: tuple[Axle, ...] = DEFAULT
     """From the front."""
+    lists: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """Arrays of tables by dotted name, as they stand in the files."""
 
     @property
     def wheels(self) -> tuple[str, ...]:
@@ -133,10 +136,16 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
         for key, changed in _overrides(head.get("overrides", {}), entries, name):
             fields = {"source": f"{manifest.name} of {name}"} | _fields(key, changed, entries[key].items)
             entries[key] = _checked(key, replace(entries[key], **fields))
-        return Vehicle(name, entries, description, base.axles)
+        return Vehicle(name, entries, description, base.axles, base.lists)
     entries = {}
+    lists: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for file in head.get("files", ()):
-        for key, table in _walk(_read(manifest.parent / file), ""):
+        content = _read(manifest.parent / file)
+        for key, tables in _lists(content, ""):
+            if key in lists:
+                raise DataError(f"{name}: list {key!r} stands in two files")
+            lists[key] = tables
+        for key, table in _walk(content, ""):
             if key in entries:
                 raise DataError(f"{name}: entry {key!r} is in two files; expected in one")
             fields = _fields(key, table, tuple(table.get("items", ())))
@@ -147,7 +156,9 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
         axles = axles_of(head["axles"]) if "axles" in head else DEFAULT
     except AxleError as error:
         raise DataError(f"{manifest}: {error}") from error
-    return Vehicle(name, entries, description, axles)
+    if odd := next((k for k in lists if k.partition(".")[0] not in {a.name for a in axles if a.kind == "graph"}), ""):
+        raise DataError(f"{name}: list [[{odd}]]: expected lists of axles of kind graph alone")
+    return Vehicle(name, entries, description, axles, lists)
 
 
 def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
@@ -202,8 +213,22 @@ def _overrides(
             raise DataError(f"{vehicle}: override of unknown entry {name!r}; {hint}")
 
 
+def _of_tables(item: object) -> bool:
+    return isinstance(item, list) and bool(item) and all(isinstance(table, dict) for table in item)
+
+
+def _lists(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, tuple[Mapping[str, Any], ...]]]:
+    for key, item in table.items():
+        if _of_tables(item):
+            yield prefix + key, tuple(item)
+        elif isinstance(item, dict) and "value" not in item:
+            yield from _lists(item, f"{prefix}{key}.")
+
+
 def _walk(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for key, item in table.items():
+        if _of_tables(item):
+            continue
         if not isinstance(item, dict):
             raise DataError(f"entry {prefix + key!r}: {item!r}: expected a table with a value")
         if "value" in item:

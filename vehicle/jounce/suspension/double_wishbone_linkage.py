@@ -76,18 +76,25 @@ def pose(theta: SX, end: SX, n: dict[str, SX]) -> Pose:
     )
     upper = Arm(n["G"], n["a2"], cu, su)
     f, _, _ = upper.at(n["F0"])
-    # K on a circle about the kingpin axis D-F, at the distance |KL| from L
     king = (f - d) / ca.sqrt(n["df2"])
-    e1 = unit(n["a1"] - king * dot(king, n["a1"]))
+    triad, margin_tierod = steered_triad(d, king, n["a1"], n["kb"], end, n["kl"], n["branch_tierod"])
+    return Pose(lower, upper, d, f, d + triad @ n["kb"], triad, ca.vertcat(margin_upper, margin_tierod))
+
+
+def steered_triad(ball: SX, king: SX, along: SX, kb: SX, end: SX, length2: SX, branch: SX) -> tuple[SX, SX]:
+    """(axes as columns of an upright that turns about the unit axis ``king`` through ``ball``, discriminant [m4]).
+
+    The third column is ``king``; the first would be ``along`` made normal to it. The turn is such that K = ball + axes
+    ``kb`` on a circle about the axis has the distance sqrt(length2) from the tierod's inner ``end``.
+    """
+    e1 = unit(along - king * dot(king, along))
     e2 = cross(king, e1)
-    kb = n["kb"]
-    w = d + king * kb[2] - end
+    w = ball + king * kb[2] - end
     out, turn = e1 * kb[0] + e2 * kb[1], e2 * kb[0] - e1 * kb[1]
-    ck, sk, margin_tierod = circle_sphere(
-        2 * dot(out, w), 2 * dot(turn, w), n["kl"] - dot(w, w) - kb[0] ** 2 - kb[1] ** 2, n["branch_tierod"]
+    c, s, margin = circle_sphere(
+        2 * dot(out, w), 2 * dot(turn, w), length2 - dot(w, w) - kb[0] ** 2 - kb[1] ** 2, branch
     )
-    triad = ca.horzcat(e1 * ck + e2 * sk, e2 * ck - e1 * sk, king)
-    return Pose(lower, upper, d, f, d + triad @ kb, triad, ca.vertcat(margin_upper, margin_tierod))
+    return ca.horzcat(e1 * c + e2 * s, e2 * c - e1 * s, king), margin
 
 
 @dataclass(frozen=True)

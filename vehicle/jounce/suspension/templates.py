@@ -1,0 +1,64 @@
+"""Kinds of axles: which file makes the mechanism of each, and what it is for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from jounce.data import DataError, Vehicle
+from jounce.dynamics.mechanism import Mechanism, Value
+from jounce.suspension import graph_axle, leaf_axle, macpherson, multilink, solid_axle, trailing_arm, wishbones
+
+
+class Make(Protocol):
+    """What makes the mechanism of one axle from the entries."""
+
+    def __call__(self, p: Mapping[str, Value], axle: str) -> Mechanism:
+        """The left side, or the whole axle where its wheels share a body."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """A kind of axle."""
+
+    make: Make | None
+    """None for a graph, whose lists say it all."""
+    coordinates: int
+    """Motions that it has: of one side, or of the whole axle."""
+    words: str
+    """For people."""
+
+
+TEMPLATES: Final[dict[str, Template]] = {
+    "double_wishbone": Template(wishbones.mechanism, 1, "two A-arms and a tierod"),
+    "macpherson": Template(macpherson.mechanism, 1, "lower arm, strut and tierod"),
+    "multilink": Template(multilink.mechanism, 1, "five links, or an A-arm and three links"),
+    "trailing_arm": Template(trailing_arm.mechanism, 1, "trailing or semi-trailing arm"),
+    "solid_axle": Template(solid_axle.mechanism, 2, "rigid axle on links, steered where it has kingpins"),
+    "leaf_axle": Template(leaf_axle.mechanism, 2, "rigid axle on leaf springs"),
+    "graph": Template(None, 0, "bodies, joints and rods of your own"),
+}
+
+
+def mechanism_of(vehicle: Vehicle, axle: str, kind: str, p: Mapping[str, Value] | None = None) -> Mechanism:
+    """The mechanism of one axle of a vehicle, with the vehicle's numbers or with ``p`` in their place.
+
+    Raises DataError that names the axle, its kind and the entry that is not there.
+    """
+    if kind not in TEMPLATES:
+        raise DataError(f"{vehicle.name}: axle {axle}: kind = {kind!r}: expected {', '.join(TEMPLATES)}")
+    values = {name: entry.value for name, entry in vehicle.entries.items()} if p is None else p
+    make = TEMPLATES[kind].make
+    try:
+        if make is None:
+            prefix = f"{axle}."
+            lists = {k.removeprefix(prefix): v for k, v in vehicle.lists.items() if k.startswith(prefix)}
+            return graph_axle.mechanism(values, axle, lists)
+        return make(values, axle)
+    except KeyError as error:
+        raise DataError(f"{vehicle.name}: axle {axle} ({kind}): no entry {error.args[0]!r}") from error
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"{vehicle.name}: axle {error}") from error
