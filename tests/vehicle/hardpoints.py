@@ -16,7 +16,7 @@ from jounce.dynamics.mechanism import Mechanism
 from jounce.suspension.inner_ends import inner_end
 from jounce.suspension.kinematics import Axle as Kinematics
 from jounce.suspension.kinematics import Linkage
-from jounce.suspension.templates import TEMPLATES, mechanism_of
+from jounce.suspension.mechanisms.templates import TEMPLATES, mechanism_of
 
 DATA = yaml.safe_load((Path(__file__).parents[1] / "data" / "suspension-hardpoints.yaml").read_text())
 #: Radius of the wheels that goes with the reference numbers [m].

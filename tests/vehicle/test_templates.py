@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import jounce
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
-from jounce.suspension import macpherson
 from jounce.suspension.inner_ends import InnerEnd
-from jounce.suspension.templates import TEMPLATES, mechanism_of
+from jounce.suspension.mechanisms import macpherson
+from jounce.suspension.mechanisms.templates import TEMPLATES, mechanism_of
 
 MAKERS = (hardpoints.macpherson, hardpoints.five_link, hardpoints.solid_axle, hardpoints.trailing_arm)
 #: Kind -> (coordinates, rows) of section 2 of Jain 2016 with rods as rows.

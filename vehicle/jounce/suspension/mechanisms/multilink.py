@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jounce.dynamics.graph import ROOT
 from jounce.dynamics.mechanism import End, Joint, Mechanism, Rod, Value
-from jounce.suspension.entries import Entries, chassis
+from jounce.suspension.mechanisms.entries import Entries, chassis
 
 #: Links by name, each with a point X_C on the chassis and X_U on the upright; the A-arm's two share UCA_U.
 LINKS = ("LATERAL", "TRAILING")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jounce.dynamics.graph import ROOT
 from jounce.dynamics.mechanism import End, Joint, Mechanism, Value
-from jounce.suspension.entries import Entries, chassis
+from jounce.suspension.mechanisms.entries import Entries, chassis
 
 
 def mechanism(p: Mapping[str, Value], axle: str) -> Mechanism:

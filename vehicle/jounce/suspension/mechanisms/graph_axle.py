@@ -40,7 +40,7 @@ from typing import Any, Final
 from jounce.data import DataError
 from jounce.dynamics.mechanism import Body, End, Force, Joint, Mechanism, Rod, Tubes, Value, Wheel
 from jounce.math.algebra import SX
-from jounce.suspension.entries import AXES, MOMENTS, Entries
+from jounce.suspension.mechanisms.entries import AXES, MOMENTS, Entries
 
 STEERING: Final = "steering"
 Table = Mapping[str, Any]

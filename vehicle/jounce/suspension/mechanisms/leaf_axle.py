@@ -8,8 +8,8 @@ import casadi as ca
 
 from jounce.dynamics.mechanism import End, Mechanism, Rod, Value
 from jounce.math.algebra import SX
-from jounce.suspension.entries import Entries, chassis
-from jounce.suspension.solid_axle import SIDES, axle_on
+from jounce.suspension.mechanisms.entries import Entries, chassis
+from jounce.suspension.mechanisms.solid_axle import SIDES, axle_on
 
 #: The torque link lies this far above the leaves [m]; the motion does not depend on it to second order.
 RAISED = 0.2

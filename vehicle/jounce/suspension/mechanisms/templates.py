@@ -8,7 +8,15 @@ from typing import Final, Protocol
 
 from jounce.data import DataError, Vehicle
 from jounce.dynamics.mechanism import Mechanism, Value
-from jounce.suspension import graph_axle, leaf_axle, macpherson, multilink, solid_axle, trailing_arm, wishbones
+from jounce.suspension.mechanisms import (
+    graph_axle,
+    leaf_axle,
+    macpherson,
+    multilink,
+    solid_axle,
+    trailing_arm,
+    wishbones,
+)
 
 
 class Make(Protocol):

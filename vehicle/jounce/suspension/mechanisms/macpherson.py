@@ -10,7 +10,7 @@ from jounce.dynamics.graph import ROOT
 from jounce.dynamics.mechanism import End, Joint, Mechanism, Tubes, Value
 from jounce.math.algebra import SX, cross, dot, unit
 from jounce.suspension.double_wishbone_linkage import Arm, steered_triad
-from jounce.suspension.entries import Entries, chassis
+from jounce.suspension.mechanisms.entries import Entries, chassis
 
 
 def mechanism(p: Mapping[str, Value], axle: str) -> Mechanism:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from jounce.dynamics.graph import ROOT
 from jounce.dynamics.mechanism import End, Force, Joint, Mechanism, Rod, Tubes, Value, Wheel
 from jounce.math.algebra import unit
-from jounce.suspension.entries import Entries, chassis
+from jounce.suspension.mechanisms.entries import Entries, chassis
 
 #: (name of the link, its side, 0 in the middle): a point X_A on the axle, X_C on the chassis.
 PAIRS = ("UL", "LL")
