@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class SessionServiceStub:
-    """Hosts models in sessions. Every call that changes a session needs the token from CreateSession.
+    """Runs models in sessions. Every call that changes a session needs a token.
     """
 
     def __init__(self, channel):
@@ -138,18 +138,18 @@ class SessionServiceStub:
 
 
 class SessionServiceServicer:
-    """Hosts models in sessions. Every call that changes a session needs the token from CreateSession.
+    """Runs models in sessions. Every call that changes a session needs a token.
     """
 
     def GetServer(self, request, context):
-        """What the server is: versions, uptime, limits and defaults.
+        """Versions, uptime, limits and defaults of the server.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListModels(self, request, context):
-        """Names the models that this server hosts.
+        """The models that this server hosts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -163,14 +163,14 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateSession(self, request, context):
-        """Makes a model instance and its lockstep clock at tick 0.
+        """Creates a model instance with a lockstep clock at tick 0.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSession(self, request, context):
-        """Where a session stands; needs no token, but see "Who may do what".
+        """State of a session; needs no token, but see "Access rights".
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -184,14 +184,14 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSession(self, request, context):
-        """Closes a session; participants still joined are told so. An administrator needs no session token.
+        """Closes a session and informs its participants. An administrator needs no session token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Advance(self, request, context):
-        """For one simple client: set inputs, advance exactly n ticks, get outputs, in one call. Refused while
+        """For a single simple client: set inputs, advance exactly n ticks, get outputs, in one call. Refused while
         participants are joined or expected.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -199,58 +199,58 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Lockstep(self, request_iterator, context):
-        """One stream per participant: Join, then one Step per due tick. Exactly one reply per request, in order;
-        events come between replies. Ending the stream detaches the participant; it may rejoin with its token.
+        """One stream per participant: Join, then one Step per due tick. There is exactly one reply per request, in order.
+        Events come between replies. When the stream ends, the participant is detached; it may rejoin with its token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def EvictParticipant(self, request, context):
-        """Takes a participant out, connected or gone: its name and inputs are free, and its stream is refused with EVICTED.
-        With the session token, the participant's own token, or as an administrator.
+        """Removes a participant, whether connected or gone. Its name and inputs become free, and its stream is refused with
+        EVICTED. Needs the session token, the participant's own token, or an administrator.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PauseSession(self, request, context):
-        """Holds the clock between two ticks; leases and timers stand still. Participants get an event.
+        """Stops the clock between two ticks; leases and timers stop, too. Participants get an event.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeSession(self, request, context):
-        """Lets the clock of a paused session go on.
+        """Continues a paused session.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResetSession(self, request, context):
-        """Back to tick 0 in a new epoch, with other parameters if wanted; participants stay and get an event.
+        """Returns to tick 0 in a new epoch, with other parameters if given. Participants stay and get an event.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SaveSnapshot(self, request, context):
-        """Keeps everything that the session's future depends on, at its present tick.
+        """Saves everything that the session's future depends on, at its present tick.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RestoreSnapshot(self, request, context):
-        """Back to a snapshot in a new epoch; participants stay and get an event.
+        """Returns to a snapshot in a new epoch. Participants stay and get an event.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSnapshot(self, request, context):
-        """Forgets a snapshot.
+        """Deletes a snapshot.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -264,22 +264,22 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UploadSnapshot(self, request_iterator, context):
-        """Gives a snapshot's bytes to a session of the same model and build; nothing is restored yet.
+        """Stores the bytes of a snapshot in a session of the same model and build; it does not restore it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ForkSession(self, request, context):
-        """A new session that goes on from a snapshot of this one, or from its present tick.
+        """Creates a new session that continues from a snapshot of this one, or from its present tick.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Outputs for viewers and loggers, decimated; can never slow the session. Who may, as GetSession. The initial metadata
-        come, with the key `jounce-watching`, once the viewer is in place: it is shown whatever the clock does from then on.
+        """Decimated outputs for viewers and loggers; a viewer cannot slow down the session. Access is as for GetSession. The
+        initial metadata, with the key `jounce-watching`, are sent when the viewer is registered; it sees all later moves.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -397,7 +397,7 @@ def add_SessionServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SessionService:
-    """Hosts models in sessions. Every call that changes a session needs the token from CreateSession.
+    """Runs models in sessions. Every call that changes a session needs a token.
     """
 
     @staticmethod
