@@ -1,4 +1,4 @@
-/* The fast lane in C: length-prefixed protobuf messages, written and read by hand (proto/jounce/v1/jounce.proto). */
+/* The fast lane in C: length-prefixed protobuf messages with a hand-written codec (proto/jounce/v1/jounce.proto). */
 #define _POSIX_C_SOURCE 200809L
 
 #include "jounce_client.h"
@@ -15,9 +15,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Longest reply that is believed [bytes]. */
+/* Longest reply that is accepted [bytes]. */
 #define MOST ((size_t)64 << 20)
-/* Time within which the server's machine must give a sign of life, where the caller does not say [s]. */
+/* Default time after which a server whose machine does not answer is gone [s]. */
 #define KEEPALIVE 15.0
 
 /* Fields of the oneofs LockstepRequest.kind and LockstepReply.kind. */
@@ -27,7 +27,7 @@ enum { SAY_STATE = 1, SAY_JOINED = 2, SAY_LEFT = 3, SAY_ERROR = 4, SAY_EVENT = 5
 typedef struct {
     unsigned char *at;
     size_t n, room;
-    int failed;  /* out of memory: sticky */
+    int failed;  /* out of memory; stays set */
 } buffer;
 
 typedef struct {
@@ -117,7 +117,7 @@ static void put_text(buffer *b, unsigned field, const char *text) {
 
 typedef struct {
     const unsigned char *at, *end;
-    int bad;  /* sticky */
+    int bad;  /* malformed; stays set */
 } reader;
 
 /* One field: its number, and its value as a number or as bytes. */
@@ -296,7 +296,7 @@ static int read_state(jounce *j, reader r) {
     return JOUNCE_OK;
 }
 
-/* A pause and a resume leave the state as it is; a new epoch replaces it. */
+/* A new epoch replaces the state; a pause and a resume do not. */
 static int read_event(jounce *j, reader r) {
     reader again = r;
     jounce_state s = j->now;
@@ -343,15 +343,15 @@ static int send_request(jounce *j, unsigned kind) {
     while (sent < j->out.n) {
         ssize_t more = send(j->fd, j->out.at + sent, j->out.n - sent, MSG_NOSIGNAL);
         if (more > 0) sent += (size_t)more;
-        /* The server may have said why before it closed: the reply is read all the same. */
+        /* The server may have sent the reason before it closed the connection, so the reply is read all the same. */
         else if (errno == EPIPE || errno == ECONNRESET) return JOUNCE_OK;
         else if (errno != EINTR) return lost(j, "UNAVAILABLE", strerror(errno));
     }
     return JOUNCE_OK;
 }
 
-/* Fills `in` up to n bytes after `taken`. On a unix socket who waits in recv is woken for nothing, too, when the other
- * side takes what was sent, which costs both; who waits in poll is not. */
+/* Fills `in` up to n bytes after `taken`. It waits in poll: on a unix socket, recv is also woken up when the other side
+ * reads what was sent, which costs time on both sides. */
 static int receive(jounce *j, size_t n) {
     struct pollfd ready = {j->fd, POLLIN, 0};
     if (j->taken == j->in.n) {
@@ -378,7 +378,7 @@ static int receive(jounce *j, size_t n) {
     return JOUNCE_OK;
 }
 
-/* Sends `body` and reads until the reply, which must be of kind `wanted`; events on the way are obeyed. */
+/* Sends `body` and reads until the reply, which must be of kind `wanted`; events before it are applied. */
 static int ask(jounce *j, unsigned kind, unsigned wanted) {
     if (j->fd < 0) return JOUNCE_LOST;
     if (send_request(j, kind)) return JOUNCE_LOST;
@@ -484,7 +484,7 @@ static int dial_tcp(const char *address, double keepalive) {
     }
     freeaddrinfo(found);
     if (fd >= 0) {
-        /* A step must not wait for the acknowledgement of the last one. */
+        /* A step must not wait for TCP's acknowledgement of the previous one. */
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         keep_alive(fd, keepalive);
     }
@@ -541,7 +541,7 @@ jounce *jounce_join(const char *address, const jounce_terms *terms, jounce_error
     return NULL;
 }
 
-/* Refuses without asking the server; `given` and `allowed` are as in jounce_error. */
+/* Refuses a call without asking the server; `given` and `allowed` are as in jounce_error. */
 static int refuse(jounce *j, const char *reason, const char *field, long long given, const char *allowed) {
     memset(&j->why, 0, sizeof j->why);
     snprintf(j->why.reason, sizeof j->why.reason, "%s", reason);
@@ -551,7 +551,7 @@ static int refuse(jounce *j, const char *reason, const char *field, long long gi
     return JOUNCE_REFUSED;
 }
 
-/* `next_tick` 0 is that of the grid. */
+/* `next_tick` 0 is the next tick by period and phase. */
 static int step(jounce *j, const double *inputs, size_t n, int64_t next_tick) {
     if (n != j->inputs.n) {
         char allowed[32];

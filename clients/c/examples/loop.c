@@ -1,5 +1,5 @@
 /* A lockstep loop: loop ADDRESS SESSION TOKEN INPUT STEPS. Prints every output, to the last bit, at every due tick.
- * The program that made the session deletes it once this one has left. */
+ * The program that created the session deletes it after this one has left. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -115,7 +115,7 @@ struct Client::Inside {
 Client::Client(const std::string& address, ClientOptions options) : inside_(std::make_shared<Inside>()) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(most_bytes);
-    // After a failure a connection shared with other clients would refuse for minutes without another try.
+    // Without sharing: a connection shared with other clients would, after a failure, refuse for minutes.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     keep_alive(arguments, options.keepalive);
     auto credentials = grpc::InsecureChannelCredentials();
@@ -127,7 +127,7 @@ Client::Client(const std::string& address, ClientOptions options) : inside_(std:
            channel->WaitForStateChange(state, end))
         state = channel->GetState(true);
     if (state != GRPC_CHANNEL_READY) {
-        // A call that does not wait says why.
+        // A call without wait_for_ready tells the reason.
         grpc::ClientContext context;
         context.set_deadline(in(1.0));
         v1::ListModelsResponse reply;
@@ -239,7 +239,7 @@ OpenSession::OpenSession(const Client& client, Session session)
     : inside_(client.inside_), session_(std::move(session)) {}
 
 OpenSession::~OpenSession() {
-    if (!inside_) return;  // moved from
+    if (!inside_) return;  // was moved from
     try {
         inside_->call(&Stub::DeleteSession, named<v1::DeleteSessionRequest>(session_));
     } catch (const std::exception&) {

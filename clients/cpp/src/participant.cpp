@@ -22,7 +22,7 @@ State read(std::int64_t tick, std::int64_t sim_ns, const google::protobuf::Repea
 Participant::Inside::~Inside() {
     if (!stream || ended) return;
     context.TryCancel();
-    // A stream must be finished, and read to its end before.
+    // gRPC requires that a stream is read to its end and finished.
     for (v1::LockstepReply rest; stream->Read(&rest);) {}
     stream->Finish();
 }
@@ -65,7 +65,7 @@ void Participant::Inside::join(const Session& session, const std::string& name, 
 v1::LockstepReply Participant::Inside::ask(const v1::LockstepRequest& message) {
     if (ended) throw Error("STREAM_ENDED", "the participant has left, or its stream has ended");
     v1::LockstepReply reply;
-    // A Write that fails has its reason in what the server said last, or in the status.
+    // If Write fails, the reason is in the server's last message or in the status.
     stream->Write(message);
     while (true) {
         if (!stream->Read(&reply)) lost();

@@ -1,4 +1,4 @@
-// A participant's stream and where it stands.
+// A participant's stream and its state.
 #pragma once
 
 #include "wire.hpp"
@@ -11,12 +11,12 @@ struct Participant::Inside {
 
     // Opens the stream and joins over it.
     void join(const Session& session, const std::string& name, const Terms& terms);
-    // The reply to a request; events on the way are noted and obeyed.
+    // The reply to a request; events before it are noted and applied.
     v1::LockstepReply ask(const v1::LockstepRequest& request);
     // The state in the reply to a request.
     const State& state_after(const v1::LockstepRequest& request);
     void note(const v1::Event& event);
-    // Ends the stream; throws why it ended.
+    // Ends the stream and throws the reason for which it ended.
     [[noreturn]] void lost();
 
     std::shared_ptr<Stub> stub;

@@ -1,4 +1,4 @@
-// What the client and its participants share: stubs, and errors as they come over the wire.
+// Code that the client and its participants share: stubs, and errors of the wire.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

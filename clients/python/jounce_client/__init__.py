@@ -1,4 +1,4 @@
-"""Client of the jounce lockstep service. It depends on the wire contract alone."""
+"""Python client of the jounce lockstep service. It depends only on `jounce_proto`."""
 
 from jounce_client._wire import Event as Event
 from jounce_client._wire import Frame as Frame

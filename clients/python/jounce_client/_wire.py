@@ -1,4 +1,4 @@
-"""What the sync and the async client share: requests, replies and the order of values."""
+"""Code that the synchronous and the asynchronous client share: requests, replies and the order of values."""
 
 from __future__ import annotations
 
@@ -20,58 +20,58 @@ from jounce_proto import keepalive, packed
 _M = TypeVar("_M", bound=Message)
 Array = npt.NDArray[np.float64]
 ParameterValue = float | bool | str
-#: Inputs of a step: packed in the order of ``Participant.inputs``, or by scalar name (others are held).
+#: Inputs of a step: a sequence in the order of ``Participant.inputs``, or a mapping by scalar name (others are held).
 Inputs = npt.ArrayLike | Mapping[str, float]
 _Made = TypeVar("_Made", bound="Session")
 
-#: Time [s] within which a peer must give a sign of life; see ``Client.connect``.
+#: Default time [s] after which a peer that does not answer is gone; see ``Client.connect``.
 KEEPALIVE = 15.0
-#: Pieces of an uploaded snapshot [bytes].
+#: Size of the pieces of an uploaded snapshot [bytes].
 _PIECE = 2**20
 
 
-#: Key in the initial metadata of Watch: the viewer is in place (jounce.proto).
+#: Key in the initial metadata of Watch which says that frames are being collected (jounce.proto).
 WATCHING = "jounce-watching"
 
 
 def channel_options(address: str, seconds: float) -> list[tuple[str, int]]:
-    """Options of a channel with a keep-alive of ``seconds`` [s]. JounceError for an address that is none."""
+    """Options of a channel with a keep-alive of ``seconds`` [s]; raises JounceError for a bad address or time."""
     check_address(address, "address")
     if not 0.0 <= seconds <= 86400.0:
-        raise bad("keepalive", seconds, "0 (nobody is asked) to 86400 s")
+        raise bad("keepalive", seconds, "0 (off) to 86400 s")
     return [
         # Packed replies exceed gRPC's default of 4 MB for no model we know; a describe reply may.
         ("grpc.max_receive_message_length", 64 * 2**20),
-        # Connections of its own: after a failure a shared one would refuse, for minutes, without another try.
+        # Without sharing: a connection shared with other channels would, after a failure, refuse for minutes.
         ("grpc.use_local_subchannel_pool", 1),
         *keepalive.grpc_options(seconds),
     ]
 
 
 def check_address(address: str, what: str) -> None:
-    """Raises JounceError, UNAVAILABLE, for what is neither ``host:port`` nor ``unix:/path``."""
+    """Raises JounceError (UNAVAILABLE) for an address that is neither ``host:port`` nor ``unix:/path``."""
     host, _, port = str(address).rpartition(":")
     if isinstance(address, str) and address.startswith("unix:") and len(address) > len("unix:"):
         return
     if not host or "/" in host or not (port.isascii() and port.isdigit() and int(port) < 65536):
         raise JounceError("UNAVAILABLE", what, str(address), "host:port or unix:/path",
-                          message="nobody can be reached there")
+                          message="not an address")
 
 
 def unreachable(error: JounceError, address: str, timeout: float) -> JounceError:
-    """The error of a first call: silence for the whole ``timeout`` [s] is a server that cannot be reached."""
+    """The error of the first call, in which DEADLINE_EXCEEDED after ``timeout`` [s] becomes UNAVAILABLE."""
     if error.reason == "DEADLINE_EXCEEDED":
         return JounceError("UNAVAILABLE", "address", address, message=f"no answer within {timeout:g} s")
     return error
 
 
 def bad(name: str, given: object, allowed: str) -> JounceError:
-    """The refusal of an argument, in the server's form."""
-    return JounceError("BAD_FIELD", name, repr(given)[:200], allowed, message=f"{name} cannot be that")
+    """The error for a wrong argument, in the form of the server's errors."""
+    return JounceError("BAD_FIELD", name, repr(given)[:200], allowed, message=f"{name} is not valid")
 
 
 def message(kind: type[_M], **fields: Any) -> _M:
-    """A message of the wire; raises JounceError, BAD_FIELD, for a field of another type than it has there."""
+    """A message of the wire; raises JounceError (BAD_FIELD) for a field of the wrong type."""
     made = kind()
     for name, value in fields.items():
         if value is None:
@@ -94,14 +94,14 @@ def _expected(field: Any) -> str:
 
 
 def whole(name: str, value: int, least: int) -> int:
-    """An argument that is a whole number of at least ``least``; raises JounceError, BAD_FIELD."""
+    """Returns a whole number of at least ``least``; raises JounceError (BAD_FIELD) for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise bad(name, value, f"a whole number, {least} or more")
     return int(value)
 
 
 def numbers(values: Mapping[str, float]) -> dict[str, float]:
-    """Values by name; raises JounceError, BAD_FIELD, for one that is no number."""
+    """Returns values by name; raises JounceError (BAD_FIELD) for a value that is not a number."""
     if not isinstance(values, Mapping):
         raise bad("inputs", values, "a mapping of names to numbers")
     return {name: _number(name, value) for name, value in values.items()}
@@ -115,7 +115,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def stub_of(channel: Any) -> Any:
-    """The stub of a channel, sync or async, whose Lockstep takes messages of either kind."""
+    """The stub of a synchronous or asynchronous channel; its Lockstep takes protobuf and packed messages."""
     stub = rpc.SessionServiceStub(channel)
     method = f"/{pb.DESCRIPTOR.services_by_name['SessionService'].full_name}/Lockstep"
     stub.Lockstep = channel.stream_stream(method, packed.encode, packed.reply)
@@ -133,26 +133,32 @@ class Session:
     join_token: str = ""
 
     def for_participants(self) -> Session:
-        """The same session for programs that may join it, and no more."""
+        """The same session with the join token, for programs that may only join it."""
         return self._under(self.join_token)
 
     def controlled_by(self, participant: Member) -> Session:
-        """The same session under a participant's own token, which may pause, reset, save, restore and fork it if the
-        session was created with that participant among its ``controllers``."""
+        """The same session with a participant's own token.
+
+        With it the participant may pause, reset, save, restore and fork the session, if it is among the
+        ``controllers`` with which the session was created.
+        """
         return self._under(participant.token)
 
     def _under(self, token: str) -> Session:
         return Session(self.id, token, self.tick_seconds, self.model, self.join_token)
 
     def __reduce__(self) -> tuple[type[Session], tuple[str, str, float, str, str]]:
-        # Another process gets the plain session: whoever made it deletes it.
+        # Pickled as a plain Session: only the process that made it deletes it.
         return Session, (self.id, self.token, self.tick_seconds, self.model, self.join_token)
 
 
 @dataclass(frozen=True)
 class Pacing:
-    """Real-time pacing: ``factor`` [1] simulated seconds per wall-clock second; ``overrun`` is COUNT (later ticks catch
-    up), SLIP (the time base moves) or FAIL (the session fails)."""
+    """Real-time pacing.
+
+    ``factor`` [1] is the simulated seconds per wall-clock second. ``overrun`` says what a late tick does: COUNT (later
+    ticks catch up), SLIP (all later release times move) or FAIL (the session fails).
+    """
 
     factor: float = 1.0
     overrun: str = "COUNT"
@@ -162,10 +168,11 @@ class Pacing:
 class Late:
     """What the session does when a participant is late or gone.
 
-    ``policy`` is BLOCK (wait), HOLD_LAST (its inputs stay; older than ``max_age`` [ticks] the session fails; 0 = any
-    age), SAFE_VALUE (its inputs become ``safe``, packed as its inputs [unit of each]) or FAIL. It is late ``after`` [s]
-    of wall-clock time (None: the server's default), or when its connection has gone; then it may rejoin within
-    ``lease`` [s] (None: for ever with HOLD_LAST and SAFE_VALUE, not at all with BLOCK).
+    ``policy`` is BLOCK (the session waits), HOLD_LAST (its inputs are held; the session fails if they become older than
+    ``max_age`` [ticks], 0 = without limit), SAFE_VALUE (its inputs become ``safe``, in their order [unit of each]) or
+    FAIL. The participant is late ``after`` [s] of wall-clock time (None: the server's default), or when its connection
+    has gone. It may then rejoin within ``lease`` [s] (None: without limit for HOLD_LAST and SAFE_VALUE, not at all for
+    BLOCK).
     """
 
     policy: str = "BLOCK"
@@ -177,7 +184,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot that a session keeps: ``id`` within the session, and the ``tick`` [1] that it holds."""
+    """A snapshot that a session keeps: its ``id`` within the session, and its ``tick``."""
 
     id: str
     tick: int
@@ -187,10 +194,11 @@ class Snapshot:
 class State:
     """Outputs at a tick.
 
-    ``tick`` [1] is the clock and the next due tick, ``time`` [s] the simulated time since tick 0, ``values`` the
-    outputs in the order of ``names``. ``state["ref_frame.yaw"]`` is a scalar, ``state["ref_frame.pos"]`` a vector.
-    ``overruns`` [1] counts the late ticks of a paced session, ``missed`` [1] the due ticks that passed without this
-    participant's inputs, and ``held`` names those whose inputs were held or safe since the state before.
+    ``tick`` is the clock and the next due tick, ``time`` [s] the simulated time since tick 0, and ``values`` [unit of
+    each] the outputs in the order of ``names``. ``state["ref_frame.yaw"]`` is a scalar, ``state["ref_frame.pos"]`` a
+    vector. ``overruns`` [1] is the number of late ticks of a paced session, ``missed`` [1] the number of due ticks that
+    passed without this participant's inputs. ``held`` names the participants whose inputs were held, or were their safe
+    values, since the previous state.
     """
 
     tick: int
@@ -211,28 +219,31 @@ class State:
         try:
             found: Array | np.float64 = self.values[self._index[name]]
         except KeyError:
-            raise KeyError(f"{name!r} is not among the outputs asked for: {', '.join(self.names)}") from None
+            raise KeyError(f"{name!r} is not among the requested outputs: {', '.join(self.names)}") from None
         return found
 
 
 @dataclass(frozen=True)
 class Frame(State):
-    """A state for a viewer; ``epoch`` [1] rises at resets and restores, ``dropped`` [1] frames were lost so far."""
+    """A state for a viewer; ``epoch`` rises at resets and restores, ``dropped`` [1] is the number of lost frames."""
 
     epoch: int = 0
     dropped: int = 0
 
 
-#: Events that a join may ask for.
+#: Events that a Join may request.
 NOTICES = ("FAILED", "EVICTED", "MISSED", "BARRIER_TIMEOUT")
 
 
 @dataclass(frozen=True)
 class Event:
-    """What happened to the session: ``kind`` is PAUSED, RESUMED, RESET, RESTORED, DRAINING (the server is stopping: the
-    session goes on for a while) or RECORDING_ENDED (before the session), ``state`` where it stands. Notices, which the
-    join has asked for, are FAILED, EVICTED, MISSED and BARRIER_TIMEOUT: ``text`` says what has happened, and
-    ``participants`` to whom or because of whom; ``state`` is the last one known."""
+    """An event of the session.
+
+    ``kind`` is PAUSED, RESUMED, RESET, RESTORED, DRAINING (the server is stopping; the session goes on for a while) or
+    RECORDING_ENDED (before the session), and ``state`` is the state after it. The notices that the Join requested are
+    FAILED, EVICTED, MISSED and BARRIER_TIMEOUT: ``text`` says what happened, ``participants`` names those concerned,
+    and ``state`` is the last known state.
+    """
 
     kind: str
     epoch: int
@@ -243,7 +254,7 @@ class Event:
 
 
 def index_of(names: Sequence[str]) -> dict[str, int | slice]:
-    """Place of every scalar, and the range of every vector whose components stand side by side."""
+    """Index of every scalar, and slice of every vector whose components are adjacent."""
     index: dict[str, int | slice] = {name: i for i, name in enumerate(names)}
     start = 0
     for i, name in enumerate(names):
@@ -258,7 +269,7 @@ def index_of(names: Sequence[str]) -> dict[str, int | slice]:
 
 @dataclass
 class Membership:
-    """Where a participant stands: pure bookkeeping, no I/O."""
+    """The state of a participant in its session. No I/O."""
 
     joined: pb.Joined
     epoch: int = 0
@@ -279,7 +290,7 @@ class Membership:
         self.latest = self._at(self.joined.clock_tick, self.joined.sim_ns, self.joined.output_values)
 
     def step(self, inputs: Inputs, next_tick: int | None = None) -> packed.Request:
-        """The request for the due tick; raises JounceError for names or lengths that do not fit."""
+        """The request for the due tick; raises JounceError for unknown names or a wrong number of values."""
         if next_tick is not None:
             next_tick = whole("next_tick", next_tick, self.due + 1)
         if isinstance(inputs, Mapping):
@@ -307,7 +318,7 @@ class Membership:
         return request
 
     def is_event(self, reply: packed.Reply) -> bool:
-        """Whether that was no reply but an event, which is noted; the reply follows."""
+        """Whether the message is an event, which is noted, and not the reply."""
         if not reply.HasField("event"):
             return False
         event = reply.event
@@ -325,7 +336,7 @@ class Membership:
         return True
 
     def state(self, reply: packed.Reply) -> State:
-        """The state in a reply; raises JounceError for a refusal, after which the same step may be retried."""
+        """The state in a reply; raises JounceError for a refusal."""
         kind = reply.WhichOneof("kind")
         if kind == "error":
             raise from_info(reply.error)
@@ -394,7 +405,7 @@ def pacing_message(pacing: Pacing | None) -> pb.Pacing | None:
 
 def join_request(session: Session, name: str, late: Late | str | None, rejoin: str, barrier_timeout: float | None,
                  period: int, phase: int, notices: Sequence[str], **terms: Any) -> pb.LockstepRequest:
-    """The wire form of a Join; ``terms`` are fields of it. Raises JounceError for what it cannot say."""
+    """The wire form of a Join; ``terms`` are further fields. Raises JounceError for bad arguments."""
     if isinstance(late, str):
         late = Late(late)
     late = late or Late()
@@ -413,7 +424,7 @@ def join_request(session: Session, name: str, late: Late | str | None, rejoin: s
 
 
 def _enum(kind: Any, prefix: str, word: str, what: str) -> str:
-    """Name of an enumeration's value on the wire."""
+    """Wire name of an enumeration's value; raises JounceError."""
     names = [n.removeprefix(prefix) for n, _ in kind.items() if not n.endswith("_UNSPECIFIED")]
     if word not in names:
         raise JounceError("BAD_FIELD", what, str(word), ", ".join(names), message=f"no such {what} policy")
@@ -421,12 +432,12 @@ def _enum(kind: Any, prefix: str, word: str, what: str) -> str:
 
 
 def named(session: Session) -> dict[str, str]:
-    """Fields that say whose call it is."""
+    """The fields with a session's id and token."""
     return {"session_id": session.id, "token": session.token}
 
 
 def opened(kind: Callable[..., _Made], client: object, reply: pb.CreateSessionResponse, model: str) -> _Made:
-    """The session in a reply, as the ``kind`` that its ``client`` deletes."""
+    """The session in a reply, as a ``kind`` that its ``client`` can delete."""
     return kind(reply.session_id, reply.token, reply.tick_seconds, model, reply.join_token, client)
 
 
@@ -456,12 +467,12 @@ def frame(reply: pb.WatchResponse, names: tuple[str, ...], index: Mapping[str, i
                  epoch=reply.epoch, dropped=reply.dropped)
 
 
-#: Scalar names of outputs, and their places by name.
+#: Scalar names of outputs, and their indices by name.
 Layout = tuple[tuple[str, ...], dict[str, int | slice]]
 
 
 def layout(description: pb.DescribeModelResponse, names: Sequence[str]) -> Layout:
-    """Scalars that outputs given as scalars, vectors or ``*`` stand for, as the server expands them."""
+    """The scalars for outputs named as scalars, vectors or ``*``, in the order in which the server sends them."""
     outputs = [s for s in description.signals if s.causality == pb.CAUSALITY_OUTPUT]
     vectors = {s.name: tuple(s.name + suffix for suffix in s.components) for s in outputs}
     vectors["*"] = tuple(scalar for s in outputs for scalar in vectors[s.name])
@@ -471,53 +482,53 @@ def layout(description: pb.DescribeModelResponse, names: Sequence[str]) -> Layou
 
 def advance_request(session: Session, ticks: int, inputs: Mapping[str, float],
                     outputs: Sequence[str]) -> pb.AdvanceRequest:
-    """The wire form of set, advance, get."""
+    """The wire form of an Advance."""
     values = numbers(inputs)
     return message(pb.AdvanceRequest, **named(session), n_ticks=whole("ticks", ticks, 0), input_names=list(values),
                    inputs=list(values.values()), output_names=outputs)
 
 
 def watch_request(session: Session, outputs: Sequence[str], every: int) -> pb.WatchRequest:
-    """The wire form of a viewer's wish."""
+    """The wire form of a Watch."""
     return message(pb.WatchRequest, **named(session), outputs=outputs, every_ticks=whole("every", every, 1))
 
 
 class Member:
-    """What every participant tells of its membership, sync or async."""
+    """Base class of the synchronous and the asynchronous participant."""
 
     _member: Membership
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Owned scalar inputs, in the order of packed inputs."""
+        """Owned scalar inputs, in the order in which a step takes their values."""
         return self._member.inputs
 
     @property
     def held(self) -> Array:
-        """Values of the owned inputs, in the order of ``inputs``: at first those that the session starts with."""
+        """Last values of the owned inputs [unit of each], in the order of ``inputs``; at first the start values."""
         return self._member.held.copy()
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Wanted scalar outputs, in the order of ``State.values``."""
+        """Requested scalar outputs, in the order of ``State.values``."""
         return self._member.outputs
 
     @property
     def due(self) -> int:
-        """Tick [1] that the next step's inputs are for."""
+        """Tick for which the inputs of the next step are."""
         return self._member.due
 
     @property
     def token(self) -> str:
-        """Secret to rejoin with, and for the calls of a controller."""
+        """Secret token to rejoin with, and for the calls of a controller."""
         return self._member.joined.participant_token
 
     @property
     def state(self) -> State:
-        """The last state known: of the last step or sync, of a reset or restore since, or of the join."""
+        """The last known state: of the last step, sync, reset or restore, or of the join."""
         return self._member.latest
 
     @property
     def events(self) -> list[Event]:
-        """What happened to the session, oldest first; noted while a step or a sync is under way."""
+        """Events of the session, oldest first; they are received during a step or a sync."""
         return self._member.events

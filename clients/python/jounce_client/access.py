@@ -15,9 +15,9 @@ import grpc
 class Tls:
     """PEM files for TLS.
 
-    ``ca`` holds the authorities that may have signed the server's certificate (None: those that gRPC ships with);
+    ``ca`` holds the authorities that may have signed the server's certificate (None: those that come with gRPC);
     ``certificate`` and ``key`` are the client's own, for a server that asks for them; ``server_name`` is the name in
-    the server's certificate where that is not the address's.
+    the server's certificate, if it differs from that of the address.
     """
 
     ca: Path | str | None = None
@@ -26,24 +26,24 @@ class Tls:
     server_name: str = ""
 
     def credentials(self) -> grpc.ChannelCredentials:
-        """What a channel is opened with; raises OSError for a file that cannot be read."""
+        """Credentials of a gRPC channel; raises OSError for a file that cannot be read."""
         ca, key, chain = (Path(p).read_bytes() if p else None for p in (self.ca, self.key, self.certificate))
         return grpc.ssl_channel_credentials(ca, key, chain)
 
     def context(self) -> ssl.SSLContext:
-        """The same for a plain socket; without ``ca`` the system's authorities are trusted."""
+        """TLS context of a plain socket; without ``ca`` the system's authorities are trusted. Raises OSError."""
         context = ssl.create_default_context(cafile=self.ca)
         if self.certificate:
             context.load_cert_chain(self.certificate, self.key)
         return context
 
     def options(self) -> list[tuple[str, str]]:
-        """Channel options that go with it."""
+        """Channel options that belong to the credentials."""
         return [("grpc.ssl_target_name_override", self.server_name)] if self.server_name else []
 
 
 class Bearer:
-    """A stub whose calls show a bearer token: as metadata of each call, for a unix socket and TLS alike."""
+    """A stub whose calls carry a bearer token as metadata, which works for unix sockets and TLS alike."""
 
     def __init__(self, stub: Any, token: str) -> None:
         """Wraps ``stub``."""

@@ -25,7 +25,7 @@ class AsyncClient:
     """A connection to a jounce server, for asyncio; see ``Client`` for the meaning of every call."""
 
     def __init__(self, channel: grpc.aio.Channel, token: str = "") -> None:
-        """Takes over ``channel``; ``connect`` is the usual way in."""
+        """Takes over ``channel``; usually a client is made by ``connect``."""
         self._channel = channel
         self._layouts: dict[tuple[str, ...], _wire.Layout] = {}
         self._viewers = _Viewers()
@@ -35,7 +35,7 @@ class AsyncClient:
     @classmethod
     async def connect(cls, address: str, *, timeout: float = 10.0, tls: Tls | None = None, token: str = "",
                       keepalive: float = _wire.KEEPALIVE) -> Self:
-        """Connect to ``host:port`` or ``unix:/path``; see ``Client.connect``."""
+        """Connects to ``host:port`` or ``unix:/path``; see ``Client.connect``."""
         options = _wire.channel_options(address, keepalive)
         if tls is None:
             channel = grpc.aio.insecure_channel(address, options=options)
@@ -69,44 +69,44 @@ class AsyncClient:
                              start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
                              controllers: Sequence[str] = (), pacing: Pacing | None = None,
                              record_every: int | None = None, record_required: bool | None = None) -> AsyncOpenSession:
-        """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
+        """Creates a session at tick 0; its clock waits until all named ``participants`` have joined.
 
         ``async with await client.create_session(...) as session`` deletes it at the end of the block.
         Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
-        wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
-        that often (None: as the server is set), ``record_required`` says whether the session fails where its recording
-        ends before it (None: as the server is set).
+        wall clock (None: as fast as the participants allow). ``record_every`` [ticks] requests a recording with outputs
+        at that interval; ``record_required`` says whether the session fails if its recording ends early. None is the
+        server's setting.
         """
         request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing,
                                        record_every, record_required)
         return _wire.opened(AsyncOpenSession, self, await _call(self._stub.CreateSession(request)), model)
 
     async def get_session(self, session: Session) -> pb.GetSessionResponse:
-        """Where a session stands."""
+        """Returns the status of a session."""
         request = pb.GetSessionRequest(**_wire.named(session))
         reply: pb.GetSessionResponse = await _call(self._stub.GetSession(request))
         return reply
 
     async def get_server(self) -> pb.GetServerResponse:
-        """What the server is: versions, uptime, limits and defaults."""
+        """Returns versions, uptime, limits and defaults of the server."""
         reply: pb.GetServerResponse = await _call(self._stub.GetServer(pb.GetServerRequest()))
         return reply
 
     async def list_sessions(self) -> tuple[pb.SessionSummary, ...]:
-        """The sessions of this client's bearer token; all for an administrator, or without tokens."""
+        """Lists the sessions of this client's bearer token, or all for an administrator or without tokens."""
         return tuple((await _call(self._stub.ListSessions(pb.ListSessionsRequest()))).sessions)
 
     async def evict(self, session: Session, name: str, *, release: bool = False) -> None:
-        """Take a participant out, connected or gone; see ``Client.evict``."""
+        """Removes a participant, connected or gone; see ``Client.evict``."""
         await _call(self._stub.EvictParticipant(_wire.evict_request(session, name, release)))
 
     async def delete_session(self, session: Session) -> None:
-        """Close a session; an administrator may without its token."""
+        """Closes a session; an administrator does not need its token."""
         await _call(self._stub.DeleteSession(pb.DeleteSessionRequest(session_id=session.id, token=session.token)))
 
     async def advance(self, session: Session, ticks: int, inputs: Mapping[str, float] | None = None,
                       outputs: Sequence[str] = ()) -> State:
-        """Set ``inputs``, advance exactly ``ticks``, and get ``outputs``, in one call."""
+        """Sets ``inputs``, advances by exactly ``ticks``, and returns ``outputs``; see ``Client.advance``."""
         await self._viewers.in_place()
         reply = await _call(self._stub.Advance(_wire.advance_request(session, ticks, inputs or {}, outputs)))
         return State(reply.tick, reply.sim_ns, np.array(reply.outputs), *await self._layout(session, outputs))
@@ -115,7 +115,7 @@ class AsyncClient:
                    period: int = 1, phase: int = 0, first_order: Sequence[str] = (),
                    barrier_timeout: float | None = None, late: Late | str | None = None,
                    rejoin: str = "", take_over: bool = False, notices: Sequence[str] = ()) -> AsyncParticipant:
-        """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on; see ``Client.join``."""
+        """Joins a session as a participant, due every ``period`` ticks from tick ``phase`` on; see ``Client.join``."""
         join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, notices, inputs=owns,
                                   outputs=wants, first_order_inputs=first_order, take_over=take_over)
         stream = self._stub.Lockstep()
@@ -129,55 +129,55 @@ class AsyncClient:
             raise
 
     async def pause(self, session: Session) -> int:
-        """Hold the clock; the tick [1] at which it stands. Every participant gets an event, steps wait."""
+        """Stops the clock and returns its tick. Every participant gets an event, and steps wait."""
         return int((await _call(self._stub.PauseSession(pb.PauseSessionRequest(**_wire.named(session))))).tick)
 
     async def resume(self, session: Session) -> None:
-        """Let the clock of a paused session go on."""
+        """Lets the clock of a paused session go on."""
         await _call(self._stub.ResumeSession(pb.ResumeSessionRequest(**_wire.named(session))))
 
     async def reset(self, session: Session, parameters: Mapping[str, ParameterValue] | None = None, *,
                     start_inputs: Mapping[str, float] | None = None) -> None:
-        """Back to tick 0 in a new epoch, with the given values changed; participants stay and get an event."""
+        """Sets a session back to tick 0 in a new epoch, with some values changed; its participants get an event."""
         await _call(self._stub.ResetSession(_wire.reset_request(session, parameters or {}, start_inputs or {})))
 
     async def save(self, session: Session) -> Snapshot:
-        """Keep everything that the session's future depends on."""
+        """Saves a snapshot of the whole session in the server."""
         reply = await _call(self._stub.SaveSnapshot(pb.SaveSnapshotRequest(**_wire.named(session))))
         return Snapshot(reply.snapshot_id, reply.tick)
 
     async def restore(self, session: Session, snapshot: Snapshot) -> None:
-        """Back to a snapshot in a new epoch; participants stay and get an event."""
+        """Sets a session back to a snapshot in a new epoch; its participants get an event."""
         request = pb.RestoreSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
         await _call(self._stub.RestoreSnapshot(request))
 
     async def fork(self, session: Session, snapshot: Snapshot | None = None, *, participants: Sequence[str] = (),
                    pacing: Pacing | None = None) -> AsyncOpenSession:
-        """Make a session that goes on from a snapshot, or from the present tick; a context manager as well."""
+        """Creates a session that continues from a snapshot, or from the present tick; also a context manager."""
         request = _wire.fork_request(session, snapshot, participants, pacing)
         return _wire.opened(AsyncOpenSession, self, await _call(self._stub.ForkSession(request)), session.model)
 
     async def download(self, session: Session, snapshot: Snapshot) -> bytes:
-        """The bytes of a snapshot, for another session or server of the same build."""
+        """Returns the bytes of a snapshot, for another session or server of the same build."""
         request = pb.DownloadSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
         pieces = self._stub.DownloadSnapshot(request)
         return b"".join([piece.data async for piece in _frames(pieces)])
 
     async def upload(self, session: Session, data: bytes) -> Snapshot:
-        """Give a snapshot's bytes to a session; DATA_LOSS reasons if they are damaged or of another build."""
+        """Uploads a snapshot's bytes; raises SNAPSHOT_CORRUPT if damaged, SNAPSHOT_FOREIGN if of another build."""
         reply = await _call(self._stub.UploadSnapshot(_wire.upload_requests(session, data)))
         return Snapshot(reply.snapshot_id, reply.tick)
 
     async def delete_snapshot(self, session: Session, snapshot: Snapshot) -> None:
-        """Forget a snapshot; a session keeps only so many."""
+        """Deletes a snapshot; a session can keep only a limited number."""
         request = pb.DeleteSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
         await _call(self._stub.DeleteSnapshot(request))
 
     def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> AsyncIterator[Frame]:
-        """Frames at every ``every``-th tick, until the session ends; see ``Client.watch``.
+        """Yields a frame at every ``every``-th tick until the session ends; see ``Client.watch``.
 
-        The call is on its way when this returns, and the viewer in place before a later ``advance`` of this client or a
-        ``step`` of its participants.
+        The server has accepted the viewer before any later ``advance`` of this client or ``step`` of its participants
+        is sent.
         """
         call = self._stub.Watch(_wire.watch_request(session, outputs, every))
         self._viewers.add(call)
@@ -192,7 +192,7 @@ class AsyncClient:
             call.cancel()
 
     async def close(self) -> None:
-        """Close the connection; participants joined over it are detached."""
+        """Closes the connection; participants that joined over it are detached."""
         await self._channel.close()
 
     async def __aenter__(self) -> Self:
@@ -217,8 +217,8 @@ class AsyncOpenSession(Session):
         assert self.client is not None
         try:
             await self.client.delete_session(self)
-        except (JounceError, grpc.aio.UsageError) as error:  # UsageError: of a closed channel
-            # One that is gone needs no deletion, and the error of the block itself is the one to see.
+        except (JounceError, grpc.aio.UsageError) as error:  # UsageError comes from a closed channel.
+            # A session that no longer exists is fine, and an error of the block itself is more important.
             if kind is None and not (isinstance(error, JounceError) and error.reason == "UNKNOWN_SESSION"):
                 raise
 
@@ -233,7 +233,7 @@ class _Viewers:
         self._calls = [c for c in self._calls if not c.done()] + [call]
 
     async def in_place(self) -> None:
-        """Waits until every viewer has been accepted or refused; a refusal is raised to its own reader."""
+        """Waits until every viewer has been accepted or refused; a refusal is raised where its frames are read."""
         while self._calls:
             begun = asyncio.ensure_future(self._calls.pop().initial_metadata())
             await asyncio.wait([begun])
@@ -244,22 +244,22 @@ class AsyncParticipant(_wire.Member):
     """One participant in lockstep; made by ``AsyncClient.join``."""
 
     def __init__(self, stream: Any, member: _wire.Membership, viewers: _Viewers) -> None:
-        """Takes over a stream that has joined; no step goes out before ``viewers`` are in place."""
+        """Takes over a stream that has joined; no step is sent before the server has accepted ``viewers``."""
         self._stream, self._viewers = stream, viewers
         self._member = member
         #: State at the clock when the participant joined.
         self.start = member.latest
 
     async def step(self, inputs: Inputs, *, next_tick: int | None = None) -> State:
-        """Deliver inputs for the due tick; return the state at the next due tick (see ``Participant.step``)."""
+        """Delivers inputs for the due tick; returns the state at the next due tick (see ``Participant.step``)."""
         return self._member.state(await self._ask(self._member.step(inputs, next_tick)))
 
     async def sync(self) -> State:
-        """The state at the due tick, once the clock is there: to go on after a rejoin or a TOO_LATE."""
+        """Waits until the clock is at the due tick, and returns the state; needed after a rejoin or a TOO_LATE."""
         return self._member.state(await self._ask(pb.LockstepRequest(sync=pb.Sync())))
 
     async def leave(self) -> None:
-        """Leave in an orderly way: the clock no longer waits for this participant."""
+        """Leaves the session: the clock no longer waits for this participant."""
         try:
             await self._ask(pb.LockstepRequest(leave=pb.Leave()))
             await self._stream.done_writing()

@@ -23,7 +23,7 @@ from jounce_proto import jounce_pb2 as pb
 from jounce_proto import packed
 
 _Reply = TypeVar("_Reply")
-#: Those that are open: what is left of a program that ends without closing them is ended before Python's own exit.
+#: The open clients. If a program ends without closing them, they are closed before the interpreter shuts down.
 _clients: WeakSet[Client] = WeakSet()
 
 
@@ -45,7 +45,7 @@ class Client:
 
     def __init__(self, channel: grpc.Channel, token: str = "", tls: Tls | None = None,
                  keepalive: float = _wire.KEEPALIVE) -> None:
-        """Takes over ``channel``; ``connect`` is the usual way in."""
+        """Takes over ``channel``; usually a client is made by ``connect``."""
         self._tls, self._keepalive = tls, keepalive
         self._channel = channel
         self._calls: WeakSet[Any] = WeakSet()
@@ -57,11 +57,11 @@ class Client:
     @classmethod
     def connect(cls, address: str, *, timeout: float = 10.0, tls: Tls | None = None, token: str = "",
                 keepalive: float = _wire.KEEPALIVE) -> Self:
-        """Connect to ``host:port`` or ``unix:/path``; UNAVAILABLE, at once, where nobody listens.
+        """Connects to ``host:port`` or ``unix:/path``.
 
-        UNAVAILABLE, too, if nobody answers within ``timeout`` [s]. ``tls`` and the bearer ``token`` are as the server
-        asks for; raises OSError for files that cannot be read. A server that gives no sign of life for ``keepalive``
-        [s] is gone (0 = it is never asked).
+        Raises UNAVAILABLE at once if nobody listens there, or if there is no answer within ``timeout`` [s]. ``tls`` and
+        the bearer ``token`` must be what the server requires; raises OSError for files that cannot be read. A server
+        that does not answer for ``keepalive`` [s] is taken as gone (0 = never).
         """
         options = _wire.channel_options(address, keepalive)
         if tls is None:
@@ -96,47 +96,51 @@ class Client:
                        start_inputs: Mapping[str, float] | None = None, participants: Sequence[str] = (),
                        controllers: Sequence[str] = (), pacing: Pacing | None = None,
                        record_every: int | None = None, record_required: bool | None = None) -> OpenSession:
-        """Make a session at tick 0; its clock waits until all named ``participants`` have joined.
+        """Creates a session at tick 0; its clock waits until all named ``participants`` have joined.
 
         As a context manager the session is deleted at the end of its block; otherwise call ``delete_session``.
         Participants named in ``controllers`` may pause, reset, save, restore and fork it. ``pacing`` ties it to the
-        wall clock (None: as fast as the participants allow). ``record_every`` [ticks] asks for a recording with outputs
-        that often (None: as the server is set), ``record_required`` says whether the session fails where its recording
-        ends before it (None: as the server is set).
+        wall clock (None: as fast as the participants allow). ``record_every`` [ticks] requests a recording with outputs
+        at that interval; ``record_required`` says whether the session fails if its recording ends early. None is the
+        server's setting.
         """
         request = _wire.create_request(model, parameters or {}, start_inputs or {}, participants, controllers, pacing,
                                        record_every, record_required)
         return _wire.opened(OpenSession, self, _call(self._stub.CreateSession, request), model)
 
     def get_session(self, session: Session) -> pb.GetSessionResponse:
-        """Where a session stands."""
+        """Returns the status of a session."""
         reply: pb.GetSessionResponse = _call(self._stub.GetSession, pb.GetSessionRequest(**_wire.named(session)))
         return reply
 
     def get_server(self) -> pb.GetServerResponse:
-        """What the server is: versions, uptime, limits and defaults."""
+        """Returns versions, uptime, limits and defaults of the server."""
         reply: pb.GetServerResponse = _call(self._stub.GetServer, pb.GetServerRequest())
         return reply
 
     def list_sessions(self) -> tuple[pb.SessionSummary, ...]:
-        """The sessions that this client's bearer token made; all sessions for an administrator, or without tokens."""
+        """Lists the sessions of this client's bearer token, or all for an administrator or without tokens."""
         return tuple(_call(self._stub.ListSessions, pb.ListSessionsRequest()).sessions)
 
     def evict(self, session: Session, name: str, *, release: bool = False) -> None:
-        """Take a participant out, connected or gone: its name and inputs are free, its stream is refused (EVICTED).
+        """Removes a participant, connected or gone: its name and inputs become free, its stream is refused (EVICTED).
 
-        The clock waits for an expected one to join again, unless ``release``, which may also be said of one that never
-        came. Needs the session token, the participant's own, or an administrator's bearer token.
+        The clock waits for an expected participant to join again, unless ``release`` is set, which also works for a
+        participant that has never joined. Needs the session token, the participant's token, or an administrator's
+        bearer token.
         """
         _call(self._stub.EvictParticipant, _wire.evict_request(session, name, release))
 
     def delete_session(self, session: Session) -> None:
-        """Close a session; an administrator may without its token."""
+        """Closes a session; an administrator does not need its token."""
         _call(self._stub.DeleteSession, pb.DeleteSessionRequest(session_id=session.id, token=session.token))
 
     def advance(self, session: Session, ticks: int, inputs: Mapping[str, float] | None = None,
                 outputs: Sequence[str] = ()) -> State:
-        """Set ``inputs`` by scalar name, advance exactly ``ticks``, and get ``outputs`` (scalars, vectors, ``*``)."""
+        """Sets ``inputs`` by scalar name, advances by exactly ``ticks``, and returns ``outputs``.
+
+        ``outputs`` are scalars, vectors or ``*``.
+        """
         request = _wire.advance_request(session, ticks, inputs or {}, outputs)
         reply = _call(self._stub.Advance, request)
         return State(reply.tick, reply.sim_ns, np.array(reply.outputs), *self._layout(session, outputs))
@@ -145,17 +149,17 @@ class Client:
              period: int = 1, phase: int = 0, first_order: Sequence[str] = (), barrier_timeout: float | None = None,
              late: Late | str | None = None, rejoin: str = "", take_over: bool = False,
              notices: Sequence[str] = (), transport: str = "") -> Participant:
-        """Take part in lockstep, due every ``period`` ticks from tick ``phase`` on.
+        """Joins a session as a participant, due every ``period`` ticks from tick ``phase`` on.
 
-        ``owns`` are inputs and ``wants`` outputs, scalars or vectors by name; inputs among ``first_order`` go on along
-        the line through their last two values, others hold. ``barrier_timeout`` [s] is how long a step waits for the
-        others on the wall clock (None: the server's default, 0: for ever). ``late`` says what happens when this
-        participant is late or gone, or names the policy alone. After a lost connection the same call with ``rejoin``,
-        the ``token`` of the lost participant, takes up its place; ``sync`` then gives the state to go on from. A
-        restarted program that has no token joins again by its name; ``take_over`` does so even where the old
-        connection is still there, and needs the session token. ``notices`` are further events to note: FAILED,
-        EVICTED, MISSED, BARRIER_TIMEOUT (see ``Event``). ``transport`` is the address of the server's fast lane,
-        ``unix:/path`` or ``host:port``, for less delay; without it the stream is gRPC's.
+        ``owns`` are inputs and ``wants`` outputs, scalars or vectors by name. Inputs in ``first_order`` are
+        extrapolated along the line through their last two values; others are held. ``barrier_timeout`` [s] is the
+        wall-clock time that a step waits for others (None: the server's default, 0: without limit). ``late`` is the
+        policy for when this participant is late or gone, or only the policy's name. After a lost connection, the same call with ``rejoin``,
+        the ``token`` of the lost participant, restores its place; ``sync`` then gives the state to go on from. A
+        restarted program without the token joins again under its name. ``take_over`` does so even if the old connection
+        still exists, and needs the session token. ``notices`` requests further events: FAILED, EVICTED, MISSED,
+        BARRIER_TIMEOUT (see ``Event``). ``transport`` is the address of the server's fast lane, ``unix:/path`` or
+        ``host:port``, which has less delay; without it the stream uses gRPC.
         """
         join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, notices, inputs=owns,
                                   outputs=wants, first_order_inputs=first_order, take_over=take_over)
@@ -166,53 +170,53 @@ class Client:
         return Participant(stream, join)
 
     def pause(self, session: Session) -> int:
-        """Hold the clock; the tick [1] at which it stands. Every participant gets an event, steps wait."""
+        """Stops the clock and returns its tick. Every participant gets an event, and steps wait."""
         return int((_call(self._stub.PauseSession, pb.PauseSessionRequest(**_wire.named(session)))).tick)
 
     def resume(self, session: Session) -> None:
-        """Let the clock of a paused session go on."""
+        """Lets the clock of a paused session go on."""
         _call(self._stub.ResumeSession, pb.ResumeSessionRequest(**_wire.named(session)))
 
     def reset(self, session: Session, parameters: Mapping[str, ParameterValue] | None = None, *,
               start_inputs: Mapping[str, float] | None = None) -> None:
-        """Back to tick 0 in a new epoch, with the given values changed; participants stay and get an event."""
+        """Sets a session back to tick 0 in a new epoch, with some values changed; its participants get an event."""
         _call(self._stub.ResetSession, _wire.reset_request(session, parameters or {}, start_inputs or {}))
 
     def save(self, session: Session) -> Snapshot:
-        """Keep everything that the session's future depends on."""
+        """Saves a snapshot of the whole session in the server."""
         reply = _call(self._stub.SaveSnapshot, pb.SaveSnapshotRequest(**_wire.named(session)))
         return Snapshot(reply.snapshot_id, reply.tick)
 
     def restore(self, session: Session, snapshot: Snapshot) -> None:
-        """Back to a snapshot in a new epoch; participants stay and get an event."""
+        """Sets a session back to a snapshot in a new epoch; its participants get an event."""
         request = pb.RestoreSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
         _call(self._stub.RestoreSnapshot, request)
 
     def fork(self, session: Session, snapshot: Snapshot | None = None, *, participants: Sequence[str] = (),
              pacing: Pacing | None = None) -> OpenSession:
-        """Make a session that goes on from a snapshot, or from the present tick; a context manager as well."""
+        """Creates a session that continues from a snapshot, or from the present tick; also a context manager."""
         request = _wire.fork_request(session, snapshot, participants, pacing)
         return _wire.opened(OpenSession, self, _call(self._stub.ForkSession, request), session.model)
 
     def download(self, session: Session, snapshot: Snapshot) -> bytes:
-        """The bytes of a snapshot, for another session or server of the same build."""
+        """Returns the bytes of a snapshot, for another session or server of the same build."""
         request = pb.DownloadSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
         return b"".join(piece.data for piece in _frames(self._stub.DownloadSnapshot(request)))
 
     def upload(self, session: Session, data: bytes) -> Snapshot:
-        """Give a snapshot's bytes to a session; DATA_LOSS reasons if they are damaged or of another build."""
+        """Uploads a snapshot's bytes; raises SNAPSHOT_CORRUPT if damaged, SNAPSHOT_FOREIGN if of another build."""
         reply = _call(self._stub.UploadSnapshot, _wire.upload_requests(session, data))
         return Snapshot(reply.snapshot_id, reply.tick)
 
     def delete_snapshot(self, session: Session, snapshot: Snapshot) -> None:
-        """Forget a snapshot; a session keeps only so many."""
+        """Deletes a snapshot; a session can keep only a limited number."""
         request = pb.DeleteSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
         _call(self._stub.DeleteSnapshot, request)
 
     def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> Iterator[Frame]:
-        """Frames at every ``every``-th tick, until the session ends; slow readers drop frames (``dropped``).
+        """Yields a frame at every ``every``-th tick until the session ends; slow readers drop frames (``dropped``).
 
-        The viewer is in place when this returns: whatever the clock does afterwards is shown.
+        The server has accepted the viewer when this returns, so frames of all later ticks follow.
         """
         layout = self._layout(session, outputs)
         call = self._stub.Watch(_wire.watch_request(session, outputs, every))
@@ -222,7 +226,7 @@ class Client:
         return _shown(call, layout)
 
     def close(self) -> None:
-        """Close the connection; participants joined over it are detached."""
+        """Closes the connection; participants that joined over it are detached."""
         for call in list(self._calls):
             _finish(call)
         self._channel.close()
@@ -249,27 +253,27 @@ class OpenSession(Session):
         assert self.client is not None
         try:
             self.client.delete_session(self)
-        except (JounceError, ValueError) as error:  # ValueError: of a closed channel
-            # One that is gone needs no deletion, and the error of the block itself is the one to see.
+        except (JounceError, ValueError) as error:  # ValueError comes from a closed channel.
+            # A session that no longer exists is fine, and an error of the block itself is more important.
             if kind is None and not (isinstance(error, JounceError) and error.reason == "UNKNOWN_SESSION"):
                 raise
 
 
 class Line(Protocol):
-    """What carries a participant's stream."""
+    """The transport of a participant's stream."""
 
     def send(self, request: packed.Request) -> None:
         """Sends a request."""
 
     def read(self) -> packed.Reply:
-        """The next reply or event; raises JounceError where there is none."""
+        """Returns the next reply or event; raises JounceError if the stream has ended."""
 
     def end(self) -> None:
         """Ends the stream."""
 
 
 class _Stream:
-    """The stream of gRPC."""
+    """A participant's stream over gRPC."""
 
     def __init__(self, stub: Any) -> None:
         self._requests: SimpleQueue[packed.Request | None] = SimpleQueue()
@@ -293,8 +297,8 @@ class _Stream:
             return
         self._requests.put(None)
         _finish(self.call)
-        # The thread that sends may still have its lock for a moment. Freed now, the call gets it when that is over;
-        # freed while Python exits, which stops that thread wherever it is, it would wait for ever.
+        # Freeing the call takes a lock that the sending thread may hold for a moment. It must be freed now: when Python
+        # exits, that thread is stopped wherever it is, and freeing the call would wait without end.
         self.call = None
 
 
@@ -302,7 +306,7 @@ class Participant(_wire.Member):
     """One participant in lockstep; made by ``Client.join``."""
 
     def __init__(self, line: Line, join: packed.Request) -> None:
-        """Joins over the line, and takes it over."""
+        """Takes over the line, and joins."""
         self._line = line
         try:
             line.send(join)
@@ -314,22 +318,22 @@ class Participant(_wire.Member):
         self.start = self._member.latest
 
     def step(self, inputs: Inputs, *, next_tick: int | None = None) -> State:
-        """Deliver inputs for the due tick; return the state at the next due tick.
+        """Delivers inputs for the due tick; returns the state at the next due tick.
 
-        ``inputs`` are packed in the order of ``Participant.inputs``, or a mapping by name of those that change.
-        ``next_tick`` [1], for partners driven by events, is the tick at which to be due next in place of the next one
-        of the participant's grid; it counts once.
-        After a JounceError nothing was applied and the step may be repeated, except that TOO_LATE wants a ``sync``
-        first, and WRONG_EPOCH means that the session was reset or restored: ``state`` is where it stands now.
+        ``inputs`` is a sequence in the order of ``Participant.inputs``, or a mapping by name of the inputs that change.
+        ``next_tick``, for event-driven partners, is the tick at which to be due next, once, instead of the next tick of
+        the participant's grid.
+        After a JounceError nothing was applied and the step may be repeated. Exceptions: after TOO_LATE call ``sync``
+        first; after WRONG_EPOCH the session was reset or restored, and ``state`` is its present state.
         """
         return self._member.state(self._ask(self._member.step(inputs, next_tick)))
 
     def sync(self) -> State:
-        """The state at the due tick, once the clock is there: to go on after a rejoin or a TOO_LATE."""
+        """Waits until the clock is at the due tick, and returns the state; needed after a rejoin or a TOO_LATE."""
         return self._member.state(self._ask(pb.LockstepRequest(sync=pb.Sync())))
 
     def leave(self) -> None:
-        """Leave in an orderly way: the clock no longer waits for this participant."""
+        """Leaves the session: the clock no longer waits for this participant."""
         try:
             self._ask(pb.LockstepRequest(leave=pb.Leave()))
         finally:
@@ -376,12 +380,12 @@ def _shown(call: Any, layout: _wire.Layout) -> Iterator[Frame]:
 
 
 def _finish(call: Any) -> None:
-    """Ends a stream and reads it to its end: gRPC's threads may hold what a living one frees while Python exits."""
+    """Cancels a stream and reads it to its end; a stream still alive while Python exits can block on gRPC's threads."""
     call.cancel()
     with contextlib.suppress(grpc.RpcError):
         for _ in call:
             pass
-    # It has raised itself: its traceback would keep it, until Python exits perhaps.
+    # The call object is also the exception that it raised; its own traceback would keep it alive.
     call.__traceback__ = None
 
 

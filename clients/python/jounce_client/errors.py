@@ -1,4 +1,4 @@
-"""The one exception of the client, and how it is read from the wire."""
+"""The exception of the client, and its conversion from the wire."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ METADATA_KEY = "jounce-error-bin"
 
 
 class JounceError(Exception):
-    """A refused request: nothing was applied, and the session or stream lives on unless ``reason`` says otherwise.
+    """A refused request: nothing was applied, and the session or stream goes on unless ``reason`` says otherwise.
 
-    ``reason`` is the stable upper-case word to decide on, ``field`` the signal, field or participant concerned,
-    ``given`` and ``allowed`` are texts, ``missing`` names the participants a barrier waited for. Where the
-    connection itself failed, ``reason`` is the gRPC status name, for example UNAVAILABLE.
+    ``reason`` is a stable upper-case word for programs to decide on. ``field`` is the signal, field or participant
+    concerned; ``given`` and ``allowed`` are texts; ``missing`` names the participants that a barrier waited for. If the
+    connection itself failed, ``reason`` is the name of the gRPC status, for example UNAVAILABLE.
     """
 
     def __init__(self, reason: str, field: str = "", given: str = "", allowed: str = "", *, message: str = "",
                  missing: tuple[str, ...] = (), expected_tick: int = 0, expected_epoch: int = 0) -> None:
-        """``expected_tick`` [1] and ``expected_epoch`` [1] are where the session expects the sender."""
+        """``expected_tick`` and ``expected_epoch`` are those that the session expects in the next message."""
         self.reason = reason
         self.field = field
         self.given = given

@@ -14,17 +14,17 @@ from jounce_proto import keepalive as keep_alive
 from jounce_proto import packed
 
 _LENGTH: Final = struct.Struct("<I")
-#: Longest reply that is believed [bytes].
+#: Longest reply that is accepted [bytes].
 _MOST: Final = 64 * 2**20
-#: Longest timeout [s] that fits into poll's milliseconds, nearly.
+#: A long timeout [s] that still fits into poll's milliseconds.
 _FOR_EVER: Final = 20.0 * 86400.0
 
 
 class FastLine:
-    """One connection: messages with their length before them. Raises JounceError, UNAVAILABLE for a lost connection."""
+    """One connection, with length-prefixed messages. Raises JounceError, UNAVAILABLE for a lost connection."""
 
     def __init__(self, address: str, timeout: float = 10.0, tls: Tls | None = None, keepalive: float = 15.0) -> None:
-        """Connects to ``unix:/path`` or ``host:port``, as the server's ready file has it (``fast:`` may stay).
+        """Connects to ``unix:/path`` or ``host:port``, also with the ``fast:`` of the server's ready file before it.
 
         ``tls`` is for ``host:port``; a unix socket is plain. ``keepalive`` [s] is that of ``Client.connect``.
         """
@@ -42,13 +42,13 @@ class FastLine:
                 if tls is not None:
                     name = tls.server_name or host.strip("[]")
                     self._socket = tls.context().wrap_socket(self._socket, server_hostname=name)
-                # A step must not wait for the acknowledgement of the last one.
+                # A step must not wait for TCP's acknowledgement of the previous one.
                 self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 keep_alive.apply(self._socket, keepalive)
         except OSError as error:
             raise JounceError("UNAVAILABLE", "transport", address, message=str(error)) from None
-        # The server ends a wait, not the client. Without any timeout Python would wait in recv, which on a unix socket
-        # is woken for nothing, too, when the server takes what was sent.
+        # Waits are ended by the server, not the client. With a timeout Python waits in poll. Without one it waits in
+        # recv, which on a unix socket is also woken up when the server reads what was sent.
         self._socket.settimeout(_FOR_EVER)
         self._buffer = b""
 
@@ -58,12 +58,12 @@ class FastLine:
         try:
             self._socket.sendall(_LENGTH.pack(len(message)) + message)
         except OSError as error:
-            # The server may have said why before it closed.
+            # The server may have sent the reason before it closed the connection.
             if not self._buffer and not self._receive():
                 raise JounceError("UNAVAILABLE", message=str(error)) from None
 
     def read(self) -> packed.Reply:
-        """The next reply, an event perhaps."""
+        """Returns the next reply or event."""
         while (end := self._whole()) is None:
             if not self._receive():
                 raise JounceError("STREAM_ENDED", message="the server has ended the stream")
@@ -78,13 +78,13 @@ class FastLine:
         self._socket.close()
 
     def _whole(self) -> int | None:
-        """Where the first message in the buffer ends, if it is there."""
+        """End of the first message in the buffer; None if it is not complete."""
         if len(self._buffer) < _LENGTH.size:
             return None
         length: int = _LENGTH.unpack_from(self._buffer)[0]
         if length > _MOST:
             raise JounceError("UNEXPECTED_REPLY", "length", str(length), f"up to {_MOST}",
-                              message="that is not a jounce server's fast lane")
+                              message="the peer is not the fast lane of a jounce server")
         return _LENGTH.size + length if len(self._buffer) >= _LENGTH.size + length else None
 
     def _receive(self) -> bool:

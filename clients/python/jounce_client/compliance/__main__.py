@@ -1,11 +1,11 @@
-"""``python -m jounce_client.compliance --address unix:/path``: runs the suite; every option of pytest may follow."""
+"""``python -m jounce_client.compliance --address unix:/path`` runs the suite; options of pytest may follow."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
 
-#: Settings of the project in whose folder somebody happens to be are none of the suite's.
+#: The pytest settings of a project in the current folder must not affect the suite.
 _OPTIONS = ["-p", "jounce_client.compliance.plugin", "-p", "no:cacheprovider", "--override-ini=addopts=",
             "--pyargs", "jounce_client.compliance"]
 

@@ -1,4 +1,4 @@
-"""The tables of the contract, as docs/service.md prints them from the server's code (a test holds both together)."""
+"""The tables of the contract, which docs/service.md shows as well; a test compares them with the server's code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any model for the suite: generic values for its inputs, from its signal table."""
+"""Generic input values for any model, made from its signal table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REACH: Final = 0.01
 
 @dataclass(frozen=True)
 class Input:
-    """A scalar input: its bounds, its ``start`` value, and where generic values lie [unit of the input]."""
+    """A scalar input: its bounds, its ``start`` value, and the range of its generic values [unit of the input]."""
 
     name: str
     minimum: float
@@ -25,7 +25,7 @@ class Input:
     high: float
 
     def value(self, k: int) -> float:
-        """A generic value for tick ``k``: smooth, of its own phase, and another for every tick."""
+        """A generic value for tick ``k``: a smooth function of the tick, with another phase for each input."""
         phase = sum(map(ord, self.name))
         return self.low + (self.high - self.low) * (0.5 + 0.5 * math.sin(0.7 * k + phase))
 
@@ -54,7 +54,7 @@ class Model:
 
 def _input(signal: pb.Signal, place: int) -> Input:
     start = signal.start[place] if place < len(signal.start) else 0.0
-    # A whole number may switch the model into another mode: it stays.
+    # Whole numbers keep their start values, since they may switch the model to another mode.
     reach = _REACH * (abs(signal.nominal) or 1.0) if signal.type == pb.SIGNAL_TYPE_REAL else 0.0
     low, high = max(signal.minimum, start - reach), min(signal.maximum, start + reach)
     return Input(signal.name + signal.components[place], signal.minimum, signal.maximum, start, low, high)

@@ -1,6 +1,6 @@
 """Options and fixtures of the suite, as a pytest plugin.
 
-A plugin, since pytest reads the options of a ``conftest.py`` too late where the tests are named with ``--pyargs``.
+It is a plugin because pytest reads the options of a ``conftest.py`` too late if tests are named with ``--pyargs``.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from jounce_client.compliance.rig import Server  # noqa: E402
 from jounce_proto import jounce_pb2 as pb  # noqa: E402
 from jounce_proto import jounce_pb2_grpc as rpc  # noqa: E402
 
-#: Option -> variable of the environment that stands in for it, and what it is.
+#: Option -> (environment variable with its default, help text).
 OPTIONS: Final = {
     "--address": ("JOUNCE_COMPLIANCE_ADDRESS", "server under test: host:port or unix:/path"),
-    "--model": ("JOUNCE_COMPLIANCE_MODEL", "model that sessions are made of (default: the first that is available)"),
+    "--model": ("JOUNCE_COMPLIANCE_MODEL", "model of the sessions (default: the first that is available)"),
     "--ca": ("JOUNCE_COMPLIANCE_CA", "PEM file with the authorities of the server's certificate; without it no TLS"),
     "--bearer": ("JOUNCE_COMPLIANCE_BEARER", "bearer token; the variable does not show in a process list"),
 }
-#: Wall-clock time [s] in which the server must answer first.
+#: Wall-clock time [s] for the server's first answer.
 _CONNECT: Final = 5.0
-#: Ticks within which an input must show in an output.
+#: Ticks within which an input must change an output.
 _LOOK: Final = 20
-#: Inputs that show, as many as the tests need [1].
+#: Number of inputs with an effect on outputs that the tests need [1].
 _ENOUGH: Final = 3
 
 
@@ -57,14 +57,14 @@ def stub(pytestconfig: pytest.Config) -> Iterator[Any]:
     except (JounceError, OSError) as error:
         _end(f"no server to test at {address}: {error}")
     with client:
-        # The generated stub, not the client's own way with packed doubles.
+        # The generated stub, so that the suite does not depend on the client's own encoding.
         plain: Any = rpc.SessionServiceStub(client._channel)
         yield Bearer(plain, bearer) if bearer else plain
 
 
 @pytest.fixture(scope="session")
 def model(stub: Any, pytestconfig: pytest.Config) -> Model:
-    """The model that sessions are made of."""
+    """The model of the sessions."""
     named = str(pytestconfig.getoption("--model"))
     names = [m.name for m in stub.ListModels(pb.ListModelsRequest()).models if not m.unavailable]
     if not names or (named and named not in names):
@@ -82,7 +82,7 @@ def server(stub: Any, model: Model) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def shown(stub: Any, model: Model) -> tuple[str, ...]:
-    """Up to three scalar inputs, each of which shows in an output within 20 ticks; found by trying."""
+    """Up to three scalar inputs, each of which changes an output within 20 ticks; found by trying."""
     one = Server(stub, model)
 
     def outputs(inputs: dict[str, float]) -> list[float]:
@@ -102,9 +102,9 @@ def shown(stub: Any, model: Model) -> tuple[str, ...]:
 
 @pytest.fixture
 def live(shown: tuple[str, ...]) -> str:
-    """A scalar input that shows in an output."""
+    """A scalar input that changes an output."""
     if not shown:
-        pytest.skip(f"no real input of the model shows in an output within {_LOOK} ticks")
+        pytest.skip(f"no real input of the model changes an output within {_LOOK} ticks")
     return shown[0]
 
 
@@ -112,13 +112,13 @@ def live(shown: tuple[str, ...]) -> str:
 def two(shown: tuple[str, ...]) -> tuple[str, str]:
     """Two such inputs."""
     if len(shown) < 2:
-        pytest.skip(f"fewer than two real inputs of the model show in an output within {_LOOK} ticks")
+        pytest.skip(f"fewer than two real inputs of the model change an output within {_LOOK} ticks")
     return shown[0], shown[1]
 
 
 @pytest.fixture
 def owned(model: Model) -> str:
-    """A scalar input, whatever it does."""
+    """Any scalar input."""
     if not model.inputs:
         pytest.skip("the model has no inputs")
     return model.inputs[0].name

@@ -1,4 +1,4 @@
-"""The server under test, as one test sees it."""
+"""The server under test, with helpers to make sessions, streams and participants."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Server:
     """Makes sessions and participants, and removes them at the end of the test."""
 
     def __init__(self, stub: Any, model: Model) -> None:
-        """``stub`` speaks to the server, ``model`` is the one that sessions are made of."""
+        """``stub`` is that of the server; ``model`` is the model of the sessions."""
         self.stub = Patient(stub)
         self.model = model
         self._sessions: list[pb.CreateSessionResponse] = []
-        # A call that nobody refers to is cancelled.
+        # Keeps references, since gRPC cancels a call that is garbage-collected.
         self._streams: list[Stream] = []
         self._viewers: list[Any] = []
 
@@ -55,7 +55,7 @@ class Server:
         return self.create(pacing=pacing)
 
     def kept(self, session: pb.CreateSessionResponse) -> pb.CreateSessionResponse:
-        """A session that goes at the end."""
+        """A session that is deleted at the end of the test."""
         self._sessions.append(session)
         return session
 
@@ -65,11 +65,11 @@ class Server:
         return getattr(self.stub, name)(getattr(pb, f"{name}Request")(**given))
 
     def refused(self, name: str, session: pb.CreateSessionResponse, /, **fields: Any) -> pb.ErrorInfo:
-        """The same where it must be refused."""
+        """Like ``call``, for a call that must be refused."""
         return refusal(lambda: self.call(name, session, **fields))
 
     def status(self, session: pb.CreateSessionResponse) -> pb.GetSessionResponse:
-        """Where the session stands."""
+        """Status of the session."""
         reply: pb.GetSessionResponse = self.stub.GetSession(pb.GetSessionRequest(session_id=session.session_id))
         return reply
 
@@ -79,7 +79,7 @@ class Server:
 
     def advance(self, session: pb.CreateSessionResponse, ticks: int = 1, inputs: Mapping[str, float] | None = None,
                 **fields: Any) -> pb.AdvanceResponse:
-        """Sets inputs, advances, gets every output."""
+        """Sets inputs, advances and returns all outputs."""
         given = inputs or {}
         reply: pb.AdvanceResponse = self.call("Advance", session, n_ticks=ticks, input_names=list(given),
                                               inputs=list(given.values()), **({"output_names": ["*"]} | fields))
@@ -99,7 +99,7 @@ class Server:
         return stream
 
     def save(self, session: pb.CreateSessionResponse) -> pb.SaveSnapshotResponse:
-        """A snapshot; the test is skipped where the model cannot give one."""
+        """Saves a snapshot; skips the test if the model cannot save its state."""
         try:
             reply: pb.SaveSnapshotResponse = self.call("SaveSnapshot", session)
         except grpc.RpcError as error:
@@ -119,7 +119,7 @@ class Server:
 
     def watch(self, session: pb.CreateSessionResponse, meanwhile: Callable[[], Any] = lambda: None,
               **fields: Any) -> Iterator[pb.WatchResponse]:
-        """The frames of a viewer from a reset on, which comes when its first frame has shown that it is there."""
+        """The frames of a viewer after a reset, which is made when the viewer has received its first frame."""
         frames = self.stub.Watch(pb.WatchRequest(session_id=session.session_id, **fields))
         self._viewers.append(frames)
         with ThreadPoolExecutor(1) as thread:
@@ -145,7 +145,7 @@ class Server:
             try:
                 self.call("DeleteSession", session)
             except grpc.RpcError as error:
-                # The test may have deleted it; a server that has gone is the test's failure, not this one's.
+                # The test may have deleted the session; if the server has gone, the test itself reports it.
                 if error.code() not in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNAVAILABLE):
                     raise
         self._sessions.clear()
@@ -164,7 +164,7 @@ def refusal(call: Callable[[], Any]) -> pb.ErrorInfo:
 
 
 def proper(info: pb.ErrorInfo) -> pb.ErrorInfo:
-    """An ErrorInfo that a program and a person can act on."""
+    """Checks that an ErrorInfo has all that a program and a person need; returns it."""
     assert info.reason in STATUS, f"reason {info.reason!r} is not in the contract"
     assert info.code == grpc.StatusCode[STATUS[info.reason]].value[0], info
     assert info.message, info
@@ -173,7 +173,7 @@ def proper(info: pb.ErrorInfo) -> pb.ErrorInfo:
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
-    """Waits for what the server does by itself."""
+    """Waits until ``condition`` is true."""
     end = time.monotonic() + 20.0
     while not condition():
         assert time.monotonic() < end, f"not in time: {what}"

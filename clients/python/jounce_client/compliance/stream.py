@@ -1,4 +1,4 @@
-"""A participant's stream spoken by hand: a test sends what no client would."""
+"""A participant's stream with hand-made requests, so that tests can send what no client sends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Stream:
     """One stream; ``tick``, ``epoch`` and ``request`` are what its next good Step has."""
 
     def __init__(self, stub: Any, timeout: float | None = None) -> None:
-        """Opens it; it breaks after ``timeout`` [s]."""
+        """Opens the stream, which is cancelled after ``timeout`` [s]."""
         self._requests: queue.Queue[pb.LockstepRequest | None] = queue.Queue()
         self.call = stub.Lockstep(iter(self._requests.get, None), timeout=timeout)
         self.tick, self.epoch, self.request = 0, 1, 0
@@ -28,7 +28,7 @@ class Stream:
         return self.read()
 
     def read(self) -> pb.LockstepReply:
-        """The next reply; events on the way are kept, and obeyed."""
+        """Returns the next reply; events before it are kept and applied."""
         reply: pb.LockstepReply
         while (reply := next(self.call)).HasField("event"):
             self.events.append(reply.event)
@@ -55,12 +55,12 @@ class Stream:
         self.send(step=pb.Step(**(given | changed)))
 
     def step(self, *inputs: float, **changed: Any) -> pb.LockstepReply:
-        """The same, and its reply."""
+        """Sends the next Step and returns its reply."""
         self.deliver(*inputs, **changed)
         return self.read()
 
     def refused(self, *inputs: float, **changed: Any) -> pb.ErrorInfo:
-        """A step that must be refused; the request number is free again."""
+        """Sends a Step that must be refused; its request number can be used again."""
         reply = self.step(*inputs, **changed)
         self.request -= 1
         assert reply.HasField("error"), reply

@@ -1,4 +1,4 @@
-"""The same run gives the same bits for any client, order of messages, and before and after a snapshot."""
+"""The same run gives the same bits for any client, any order of messages, and with or without a snapshot."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ TICKS = 24
 
 
 def bits(outputs: Any) -> bytes:
-    """Every bit of the outputs, the sign of zero too."""
+    """The outputs as bytes, so that the sign of zero counts."""
     return pb.State(outputs=outputs).SerializeToString(deterministic=True)
 
 
 def shares(server: Server) -> list[list[str]]:
-    """All inputs, dealt to three owners."""
+    """All inputs, distributed over three owners."""
     names = [i.name for i in server.model.inputs]
     return [names[i::3] for i in range(3)]
 
 
 def advanced(server: Server, session: Any, first: int = 0, last: int = TICKS) -> list[bytes]:
-    """The run by Advance, tick by tick: the inputs of each owner change with its period."""
+    """The run with Advance, tick by tick; the inputs of each owner change with its period."""
     run = []
     for tick in range(first, last):
         due = [n for names, period in zip(shares(server), PERIODS, strict=True) if tick % period == 0 for n in names]
@@ -37,7 +37,7 @@ def advanced(server: Server, session: Any, first: int = 0, last: int = TICKS) ->
 
 
 def driven(server: Server, seed: int) -> list[bytes]:
-    """The same run by three participants whose deliveries come in any order; the first is due at every tick."""
+    """The same run by three participants whose deliveries come in random order; the first is due at every tick."""
     chance = random.Random(seed)
     session = server.create("m0", "m1", "m2")
     members = [server.member(session, f"m{i}", names, period=period)
@@ -46,7 +46,7 @@ def driven(server: Server, seed: int) -> list[bytes]:
     for tick in range(TICKS):
         due = [m for m, period in zip(members, PERIODS, strict=True) if tick % period == 0]
         if tick:
-            # They agree on what they see.
+            # All participants see the same outputs.
             (seen,) = {bits(m.read().state.outputs) for m in due}
             run.append(seen)
         chance.shuffle(due)
@@ -57,7 +57,7 @@ def driven(server: Server, seed: int) -> list[bytes]:
 
 
 class TestDeterminism:
-    """Ticks and inputs alone decide."""
+    """Only ticks and inputs determine the outputs."""
 
     @pytest.mark.parametrize("seed", range(5))
     def test_the_order_of_arrival_does_not_change_a_bit_and_advance_gives_the_same(self, server: Server,
@@ -88,7 +88,7 @@ class TestDeterminism:
         for k in range(5):
             along = second + (second - first) * k / 5
             end = server.advance(by_hand, 1, {live: min(max(along, signal.minimum), signal.maximum)})
-        # Not to the last bit: the contract does not say in which order a server multiplies and adds.
+        # Approximately: the contract does not fix the order of a server's operations.
         assert list(a.step(second).state.outputs) == pytest.approx(list(end.outputs), rel=1e-9, abs=1e-12)
 
     def test_a_reset_session_repeats_its_run(self, server: Server) -> None:
@@ -114,7 +114,7 @@ class TestDeterminism:
 
 
 class TestSnapshots:
-    """A snapshot holds everything that the future depends on."""
+    """A snapshot holds the complete state."""
 
     def saved(self, server: Server, tick: int) -> tuple[Any, str, list[bytes]]:
         """A session that was saved at ``tick`` and went on, the snapshot, and the future."""

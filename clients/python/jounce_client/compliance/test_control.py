@@ -13,7 +13,7 @@ PAUSED, RESUMED, RESET = pb.EVENT_KIND_PAUSED, pb.EVENT_KIND_RESUMED, pb.EVENT_K
 
 
 class TestPause:
-    """Neither the clock nor any timer moves."""
+    """In a paused session the clock and all timers stand still."""
 
     def test_a_pause_holds_the_clock_and_a_step_that_comes_meanwhile_is_answered_after_it(self,
                                                                                          server: Server) -> None:
@@ -48,7 +48,7 @@ class TestPause:
 
 
 class TestReset:
-    """A new epoch at tick 0."""
+    """A reset begins a new epoch at tick 0."""
 
     def test_everyone_is_told_and_a_step_of_the_old_epoch_is_refused(self, server: Server) -> None:
         session = server.create()
@@ -71,7 +71,7 @@ class TestReset:
         server.call("ResetSession", session)
         assert a.read().error.reason == "WRONG_EPOCH"
         a.request = 0
-        # Its delivery of before does not count.
+        # Its delivery from before the reset does not count.
         b.deliver(epoch=a.epoch)
         time.sleep(0.05)
         assert server.status(session).tick == 0
@@ -138,7 +138,7 @@ class TestWatch:
     def test_frames_go_on_after_a_reset_to_an_earlier_tick(self, server: Server) -> None:
         session = server.create()
         server.advance(session, 50)
-        # The viewer is reset, too.
+        # The viewer's counter of ticks is reset as well.
         frames = server.watch(session)
         server.advance(session, 2)
         assert next(frames).tick == 2

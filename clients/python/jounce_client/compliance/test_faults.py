@@ -1,4 +1,4 @@
-"""Faults that users of other co-simulation tools met, those of them that a client can see (docs/service.md)."""
+"""Known faults of other co-simulation tools, as far as a client can test for them (docs/service.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jounce_proto import jounce_pb2 as pb
 
 
 class TestFaults:
-    """Rows of the fault table; the others are in the classes of what they are about."""
+    """Rows of the fault table; the others are tested in the classes of their subjects."""
 
     def test_a_thousand_steps_at_full_rate_get_one_reply_each_with_the_index_plus_one(self, server: Server) -> None:
         a = server.member(server.create(), "a", outputs=())

@@ -1,4 +1,4 @@
-"""Participants that are late, that go, and that come back."""
+"""Participants that are late, lose their connection, and rejoin."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ HOLD, SAFE = pb.LATE_POLICY_HOLD_LAST, pb.LATE_POLICY_SAFE_VALUE
 
 
 class TestLate:
-    """The policies; what a lost stream is to the others."""
+    """The policies for lateness, and the effect of a lost stream on other participants."""
 
     @pytest.mark.parametrize("gone", [False, True], ids=["late", "gone"])
     def test_inputs_of_a_late_participant_are_held_counted_and_the_others_are_told(self, server: Server, live: str,
                                                                                    gone: bool) -> None:
         session, value = server.create("a", "b"), server.model.values(1, [live])[live]
         a = server.member(session, "a", [live], late=HOLD, late_after=0.1)
-        # Before the clock may move at all: in time, however slow the machine.
+        # Delivered before the clock can move, so it is in time on any machine.
         a.deliver(value)
         b = server.member(session, "b")
         assert b.step().state.held == []
@@ -105,7 +105,7 @@ class TestLate:
 
 
 class TestRejoin:
-    """A lost stream is taken up with the participant's token."""
+    """A participant rejoins with its token after a lost stream."""
 
     def test_a_repeat_of_the_last_step_gets_the_reply_that_was_lost(self, server: Server, live: str) -> None:
         session, value = server.create(), server.model.values(1, [live])[live]
@@ -132,7 +132,7 @@ class TestRejoin:
         a.call.cancel()
         wait_until(lambda: not all(p.joined for p in server.status(session).participants), "a has gone")
         assert server.stream().join(session, "c", [owned]).error.reason == "INPUT_OWNED"
-        # The clock waits as long, and no longer.
+        # The clock waits until the lease ends.
         assert b.step().state.tick == 1
         server.member(session, "c", [owned])
 
@@ -164,7 +164,7 @@ LEAVING: dict[str, dict[str, Any]] = {
 
 
 class TestEviction:
-    """A place in a session never outlives its owner without a way out."""
+    """The place of a participant that has gone can be freed."""
 
     @pytest.mark.parametrize("policy", list(LEAVING))
     @pytest.mark.parametrize("secret", ["token", "join_token"])

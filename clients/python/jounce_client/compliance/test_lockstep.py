@@ -1,4 +1,4 @@
-"""The barrier, who owns what, and the numbers that every Step carries."""
+"""The barrier, ownership of inputs, and the tick, epoch and request numbers of a Step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def missing(server: Server, session: Any) -> list[str]:
 
 
 class TestBarrier:
-    """The clock moves when everyone who is due has delivered."""
+    """The clock moves when all participants that are due have delivered."""
 
     def test_the_clock_waits_for_everyone_who_is_due_and_says_for_whom(self, server: Server) -> None:
         session = server.create()
@@ -141,7 +141,7 @@ class TestOwnership:
 
 
 class TestTicks:
-    """Never a silent skip or double step."""
+    """No tick is skipped or taken twice without an error."""
 
     def test_a_step_advances_exactly_its_period_and_time_is_tick_times_tick_length(self, server: Server) -> None:
         session = server.create()

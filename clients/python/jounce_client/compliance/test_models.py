@@ -1,4 +1,4 @@
-"""What a server says of its models."""
+"""Descriptions of models."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The table of refusals: each reason that a client can provoke, with its status; nothing changes.
+"""Every reason of a refusal that a client can provoke comes with its status, and changes nothing.
 
-Not here, since they depend on the server's settings or its model: caps (``TOO_MANY_...``), ``TOO_SLOW``,
+Not tested, since they depend on the server's settings or its model: caps (``TOO_MANY_...``), ``TOO_SLOW``,
 ``CALL_TOO_LONG``, ``NOT_AUTHENTICATED``, ``DRAINING``, ``MODEL_UNAVAILABLE``, ``RECORDING_UNAVAILABLE``,
 ``RECORDING_LOST``, ``SNAPSHOT_FOREIGN``, ``BAD_PARAMETERS`` and ``SOLVER_FAILED``.
 """
@@ -21,15 +21,15 @@ from jounce_proto import jounce_pb2 as pb
 
 
 def beyond(bound: float) -> float:
-    """Past the bound by more than rounding, which servers take for the bound."""
+    """A value beyond the bound by more than rounding, which servers may accept as the bound."""
     return bound + max(1e-3 * abs(bound), 1e-3)
 
 
 class Provoke:
-    """How to get a refusal out of a server; the method's name is the reason."""
+    """Provokes refusals; each method is named after its reason."""
 
     def __init__(self, server: Server) -> None:
-        """One session."""
+        """Creates a session."""
         self.server = server
         self.session = server.create()
 
@@ -178,12 +178,12 @@ class Provoke:
 
 
 REASONS = [name.upper() for name in vars(Provoke) if not name.startswith("_")]
-#: Those that end the session, or come when it has ended.
+#: Reasons that end the session, or occur after its end.
 ENDS = {"PARTICIPANT_LATE", "PARTICIPANT_LOST", "HELD_TOO_LONG", "OVERRUN", "SESSION_FAILED", "SESSION_CLOSED"}
 
 
 class TestRefusals:
-    """STATUS of ``contract``."""
+    """The table STATUS of ``contract``."""
 
     @pytest.mark.parametrize("reason", REASONS)
     def test_a_refusal_has_its_reason_and_status_and_says_what_it_concerns(self, server: Server, reason: str) -> None:

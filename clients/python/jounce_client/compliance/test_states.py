@@ -1,4 +1,4 @@
-"""The table of calls that each state of a session allows: one test per place."""
+"""The table of calls that each state of a session allows, with one test per cell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STREAM = ("Join", "Step", "Sync", "Leave")
 
 
 class Case:
-    """A session in some state, with a participant where the call needs one."""
+    """A session in a given state, with a participant if the call needs one."""
 
     def __init__(self, server: Server, call: str, state: str) -> None:
         """Brings a new session into ``state``."""
@@ -39,20 +39,20 @@ class Case:
             assert server.state(self.session) == state
 
     def stream(self) -> pb.LockstepReply:
-        """Makes a call of the stream; its reply."""
+        """Makes a call of the stream and returns its reply."""
         if self.call == "Join":
             return self.server.stream().join(self.session, "b")
         if self.call != "Step":
             return self.member.ask(**{self.call.lower(): getattr(pb, self.call)()})
         self.member.deliver()
         if self.state == "PAUSED":
-            # It is taken, and waits.
+            # The server has taken the Step, which waits.
             time.sleep(0.05)
             self.server.call("ResumeSession", self.session)
         return self.member.read()
 
     def unary(self) -> None:
-        """Makes a call of its own; raises where it is refused."""
+        """Makes a unary call; raises if it is refused."""
         if self.call == "UploadSnapshot":
             self.server.upload(self.session, self.data, len(self.data), hashlib.sha256(self.data).digest())
         elif self.call == "DownloadSnapshot":
@@ -71,13 +71,13 @@ class Case:
             self.server.call(self.call, self.session)
 
     def _watch(self) -> None:
-        # The clock has to move for a frame.
+        # A frame is sent only when the clock moves.
         moves = {"PAUSED": "ResumeSession", "FAILED": "ResetSession"}.get(self.state)
         self.server.watch(self.session, lambda: moves and self.server.call(moves, self.session))
 
 
 class TestStates:
-    """ALLOWED of ``contract``."""
+    """The table ALLOWED of ``contract``."""
 
     @pytest.mark.parametrize("state", STATES)
     @pytest.mark.parametrize("call", list(ALLOWED))
@@ -93,7 +93,7 @@ class TestStates:
             return
         error = proper(case.stream().error) if call in STREAM else refusal(case.unary)
         if state == "CLOSED":
-            # Other calls no longer find it.
+            # Other calls no longer find the session.
             assert error.reason == ("SESSION_CLOSED" if call in ("Step", "Sync") else "UNKNOWN_SESSION")
         else:
             assert error.reason == ("SESSION_FAILED" if state == "FAILED" else "WRONG_STATE")

@@ -1,4 +1,4 @@
-"""Example participants, each its own process.
+"""Example participants, each a program of its own.
 
-``what_if`` needs the client alone. The others take their laws from `jounce`, which has to be installed besides.
+``what_if`` needs only the client. The others use laws of `jounce`, which must be installed as well.
 """

@@ -1,4 +1,4 @@
-"""What the example programs share: their command line, round-trip times, logs."""
+"""Code that the example programs share: command line, round-trip times, logs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from jounce.contact.soil import SOILS
 from jounce_client import Client, JounceError, Participant, Session, State
 from jounce_client.examples.on_soil import PARAMETERS, start_on_soil
 
-#: Wall-clock time [s] to wait for the program that makes the session, and between two looks.
+#: Wall-clock time [s] to wait for the program that creates the session, and between two checks.
 _WAIT, _LOOK = 60.0, 0.1
 
 
 def arguments(description: str) -> argparse.ArgumentParser:
-    """Flags every program has."""
+    """A parser with the flags that all programs have."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--address", required=True, help="host:port or unix:/path of the server")
     parser.add_argument("--session", help="session id")
@@ -42,7 +42,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 
 def parse(parser: argparse.ArgumentParser, argv: list[str] | None) -> argparse.Namespace:
-    """The flags, with a session named in one way or the other."""
+    """Parses the flags, and checks that they name a session in one of the two ways."""
     given = parser.parse_args(argv)
     if not given.session_file and not (given.session and given.token):
         parser.error("--session and --token, or --session-file, must be given")
@@ -55,7 +55,7 @@ def parse(parser: argparse.ArgumentParser, argv: list[str] | None) -> argparse.N
 
 @contextmanager
 def session_of(given: argparse.Namespace, client: Client) -> Iterator[Session]:
-    """The session that the flags name, made or waited for; one that is made here is deleted. Raises JounceError."""
+    """Creates or waits for the session of the flags; deletes it at the end if created here. Raises JounceError."""
     if not given.create:
         yield _named(given, client)
         return
@@ -73,7 +73,7 @@ def session_of(given: argparse.Namespace, client: Client) -> Iterator[Session]:
         part.write_text(json.dumps({"session": session.id, "token": session.join_token}))
         part.replace(given.session_file)
         yield session
-        # The other programs may still be on their way out.
+        # Wait until the other programs have left.
         while any(member.joined for member in client.get_session(session).participants):
             time.sleep(_LOOK)
 
@@ -89,7 +89,7 @@ def _named(given: argparse.Namespace, client: Client) -> Session:
             client.get_session(session)
             return session
         except (FileNotFoundError, JounceError) as error:
-            # The file of an earlier run names a session that is no more: the next one will come.
+            # The file of an earlier run names a session that no longer exists; wait for the new file.
             if isinstance(error, JounceError) and error.reason != "UNKNOWN_SESSION" or time.monotonic() > end:
                 raise
         time.sleep(_LOOK)
@@ -125,11 +125,11 @@ class Recorder:
         return state
 
     def row(self, moment: float, values: list[float]) -> None:
-        """Log one row at ``moment`` [s]."""
+        """Adds a row for the time ``moment`` [s]."""
         self._rows.append([moment, *values])
 
     def save(self, log: Path | None, summary: Path | None, **facts: float) -> None:
-        """Write the log and the summary; ``facts`` go into the summary."""
+        """Writes the log and the summary; ``facts`` go into the summary."""
         if log:
             with log.open("w", newline="") as file:
                 writer = csv.writer(file)

@@ -1,6 +1,6 @@
-"""An autopilot at 50 Hz: through the ISO 3888-1 double lane change at constant speed.
+"""An autopilot at 50 Hz that drives the ISO 3888-1 double lane change at constant speed.
 
-The law is `jounce.driver`, so this example needs jounce (``pip install .`` in the clone) besides the client.
+The control law is `jounce.driver`, so this example needs jounce (``pip install .`` in the clone) beside the client.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WANTS = ["speed", "sideslip", "ref_frame.yaw", "ref_frame.roll", "ref_frame.pos"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Join a session as ``autopilot`` and drive."""
+    """Joins a session as ``autopilot`` and drives."""
     parser = arguments("Autopilot: ISO 3888-1 double lane change at 50 Hz.")
     parser.add_argument("--speed", type=float, default=12.0, help="speed to keep [m/s] (default %(default)s)")
     parser.add_argument("--track-start", type=float, default=20.0, help="x of the first cones [m]")
@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
                 inputs = pilot.command(seen)
                 errors.append(course.lateral_error(seen.x, seen.y))
                 recorder.row(state.time, [*inputs, *state.values, errors[-1]])
-                if state.tick >= last:  # the last row is the final state, with inputs that nobody gets
+                if state.tick >= last:  # The last row is the final state; its inputs are not sent.
                     break
                 state = recorder.step(inputs)
     recorder.save(given.log, given.summary, ticks=state.tick,

@@ -1,10 +1,11 @@
 """Drives the vehicle with third-party controllers: PID and MPC of CommonRoad Control, at 20 Hz.
 
-This is an adapter and no more: outputs become a state of its kinematic bicycle, its inputs (acceleration, rate of the
-steering angle) become torques and a steering-wheel angle, and the double lane change becomes its reference trajectory.
-Gains, weights, look-ahead and the way they are used are those of the package's own ``cr_control_easy_api``.
+This is only an adapter. It turns outputs into a state of the package's kinematic bicycle, the bicycle's inputs
+(acceleration, rate of the steering angle) into torques and a steering-wheel angle, and the double lane change into a
+reference trajectory. Gains, weights, look-ahead and their use are those of the package's ``cr_control_easy_api``.
 
-Course and vehicle data are those of `jounce.driver`, so jounce must be installed, too (``pip install .`` in the clone).
+Course and vehicle data are those of `jounce.driver`, so jounce must be installed as well (``pip install .`` in the
+clone).
 
 Source: commonroad-control 0.0.1 (BSD-3-Clause), Cyber-Physical Systems Group, TU Munich; `docs/commonroad.md`.
 """
@@ -50,14 +51,14 @@ PERIOD = 0.05  # [s]
 OWNS = ["steering_wheel_angle", *(f"wheel_{w}.drive_torque" for w in WHEELS),
         *(f"wheel_{w}.brake_torque" for w in WHEELS)]
 WANTS = ["speed", "sideslip", "ref_frame.yaw", "ref_frame.ang_vel", "com.pos", *(f"wheel_{w}.pos" for w in WHEELS)]
-#: The MPC's horizon, and what a reference must have beyond the drive's end [periods].
+#: Horizon of the MPC, by which the reference must be longer than the drive [periods].
 HORIZON = 20
-#: How far ahead the PID looks [periods]: 0.5 s.
+#: Look-ahead of the PID [periods], which is 0.5 s.
 LOOK_AHEAD = 10
 
 
 def parameters(start: State, vehicle: Vehicle) -> VehicleParameters:
-    """The kinematic bicycle that has this vehicle's axles and limits; tire stiffness and inertia do not enter it."""
+    """The kinematic bicycle with this vehicle's axles and limits; it does not use tire stiffness and inertia."""
     axles = {w: np.asarray(start[f"wheel_{w}.pos"]) for w in WHEELS}
     front, rear = 0.5 * (axles["FL"] + axles["FR"])[:2], 0.5 * (axles["RL"] + axles["RR"])[:2]
     centre = np.asarray(start["com.pos"])[:2]
@@ -70,18 +71,18 @@ def parameters(start: State, vehicle: Vehicle) -> VehicleParameters:
 
 
 class Reference:
-    """The course at constant speed as the kinematic bicycle would drive it, from x = ``start`` [m]."""
+    """The course as the kinematic bicycle drives it at constant ``speed`` [m/s] from x = ``start`` [m]."""
 
     def __init__(self, course: DoubleLaneChange, vehicle: VehicleParameters, *, speed: float, start: float,
                  steps: int) -> None:
-        """``steps`` [periods] and the horizon after them."""
+        """Computes ``steps`` [periods] and the horizon after them."""
         rows, x, slip = [], start, 0.0
         for _ in range(steps + HORIZON + 2):
             y, heading, _ = course.path(x)
             steering = math.atan(math.tan(slip) * vehicle.l_wb / vehicle.l_r)
             rows.append((x, y, speed, heading - slip, steering))
-            # Along the path by the midpoint rule. The centre of mass follows it where the slip angle b obeys
-            # b' = curvature - sin(b) / l_r per metre: yaw + b is the path's heading, yaw' = sin(b) / l_r.
+            # Integrates along the path with the midpoint rule. The centre of mass follows the path if yaw + b is the
+            # path's heading, with b the slip angle and yaw' = sin(b) / l_r per metre: b' = curvature - sin(b) / l_r.
             _, middle, curvature = course.path(x + 0.5 * speed * PERIOD * math.cos(heading))
             x += speed * PERIOD * math.cos(middle)
             steady = math.asin(vehicle.l_r * curvature)
@@ -98,7 +99,7 @@ class Reference:
         return KBSIDTFactory.trajectory_from_numpy_array(values, mode, steps, t_0=0.0, delta_t=PERIOD)
 
     def ahead(self, **options: Any) -> ReferenceTrajectoryFactory:
-        """What gives a controller its piece of the reference."""
+        """The factory from which a controller gets its part of the reference."""
         factory = ReferenceTrajectoryFactory(PERIOD, KBSIDTFactory(), **options)
         factory.set_reference_trajectory(self.states, self.inputs, t_0=0.0)
         return factory
@@ -108,7 +109,7 @@ class Pid:
     """The package's PID with look-ahead, as ``pid_with_lookahead_for_planner`` uses it."""
 
     def __init__(self, model: KinematicBicycle, reference: Reference) -> None:
-        """Its default gains."""
+        """Uses the package's default gains."""
         self._model, self._reference = model, reference
         self._pid = PIDLongLat(1.0, 0.0, 0.0, 0.05, 0.0, 0.1, PERIOD)
         self._ahead = reference.ahead(t_look_ahead=LOOK_AHEAD * PERIOD)
@@ -128,7 +129,7 @@ class Mpc:
     """The package's MPC (successive convexification, CLARABEL), as ``mpc_for_planner`` uses it."""
 
     def __init__(self, model: KinematicBicycle, reference: Reference) -> None:
-        """Its default weights and horizon."""
+        """Uses the package's default weights and horizon."""
         weights = np.diag([1.0, 1.0, 1.0, 1.0, 0.0])
         solver = OptimalControlSCvx(model, KBSIDTFactory(), HORIZON, PERIOD, weights, 0.1 * np.eye(2), weights,
                                     SCvxParameters())
@@ -147,20 +148,20 @@ CONTROLLERS: dict[str, type[Pid | Mpc]] = {"pid": Pid, "mpc": Mpc}
 
 @dataclass(frozen=True)
 class Report:
-    """Errors of one drive, of the centre of mass."""
+    """Errors of one drive, at the centre of mass."""
 
     controller: str
     lateral_error_rms: float  # [m]
     lateral_error_max: float  # [m]
     speed_error_max: float  # [m/s]
     lateral_acceleration_max: float  # yaw rate times speed [m/s2]
-    yaw_rate_excess_max: float  # what the kinematic model expects beyond the vehicle's [rad/s]
+    yaw_rate_excess_max: float  # yaw rate of the kinematic model minus that of the vehicle [rad/s]
     yaw_rate_max: float  # [rad/s]
     sideslip_difference_max: float  # [rad]
 
 
 class Adapter:
-    """Between the vehicle's signals and the controller's; holds the steering angle [rad] that it commands."""
+    """Converts between signals of the vehicle and of the controller; keeps the commanded steering angle [rad]."""
 
     def __init__(self, vehicle: Vehicle, limits: VehicleParameters) -> None:
         """Starts with the wheels straight."""
@@ -170,7 +171,7 @@ class Adapter:
     def state(self, state: State) -> Array:
         """Position of the centre of mass [m], its speed [m/s], yaw [rad], steering angle [rad]."""
         x, y, _ = np.asarray(state["com.pos"])
-        # `speed` is the forward part.
+        # The signal `speed` is the forward component.
         speed = float(state["speed"]) / math.cos(float(state["sideslip"]))
         return np.array([x, y, speed, float(state["ref_frame.yaw"]), self.steering])
 
@@ -182,13 +183,13 @@ class Adapter:
         last = self.steering
         self.steering = float(np.clip(last + rate * PERIOD, -limits.steering_angle_max, limits.steering_angle_max))
         torque = acceleration * vehicle.mass * vehicle.wheel_radius / 4.0
-        # The angle is held for the period: the mean of what the controller has in mind.
+        # The angle is held for the period, so it is the mean of the controller's ramp.
         angle = 0.5 * (last + self.steering) * vehicle.steering_ratio
         return np.array([angle] + [max(torque, 0.0)] * 4 + [max(-torque, 0.0)] * 4)
 
 
 def drive(client: Client, name: str, *, speed: float, duration: float, model: str = "hmmwv") -> Report:
-    """One drive through the double lane change in lockstep. Raises JounceError."""
+    """Drives the double lane change once, in lockstep. Raises JounceError."""
     vehicle, course, steps = Vehicle(), DoubleLaneChange(), round(duration / PERIOD)
     rows = []
     with (client.create_session(model, {"init.speed": speed}, participants=["controller"]) as session,
@@ -215,7 +216,7 @@ def drive(client: Client, name: str, *, speed: float, duration: float, model: st
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Drive and print the errors."""
+    """Drives and prints the errors."""
     parser = argparse.ArgumentParser(description="ISO 3888-1 double lane change with CommonRoad Control, at 20 Hz.")
     parser.add_argument("--address", required=True, help="host:port or unix:/path of the server")
     parser.add_argument("--controller", choices=CONTROLLERS, default="pid", help="(default %(default)s)")

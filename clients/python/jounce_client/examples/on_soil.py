@@ -1,7 +1,7 @@
 """Start inputs on soil at the equilibrium of sinkage and load, so that the vehicle does not drop at the start.
 
-A session starts at the equilibrium of its own tires. This puts every wheel at the sinkage at which the soil carries
-that same load at that speed, by a terrain of its own height under each wheel, and gives the torque that rolling takes.
+A session starts at the equilibrium of its own tires. This module sets the terrain height under each wheel so that the
+soil carries the same load at the start speed, and the drive torques that overcome the rolling resistance there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jounce.contact.rolling import equilibrium
 from jounce.contact.soil import Soil, WheelGeometry
 from jounce_client import Client, ParameterValue
 
-#: What a session needs that a terramechanics program carries from the first tick on.
+#: Parameters of a session in which a terramechanics program computes the contact forces from the first tick on.
 PARAMETERS: Mapping[str, ParameterValue] = {"tire_source": "EXTERNAL", "terrain_source": "EXTERNAL"}
 
 
@@ -23,7 +23,8 @@ def start_on_soil(client: Client, model: str, parameters: Mapping[str, Parameter
                   speed: float) -> dict[str, float]:
     """Start inputs of a session of ``model`` with ``parameters`` and ``PARAMETERS`` at its equilibrium on ``soil``.
 
-    Loads and heights are those of the vehicle's own start, in a session of their own. Raises JounceError, ValueError.
+    Loads and heights are those of the vehicle's own start, read in a temporary session. Raises JounceError or
+    ValueError.
     """
     wants = [f"wheel_{w}.{what}" for w in WHEELS for what in ("pos.z", "tire_force.z")]
     own = {**parameters, "tire_source": "TMEASY", "terrain_source": "PLANE", "terrain.height": 0.0}

@@ -1,7 +1,8 @@
 """A terramechanics program at 1 kHz: the contact of four rigid wheels with soft soil.
 
-Wheel states in, contact wrenches in the world frame out, one tick later. The soil is flat, at height 0. The law is
-`jounce.contact.soil`, so this example needs jounce (``pip install .`` in the clone) besides the client.
+It takes the motion of the wheels and returns contact wrenches in the world frame, which act one tick later. The soil is
+flat, at height 0. The law is `jounce.contact.soil`, so this example needs jounce (``pip install .`` in the clone)
+beside the client.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ except ModuleNotFoundError as error:
         raise
     sys.exit(f"terramechanics: there is no {error.name} here: pip install . in the clone")
 
-#: Every how many ticks a row is logged.
+#: Ticks between two rows of the log.
 _LOG_EVERY = 10
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Join a session as ``terramechanics`` and carry the vehicle."""
+    """Joins a session as ``terramechanics`` and computes the contact forces."""
     parser = arguments("Terramechanics: Bekker and Janosi-Hanamoto contact of four wheels at 1 kHz.")
     parser.add_argument("--soil", choices=sorted(SOILS), default="sandy_loam", help="default %(default)s")
     given = parse(parser, argv)

@@ -1,10 +1,9 @@
-"""What if? A running session is forked many times at one instant, and each fork tries another steering angle.
+"""Forks a running session many times at one tick; each fork tries another steering angle.
 
-This is one decision of a sampling model-predictive controller, with the real model as its forecast: the plant stands
-between two ticks, every candidate is driven over the horizon on a fork of its own, and the best one is applied to the
-plant. The forks are independent sessions; a few are under way at a time, so that the server's cores are busy. Since a
-fork has everything that the future depends on, what the plant does next is the forecast to the last bit, which is
-checked.
+This is one decision of a sampling model-predictive controller that uses the real model for its forecast. The plant
+waits between two ticks while every candidate is driven over the horizon on its own fork; the best candidate is then
+applied to the plant. The forks are independent sessions, and several run at a time to use the server's cores. A fork
+has the complete state, so the plant then does exactly what its fork did, bit for bit; the program checks that.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ WANTS = ("ref_frame.pos", "ref_frame.yaw", "speed")
 
 @dataclass(frozen=True)
 class Task:
-    """What is wanted: to be ``offset`` [m] to the left, heading as before, ``horizon`` [s] from now."""
+    """The goal: to be ``offset`` [m] to the left, with the same heading, ``horizon`` [s] from now."""
 
     offset: float = 1.0
     horizon: float = 1.5
-    #: Greatest steering-wheel angle that is tried [rad].
+    #: Largest steering-wheel angle to try [rad].
     most: float = 3.0
     candidates: int = 200
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The outcome: the best ``angle`` [rad] and its ``cost`` [m], the ``spread`` of the costs [m], the time it took."""
+    """The best ``angle`` [rad] with its ``cost`` [m], the ``spread`` of all costs [m], and the time that it took."""
 
     angle: float
     cost: float
     spread: float
     candidates: int
-    #: Wall-clock time [s] of all forks, and how many were under way at a time [1].
+    #: Wall-clock time of all forks [s], and the number of forks at a time [1].
     seconds: float
     workers: int
 
@@ -54,12 +53,12 @@ class WhatIf:
     """Tries steering angles on forks of one session."""
 
     def __init__(self, client: Client, session: Session, task: Task) -> None:
-        """The session stands, and has no participants."""
+        """``session`` has no participants."""
         self._client, self._session, self._task = client, session, task
         self._half = round(0.5 * task.horizon / session.tick_seconds)
 
     def decide(self, workers: int) -> tuple[Decision, State]:
-        """The best of all candidates, and the state that its fork forecasts."""
+        """Returns the best of all candidates, and the state at the end of its fork."""
         angles = np.linspace(-self._task.most, self._task.most, self._task.candidates)
         begin = time.perf_counter()
         start = self._client.advance(self._session, 0, outputs=WANTS)
@@ -76,17 +75,17 @@ class WhatIf:
         return decision, ends[best]
 
     def forecast(self, instant: Snapshot, angle: float) -> State:
-        """The end of the horizon on a fork."""
+        """Returns the state at the end of the horizon, from a fork."""
         with self._client.fork(self._session, instant) as fork:
             return self.drive(fork, angle)
 
     def drive(self, session: Session, angle: float) -> State:
-        """Half of the horizon to one side, half to the other: a change of lane."""
+        """Changes the lane: steers to one side for half of the horizon, and then to the other side."""
         self._client.advance(session, self._half, {STEERING: angle})
         return self._client.advance(session, self._half, {STEERING: -angle}, WANTS)
 
     def cost(self, start: State, end: State) -> float:
-        """Distance [m] from the place that is wanted; one radian of heading counts as 10 m."""
+        """Distance from the goal [m]; one radian of heading counts as 10 m."""
         yaw = float(start["ref_frame.yaw"])
         moved = np.asarray(end["ref_frame.pos"])[:2] - np.asarray(start["ref_frame.pos"])[:2]
         left = float(moved @ [-np.sin(yaw), np.cos(yaw)])
@@ -94,7 +93,7 @@ class WhatIf:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """One decision, from straight running."""
+    """Makes one decision, starting from straight driving."""
     parser = argparse.ArgumentParser(description="Sweeps the steering over forks of one instant, and applies the best.")
     parser.add_argument("--address", required=True, help="host:port or unix:/path of the server")
     parser.add_argument("--model", default="hmmwv", help="model of the session (default %(default)s)")
@@ -111,7 +110,7 @@ def main(argv: list[str] | None = None) -> int:
         decision, forecast = what_if.decide(given.workers)
         applied = what_if.drive(session, decision.angle)
     if applied.values.tobytes() != forecast.values.tobytes():
-        sys.exit("what_if: the plant did not do what its fork had done")
+        sys.exit("what_if: the plant's state differs from that of its fork")
     text = json.dumps(asdict(decision), indent=1) + "\n"
     given.summary.write_text(text) if given.summary else sys.stdout.write(text)
     return 0

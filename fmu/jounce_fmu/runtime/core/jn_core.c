@@ -17,7 +17,7 @@
 #define LOST 1e50 /* a state this large has diverged */
 #define ALIGN 64  /* bytes: the widest vector load that a model variant may use */
 
-enum { BLOCK = 4 }; /* doubles; vectors are computed in whole blocks, and ALIGN leaves room for the zeros at their end */
+enum { BLOCK = 4 }; /* doubles; vectors are computed in whole blocks, and ALIGN leaves room for zeros at their end */
 
 int jn_finite(double value) { return value - value == 0.0; }
 

@@ -55,7 +55,7 @@ typedef struct jn_model {
      * fault x is discarded. A model with `step` has no rhs, no integrator and no model exchange. Or NULL. */
     int (*step)(double h, const double *u, const double *p, const double *d, double *x, double *work, jn_fault *f);
     int n_work;
-    /* Called after the start and after each tick: projects x onto the manifold (normalizes quaternions), and stores what
+    /* Called after the start and after each tick: projects x onto the manifold (unit quaternions), and stores what
      * the next tick must know of the inputs in the last n_memory states, whose rates are zero. Or NULL. */
     void (*finish)(double *x, const double *u, const double *p);
     int n_memory;
@@ -65,7 +65,7 @@ typedef struct jn_model {
      * fixed, at the start of a tick; d_rate or d_y may be NULL. Or NULL: no derivatives. */
     int (*directional)(const double *x, const double *u, const double *p, const double *d, const double *d_x,
                        const double *d_u, double *d_rate, double *d_y, jn_fault *f);
-    /* Tangent of `finish`, which is called with the states before it: changes d_x in place. NULL if `finish` is NULL. */
+    /* Tangent of `finish`, given the states before it: changes d_x in place. NULL if `finish` is NULL. */
     void (*finish_forward)(const double *x, const double *u, const double *p, const double *d_u, double *d_x);
     /* For ROSENBROCK, at the start of a tick: d rhs / d x without the memory, column by column, and d rhs / d tau.
      * Or NULL: no ROSENBROCK. */

@@ -31,7 +31,7 @@ static fmi3Status set(fmi3Instance c, const char *function, const jn_list *as, c
 
 PAIR(Float64, "r", JN_DOUBLE)
 PAIR(Int64, "ie", JN_INT64)
-PAIR(Boolean, "b", JN_BYTE) /* as bytes, so that a bool that is neither 0 nor 1 is refused and not undefined behaviour */
+PAIR(Boolean, "b", JN_BYTE) /* as bytes: a bool that is neither 0 nor 1 is refused, and not undefined behaviour */
 PAIR(Float32, "", JN_NOTHING)
 PAIR(Int8, "", JN_NOTHING)
 PAIR(UInt8, "", JN_NOTHING)
