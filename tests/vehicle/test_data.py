@@ -172,9 +172,9 @@ def test_an_override_that_cannot_be_is_refused_with_its_name(tmp_path: Path, tex
 
 
 @pytest.mark.parametrize(("head", "message"), [
-    ("", "either base"), ('base = "hmmwv"\nfiles = []\n', "either base"), ("files = []\n", "of nothing"),
+    ("", "either base"), ('base = "hmmwv"\nfiles = []\n', "either base"), ("files = []\n", "without a base"),
     ("base = 3\n", "base = 3: expected a text"), ('base = "tank"\n', "'tank'"), ('base = "hmmwv"\nbas = 1\n', "'bas'"),
-    ('base = "own.toml"\n', "a circle"),
+    ('base = "own.toml"\n', "back to itself"),
 ])  # fmt: skip
 def test_a_vehicle_file_that_says_something_else_is_refused(tmp_path: Path, head: str, message: str) -> None:
     with pytest.raises(DataError, match=message):

@@ -242,7 +242,7 @@ def test_axes_of_a_body_are_none_of_the_world() -> None:
 @pytest.mark.parametrize(("convert", "nothing"), [(frames.quaternion, [1.0, 0.0, 0.0, 0.0]),
                                                   (frames.rotation, np.eye(3))])
 def test_body_and_world_change_hands_together(convert: Any, nothing: Any) -> None:
-    with pytest.raises(ValueError, match="change hands together"):
+    with pytest.raises(ValueError, match="both body and world change handedness"):
         convert(nothing, ISO_8855, Convention("FRU", "NED"))
 
 

@@ -8,17 +8,17 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-#: Names that the rooms above offer here, for people; see docs/decisions/0035-jounce-simulate.md.
+#: Names of higher packages that users find here; see docs/decisions/0035-jounce-simulate.md.
 _ABOVE = {"simulate": "jounce_fmu.importer.inprocess", "join": "jounce_fmu.importer.inprocess"}
 
 
 def __getattr__(name: str) -> Any:
-    """Take a name from above when it is first asked for, so that nothing here depends on it."""
+    """Imports a name of a higher package at its first use, so that this package does not depend on it."""
     if name not in _ABOVE:
         raise AttributeError(f"module 'jounce' has no attribute {name!r}")
     return getattr(import_module(_ABOVE[name]), name)
 
 
 def __dir__() -> list[str]:
-    """Those names, too."""
+    """Lists the module's names and those of higher packages."""
     return sorted([*globals(), *_ABOVE])

@@ -1,12 +1,12 @@
-"""The ISO 3888-1 double lane change: where the cones stand, and a smooth path between them.
+"""The ISO 3888-1 double lane change: positions of the cones, and a smooth path between them.
 
 x runs along the track from its start, y to the left from the right edge of the first lane.
 
 Source: ISO 3888-1:2018, Passenger cars - Test track for a severe lane-change manoeuvre - Part 1: section
 lengths 15, 30, 25, 25, 15 and 15 m (125 m in all), lane widths 1.1 w + 0.25, 1.2 w + 0.25 and 1.3 w + 0.25 m
-for a vehicle of width w, lane offset 3.5 m. The standard itself was not at hand: lengths and widths are as
-Project Chrono's HMMWV demonstration (demo_VEH_HMMWV_DLC) uses them, and the offset is read here as right edge
-to right edge, with the right edges of the first and last lanes in line. The sixth section continues the fifth lane.
+for a vehicle of width w, lane offset 3.5 m. The standard itself was not available: lengths and widths are those of
+Project Chrono's HMMWV demonstration (demo_VEH_HMMWV_DLC). The offset is taken as the distance between right edges, and
+the right edges of the first and last lanes are in line. The sixth section continues the fifth lane.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
-#: The standard's speed at the entry [m/s]: 80 km/h.
+#: Entry speed of the standard [m/s]: 80 km/h.
 ISO_SPEED = 80.0 / 3.6
 
 
@@ -44,8 +44,8 @@ class Lane:
 class DoubleLaneChange:
     """The track for a vehicle of ``width`` [m], starting at ``start`` [m] along x.
 
-    The body reaches ``ahead`` and ``behind`` the front axle [m]: the 4.57 m of a HMMWV with its wheelbase of 3.302 m;
-    how the overhang splits between front and rear is assumed.
+    The body extends by ``ahead`` and ``behind`` [m] from the front axle: the 4.57 m of a HMMWV with its wheelbase of
+    3.302 m. The distribution of the overhang to front and rear is assumed.
     """
 
     width: float = 2.18
@@ -53,12 +53,13 @@ class DoubleLaneChange:
     behind: float = 4.02
     start: float = 20.0
     offset: float = 3.5
-    #: The path starts to leave a lane this far before its end and is in the next as far after its start [m].
+    #: The path begins to leave a lane at this distance before its end, and is in the next lane at this distance after
+    #: that one's start [m].
     blend: float = 4.0
 
     @cached_property
     def lanes(self) -> tuple[Lane, Lane, Lane]:
-        """The three lanes; the last one is sections five and six, and y = 0 is the middle of the first."""
+        """The three lanes; the last consists of sections five and six, and y = 0 is the middle of the first."""
         w1, w3, w5 = (f * self.width + 0.25 for f in (1.1, 1.2, 1.3))
         edges = np.cumsum([self.start, 15.0, 30.0, 25.0, 25.0, 15.0 + 15.0])
         right = -0.5 * w1
@@ -75,9 +76,10 @@ class DoubleLaneChange:
         return np.concatenate(rows)
 
     def path(self, x: float) -> tuple[float, float, float]:
-        """Path at ``x`` [m]: lateral position [m], heading [rad], curvature [1/m], left positive.
+        """Path at ``x`` [m]: (lateral position [m], heading [rad], curvature [1/m]), left positive.
 
-        Quintic blends 10 s^3 - 15 s^4 + 6 s^5, with continuous curvature (minimum jerk: Flash and Hogan 1985).
+        The lanes are joined by quintics 10 s^3 - 15 s^4 + 6 s^5, which have continuous curvature (minimum jerk: Flash
+        and Hogan 1985).
         """
         y, slope, bend = self.lanes[0].centre, 0.0, 0.0
         for before, after in zip(self.lanes, self.lanes[1:], strict=False):
@@ -95,14 +97,15 @@ class DoubleLaneChange:
         return (y - path_y) * math.cos(heading)
 
     def cones_hit(self, x: Array, y: Array, yaw: Array) -> int:
-        """Cones that the body touches; (x, y) [m] is the middle of the front axle and ``yaw`` [rad] the heading."""
+        """Number of cones that the body touches; (x, y) [m] is the middle of the front axle, ``yaw`` [rad] the heading.
+        """
         cones = self.cones()
         along, across = _turned(cones[:, 0, None] - x, cones[:, 1, None] - y, -yaw)
         inside = (-self.behind <= along) & (along <= self.ahead) & (np.abs(across) <= 0.5 * self.width)
         return int(inside.any(axis=1).sum())
 
     def excursion(self, x: Array, y: Array, yaw: Array) -> float:
-        """How far the body reaches beyond the edges of a lane at most [m]; arguments as in ``cones_hit``."""
+        """Largest distance by which the body crosses the edge of a lane [m]; arguments as in ``cones_hit``."""
         along = np.linspace(-self.behind, self.ahead, 11)[:, None]
         beyond = 0.0
         for side in (-0.5 * self.width, 0.5 * self.width):
@@ -116,5 +119,5 @@ class DoubleLaneChange:
 
 
 def _turned(x: Array, y: Array, angle: Array) -> tuple[Array, Array]:
-    """The vector (x, y) turned to the left by ``angle`` [rad]."""
+    """The vector (x, y), rotated to the left by ``angle`` [rad]."""
     return np.cos(angle) * x - np.sin(angle) * y, np.sin(angle) * x + np.cos(angle) * y

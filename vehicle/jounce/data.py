@@ -1,11 +1,12 @@
 """Vehicle data: TOML files with value, unit and source per entry.
 
-A vehicle is a folder with a `vehicle.toml`, or such a file. It either lists data files (`files = [...]`, read in
-that order) or names a `base` vehicle and a table of `[overrides]`: `"chassis.mass" = 2500`, or an entry's keys. In a
-data file every table that has a `value` key is an entry; its name is the dotted path to it (`front.spring.k1`). All
-values are SI; that of a choice (`items`) is a name. Arrays of tables (`[[rear.joint]]`) are lists of what is no number;
-only axles of kind `graph` have some. Tables `[[axles]]` beside `files` describe the axles
-(`jounce.axles`); a vehicle without them has two on double wishbones, the front one steered.
+A vehicle is a folder with a `vehicle.toml`, or such a file. The file either lists data files (`files = [...]`, read in
+that order), or names a `base` vehicle and has a table `[overrides]` with new values (`"chassis.mass" = 2500`) or keys
+of entries. In a data file every table with a `value` key is an entry; its name is the dotted path to it
+(`front.spring.k1`). All values are in SI units; the value of a choice (`items`) is a name. Arrays of tables
+(`[[rear.joint]]`) are lists without numeric entries; only axles of kind `graph` have them. Tables `[[axles]]` beside
+`files` describe the axles (`jounce.axles`); a vehicle without them has two axles on double wishbones, the front one
+steered.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["DataError", "Entry", "Vehicle", "load_vehicle", "vehicle_names"]
 
 _BUILTIN = Path(__file__).parent / "vehicles"
 _KEYS = frozenset({"value", "unit", "source", "description", "minimum", "maximum", "items"})
-#: Keys of a vehicle.toml, with their types, also in words.
+#: Key of a vehicle.toml -> (type, its name in messages).
 _HEAD: dict[str, tuple[type, str]] = {
     "name": (str, "a text"),
     "description": (str, "a text"),
@@ -49,17 +50,17 @@ class Entry:
     value: float
     """Value in `unit`."""
     unit: str
-    """SI unit; "1" where dimensionless."""
+    """SI unit; "1" for dimensionless numbers."""
     source: str
-    """Where the number comes from; starts with "assumption:" where nothing was published."""
+    """Source of the number; starts with "assumption:" if none is published."""
     description: str
-    """What the number is, with its frame."""
+    """Meaning of the number, with its frame."""
     minimum: float = -math.inf
     """Smallest value allowed."""
     maximum: float = math.inf
     """Largest value allowed."""
     items: tuple[str, ...] = ()
-    """Names of the values 1, 2, ... of a choice."""
+    """Names of the values 1, 2, ... of a choice; empty for a number."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Vehicle:
     entries: dict[str, Entry]
     """Entries by dotted name."""
     description: str = ""
-    """One line for people."""
+    """One line of text for users."""
     axles: tuple[Axle, ...] = DEFAULT
     """From the front."""
     lists: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
@@ -94,7 +95,7 @@ class Vehicle:
         return np.array([self[f"{name}.{axis}"] for axis in "xyz"])
 
     def replaced(self, values: Mapping[str, float], *, name: str | None = None) -> Vehicle:
-        """A copy with other values (checked against the bounds); self is unchanged."""
+        """A copy with other values. Raises DataError for an unknown name or a value out of bounds."""
         entries = dict(self.entries)
         for key, value in values.items():
             if key not in entries:
@@ -104,7 +105,7 @@ class Vehicle:
 
 
 def load_vehicle(name: str | Path) -> Vehicle:
-    """Load a vehicle by built-in name ("hmmwv", "hmmwv_chrono") or by the path of its folder or vehicle.toml.
+    """Loads a vehicle by its built-in name, such as "hmmwv", or by the path of its folder or vehicle.toml.
 
     Raises DataError for a missing file, an unknown key, a missing unit or source, or a value out of bounds.
     """
@@ -126,7 +127,7 @@ def _manifest(name: str | Path) -> Path:
 
 def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
     if manifest in seen:
-        raise DataError(f"{manifest.parent.name}: the chain of base vehicles is a circle")
+        raise DataError(f"{manifest.parent.name}: its chain of base vehicles leads back to itself")
     head = _read(manifest)
     _check_head(manifest, head)
     name, description = head.get("name", manifest.parent.name), head.get("description", "")
@@ -174,11 +175,11 @@ def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
     if "axles" in head and "base" in head:
         raise DataError(f"{manifest}: [[axles]] beside base; expected the axles of the base, or files in its place")
     if "overrides" in head and "base" not in head:
-        raise DataError(f"{manifest}: [overrides] of nothing; expected base = the name of a vehicle")
+        raise DataError(f"{manifest}: [overrides] without a base; expected base = the name of a vehicle")
 
 
 def _base(manifest: Path, name: str) -> Path:
-    """A folder beside the vehicle's, or in it, before a built-in vehicle."""
+    """The manifest of a base vehicle: a folder beside the vehicle's, or inside it, or else a built-in vehicle."""
     for place in (manifest.parent.parent / name, manifest.parent / name):
         for path in (place / "vehicle.toml", place):
             if path.is_file():
@@ -196,7 +197,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _overrides(
     table: Mapping[str, Any], entries: Mapping[str, Entry], vehicle: str, prefix: str = ""
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Entries with what changes: a number alone is a value; dots may be within quotes or make tables."""
+    """Yields (entry name, changed keys); a plain number is a value, and names may be quoted or nested tables."""
     for key, item in table.items():
         name = prefix + key
         if name in entries:

@@ -6,12 +6,12 @@ Steering: curvature feedforward with understeer compensation, plus the feedback 
 
 with e the lateral error of the front axle and psi_e the heading error (both left positive), k the curvature a
 preview time ahead and r the yaw rate. Source: Hoffmann, Tomlin, Montemerlo and Thrun, Autonomous automobile
-trajectory tracking for off-road driving, ACC 2007, eqs. 5 and 9-11 (here with the error's sign turned); K is the
+trajectory tracking for off-road driving, ACC 2007, eqs. 5 and 9-11 (here with the opposite sign of the error); K is the
 understeer gradient, e.g. Rajamani, Vehicle Dynamics and Control (2012), section 3.3.
 
-Speed: PI on the speed error, with anti-windup, to equal drive or brake torques on four wheels.
+Speed: a PI controller of the speed error with anti-windup, which sets equal drive or brake torques on four wheels.
 
-The gains are tuned by hand for this vehicle at 8 to 15 m/s; none is a measured property of a driver.
+The gains are tuned by hand for the HMMWV at 8 to 15 m/s; they are not measured properties of a driver.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from jounce.axles import WHEELS
 from jounce.course import DoubleLaneChange
 
 PERIOD = 0.02  # [s]
-#: Signals of the vehicle that the driver sees, and the inputs that it sets.
+#: Signals of the vehicle that the driver uses, and the inputs that it sets.
 SEES = ("wheel_FL.pos", "wheel_FR.pos", "ref_frame.yaw", "ref_frame.ang_vel", "speed")
 GIVES = ["steering_wheel_angle", "steering_wheel_rate",
         *(f"wheel_{w}.drive_torque" for w in WHEELS), *(f"wheel_{w}.brake_torque" for w in WHEELS)]
 
 
 class Outputs(Protocol):
-    """Values by signal name: a number, or an array with a component each."""
+    """Values by signal name."""
 
     def __getitem__(self, name: str, /) -> Any:
-        """The value."""
+        """The value of a scalar, or an array with the components of a vector."""
 
 
 @dataclass(frozen=True)
 class Vehicle:
-    """What the autopilot knows of the vehicle."""
+    """Data of the vehicle that the autopilot uses."""
 
     wheelbase: float = 3.302  # [m]
     mass: float = 2573.0  # [kg]
     wheel_radius: float = 0.47  # [m]
-    steering_ratio: float = 26.0  # steering wheel to Pitman arm, which turns about as the road wheels do
+    steering_ratio: float = 26.0  # steering wheel to Pitman arm, whose angle is about that of the road wheels [1]
     max_road_wheel_angle: float = math.radians(28.0)  # [rad], inside the arm's 30 degrees
     max_drive_torque: float = 2500.0  # [N.m] per wheel
     max_brake_torque: float = 4000.0  # [N.m] per wheel
@@ -69,7 +69,7 @@ class Gains:
 
 @dataclass(frozen=True)
 class Sight:
-    """What the autopilot sees: front axle (x, y) [m], yaw [rad], yaw rate [rad/s], speed [m/s]."""
+    """Measurements of the autopilot: front axle (x, y) [m], yaw [rad], yaw rate [rad/s], speed [m/s]."""
 
     x: float
     y: float
@@ -79,7 +79,7 @@ class Sight:
 
 
 class Autopilot:
-    """Keeps ``target`` [m/s] along the course; holds the speed integral and the last steering command."""
+    """Follows the course at the speed ``target`` [m/s]; its state is the speed integral and the last steering angle."""
 
     def __init__(self, course: DoubleLaneChange, target: float, vehicle: Vehicle | None = None,
                  gains: Gains | None = None) -> None:
@@ -91,7 +91,7 @@ class Autopilot:
 
     @property
     def memory(self) -> tuple[float, float]:
-        """All that the next command remembers: speed integral [m/s2] and last steering-wheel angle [rad]."""
+        """State of the controller: speed integral [m/s2] and last steering-wheel angle [rad]."""
         return self._integral, self._steering
 
     @memory.setter
@@ -99,7 +99,7 @@ class Autopilot:
         self._integral, self._steering = memory
 
     def take_over(self, inputs: npt.NDArray[np.float64]) -> None:
-        """Go on from ``inputs``, in the order of ``GIVES``: the speed integral is what their torque holds."""
+        """Continues from ``inputs``, in the order of ``GIVES``; the speed integral starts with their torque."""
         self._steering = float(inputs[0])
         self._integral = float(np.mean(inputs[2:6]) - np.mean(inputs[6:10])) / self._per_acceleration
 
@@ -128,7 +128,7 @@ class Autopilot:
 
 
 def road_wheel_angle(course: DoubleLaneChange, sight: Sight, vehicle: Vehicle, gains: Gains) -> float:
-    """Road-wheel angle [rad], left positive; the law of the module's docstring."""
+    """Road-wheel angle [rad], left positive, by the law in the module's docstring."""
     _, heading, _ = course.path(sight.x)
     _, _, curvature = course.path(sight.x + gains.preview * sight.speed)
     error = course.lateral_error(sight.x, sight.y)
@@ -140,7 +140,7 @@ def road_wheel_angle(course: DoubleLaneChange, sight: Sight, vehicle: Vehicle, g
 
 
 def sight(outputs: Outputs) -> Sight:
-    """What is seen of a vehicle's outputs, by the names of ``SEES``; front axle = middle of the front wheel centres."""
+    """The measurements from the outputs named in ``SEES``; the front axle is the middle of the front wheel centres."""
     left, right = (np.asarray(outputs[f"wheel_{w}.pos"]) for w in WHEELS[:2])
     axle = 0.5 * (left + right)
     return Sight(float(axle[0]), float(axle[1]), float(outputs["ref_frame.yaw"]),

@@ -1,14 +1,14 @@
-"""Axes of other programs: vectors, rotations, quaternions and Euler angles from one convention to another.
+"""Converts vectors, rotations, quaternions and Euler angles between the axes of different programs.
 
-Axes are named by the directions of x, y and z, a letter each: on the vehicle Forward or Back, Left or Right, Up or
-Down; in the world East or West, North or South, Up or Down. ``FLU`` are the axes of ISO 8855, ``FRD`` those of
+Axes are named by the directions of x, y and z, with one letter each: on the vehicle Forward or Back, Left or Right, Up
+or Down; in the world East or West, North or South, Up or Down. ``FLU`` are the axes of ISO 8855, ``FRD`` those of
 aerospace and of SAE J670 with z down, ``FRU`` the left-handed ones of CARLA and Unreal. A convention is the axes of
-the body and of the world together.
+the body together with those of the world.
 
 Vectors are arrays (..., 3), rotations (..., 3, 3), quaternions (..., 4) with w first, Euler angles (..., 3). A rotation
-and its quaternion take body components to world components. The algebra is by components and holds in left-handed axes
-too; what a mirror changes there is the sign of a turn, which `pseudovector` and `quaternion` take into account.
-Lengths keep their unit. All functions raise ValueError for arrays of another shape.
+and its quaternion map body components to world components. The component formulas hold in left-handed axes as well. A
+change of handedness reverses the sign of rotations, which `pseudovector` and `quaternion` take into account. Lengths
+keep their unit. All functions raise ValueError for arrays of another shape.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 _BODY = {"F": (0, 1.0), "B": (0, -1.0), "L": (1, 1.0), "R": (1, -1.0), "U": (2, 1.0), "D": (2, -1.0)}
 _WORLD = {"E": (0, 1.0), "W": (0, -1.0), "N": (1, 1.0), "S": (1, -1.0), "U": (2, 1.0), "D": (2, -1.0)}
-_UNIT = 1e-6  # how far a rotation or a quaternion may be from length one
+_UNIT = 1e-6  # Tolerance for unit quaternions and for rotations.
 
 
 class Convention(NamedTuple):
@@ -32,8 +32,8 @@ class Convention(NamedTuple):
     world: str
 
 
-#: Ours: x forward, y left, z up. The standard lets x of the world point anywhere; here it points east. For a world
-#: whose x points north write ``Convention("FLU", "NWU")``.
+#: The convention of jounce: x forward, y left, z up. The standard does not fix the direction of x in the world; here it
+#: is east. For a world whose x points north, use ``Convention("FLU", "NWU")``.
 ISO_8855 = Convention("FLU", "ENU")
 #: REP 103 and 105 (base_link in map or odom): the same axes; quaternions on the wire are x y z w.
 ROS = Convention("FLU", "ENU")
@@ -41,16 +41,17 @@ ROS = Convention("FLU", "ENU")
 ROS_OPTICAL = Convention("RDF", "ENU")
 #: Aerospace, and REP 103 with the suffix _ned.
 AEROSPACE = Convention("FRD", "NED")
-#: CARLA and Unreal, left-handed. A map made from OpenDRIVE (x east, y north) has its y turned round: x east, y south.
+#: CARLA and Unreal, left-handed. Maps made from OpenDRIVE (x east, y north) have y reversed: x east, y south.
 CARLA = Convention("FRU", "ESU")
-#: Unreal counts centimetres, CARLA metres: a position in Unreal is this times the vector.
+#: Unreal uses centimetres, CARLA metres: multiply a position by this for Unreal.
 UNREAL_PER_METRE = 100.0
 
 
 def axes(of: str, to: str) -> Array:
-    """(3, 3) matrix that takes components along the axes ``of`` to those along ``to``; determinant -1 changes hands.
+    """(3, 3) matrix that maps components along the axes ``of`` to components along ``to``.
 
-    Raises ValueError where a name is not three directions of one kind, or one is of a body and one of the world.
+    Its determinant is -1 if the handedness changes. Raises ValueError if a name is not three directions of one kind, or
+    if one is of a body and the other of the world.
     """
     one, other = _directions(of), _directions(to)
     if one[0] is not other[0]:
@@ -59,14 +60,14 @@ def axes(of: str, to: str) -> Array:
 
 
 def vector(values: ArrayLike, of: str, to: str) -> Array:
-    """(..., 3) a position, velocity, acceleration or force along the axes ``to``."""
+    """(..., 3) components along the axes ``to`` of a position, velocity, acceleration or force."""
     return _of_shape(values, 3) @ axes(of, to).T
 
 
 def pseudovector(values: ArrayLike, of: str, to: str) -> Array:
-    """(..., 3) an angular velocity, angular acceleration or moment along the axes ``to``.
+    """(..., 3) components along the axes ``to`` of an angular velocity, angular acceleration or moment.
 
-    A mirror turns it round: omega' = det(M) M omega (Goldstein, Classical Mechanics, 3rd ed., section 5.1).
+    A mirror reverses it: omega' = det(M) M omega (Goldstein, Classical Mechanics, 3rd ed., section 5.1).
     """
     m = axes(of, to)
     return _of_shape(values, 3) @ (_hand(m) * m).T
@@ -81,9 +82,10 @@ def rotation(values: ArrayLike, of: Convention, to: Convention) -> Array:
 def quaternion(values: ArrayLike, of: Convention, to: Convention) -> Array:
     """(..., 4) w first, body to world in the axes ``to``.
 
-    It is a product with constant quaternions, so a continuous motion stays continuous; there and back may give -q,
-    which is the same rotation. A mirror M of both body and world is the turn -M of both, since -1 commutes with R.
-    Raises ValueError where only one of body and world changes hands, or where ``values`` are not of length one.
+    The result is a product with constant quaternions, so a continuous motion stays continuous. Converting there and
+    back may give -q, which is the same rotation. A mirror M of both body and world is the rotation -M of both, since -1
+    commutes with R. Raises ValueError if only one of body and world changes handedness, or if ``values`` are not unit
+    quaternions.
     """
     world, body = (quaternion_of(_hand(m) * m) for m in _changes(of, to))
     return product(product(world, unit(values)), conjugate(body))
@@ -93,7 +95,7 @@ def quaternion(values: ArrayLike, of: Convention, to: Convention) -> Array:
 
 
 def unit(q: ArrayLike) -> Array:
-    """(..., 4) of length one. Raises ValueError unless it is within 1e-6 of that already."""
+    """(..., 4) quaternions, normalized. Raises ValueError unless their length is within 1e-6 of 1."""
     q = _of_shape(q, 4)
     length = np.linalg.norm(q, axis=-1, keepdims=True)
     off = ~(np.abs(length - 1.0) <= _UNIT)
@@ -103,7 +105,7 @@ def unit(q: ArrayLike) -> Array:
 
 
 def wxyz(xyzw: ArrayLike) -> Array:
-    """(..., 4) w first, from x y z w as in ROS, Unreal, Eigen's memory and SciPy."""
+    """(..., 4) w first, from x y z w as in ROS, Unreal, Eigen's memory layout and SciPy."""
     return np.roll(_of_shape(xyzw, 4), 1, axis=-1)
 
 
@@ -118,7 +120,7 @@ def conjugate(q: ArrayLike) -> Array:
 
 
 def product(p: ArrayLike, q: ArrayLike) -> Array:
-    """(..., 4) Hamilton's p q: first q, then p."""
+    """(..., 4) Hamilton product p q: the rotation q followed by p."""
     p, q = _of_shape(p, 4), _of_shape(q, 4)
     pw, pv, qw, qv = p[..., :1], p[..., 1:], q[..., :1], q[..., 1:]
     w = pw * qw - np.sum(pv * qv, axis=-1, keepdims=True)
@@ -126,23 +128,23 @@ def product(p: ArrayLike, q: ArrayLike) -> Array:
 
 
 def rotated(q: ArrayLike, v: ArrayLike) -> Array:
-    """(..., 3) q v q*: world components of what has the body components v."""
+    """(..., 3) q v q*: world components of the vectors with body components v."""
     v = _of_shape(v, 3)
     q = unit(q)
     return product(product(q, np.concatenate([np.zeros_like(v[..., :1]), v], axis=-1)), conjugate(q))[..., 1:]
 
 
 def rotation_of(q: ArrayLike) -> Array:
-    """(..., 3, 3) of quaternions (..., 4): R v = q v q*. Its columns are the body's axes."""
+    """(..., 3, 3) rotations of quaternions (..., 4): R v = q v q*. The columns are the body's axes."""
     q = unit(q)
     return np.stack([rotated(q, e) for e in np.eye(3)], axis=-1)
 
 
 def quaternion_of(r: ArrayLike) -> Array:
-    """(..., 4) of rotations (..., 3, 3), with w >= 0. Raises ValueError as `proper` does.
+    """(..., 4) quaternions of rotations (..., 3, 3), with w >= 0. Raises ValueError as `proper` does.
 
-    Source: Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1 (1978) 223-224: of the four ways
-    divide by the largest component.
+    Of four equivalent formulas it uses the one that divides by the largest component (Shepperd, Quaternion from
+    rotation matrix, J. Guidance and Control 1 (1978) 223-224).
     """
     r = proper(r)
     d = np.einsum("...ii->...i", r)
@@ -160,7 +162,7 @@ def quaternion_of(r: ArrayLike) -> Array:
 
 
 def proper(r: ArrayLike) -> Array:
-    """(..., 3, 3) the rotations as they are. Raises ValueError unless R R^T = 1, within 1e-6, and det R = 1."""
+    """(..., 3, 3) the rotations, unchanged. Raises ValueError unless R R^T = 1 within 1e-6 and det R > 0."""
     r = _of_shape(r, 3, 3)
     off = np.abs(r @ np.swapaxes(r, -1, -2) - np.eye(3))
     if not (np.all(off <= _UNIT) and np.all(np.linalg.det(r) > 0.0)):
@@ -172,10 +174,10 @@ def proper(r: ArrayLike) -> Array:
 
 
 def rotation_zyx(angles: ArrayLike) -> Array:
-    """(..., 3, 3) of yaw, pitch, roll [rad]: R = Rz(yaw) Ry(pitch) Rx(roll), in the order of ISO 8855.
+    """(..., 3, 3) rotations of yaw, pitch, roll [rad]: R = Rz(yaw) Ry(pitch) Rx(roll), in the order of ISO 8855.
 
-    The same as REP 103's turns about the fixed axes x, y, z by roll, pitch, yaw. In ``FLU`` positive yaw is to the
-    left, pitch nose down, roll right side down; in ``FRD`` to the right, nose up, right side down.
+    This equals REP 103's rotations about the fixed axes x, y, z by roll, pitch, yaw. In ``FLU`` positive yaw is to the
+    left, positive pitch nose down, positive roll right side down; in ``FRD`` to the right, nose up, right side down.
     """
     (cy, cp, cr), (sy, sp, sr) = (np.moveaxis(f(_of_shape(angles, 3)), -1, 0) for f in (np.cos, np.sin))
     rows = ([cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
@@ -187,7 +189,8 @@ def rotation_zyx(angles: ArrayLike) -> Array:
 def zyx(r: ArrayLike) -> Array:
     """(..., 3) yaw, pitch, roll [rad] of rotations (..., 3, 3); the inverse of `rotation_zyx`.
 
-    Pitch is within a quarter turn. Where x points straight up or down, yaw and roll are one turn: roll is then 0.
+    Pitch is between -pi/2 and pi/2. If x points straight up or down, only the sum or difference of yaw and roll is
+    defined, and roll is 0.
     """
     r = proper(r)
     level = np.hypot(r[..., 0, 0], r[..., 1, 0])  # cosine of pitch
@@ -198,9 +201,9 @@ def zyx(r: ArrayLike) -> Array:
 
 
 def rotation_of_rotator(degrees: ArrayLike) -> Array:
-    """(..., 3, 3) in the axes of `CARLA`, of pitch, yaw, roll [deg] as carla.Rotation and Unreal's FRotator have them.
+    """(..., 3, 3) rotations in the axes of `CARLA`, of pitch, yaw, roll [deg] as in carla.Rotation and FRotator.
 
-    Positive are nose up, to the right, right side down. Source: carla/geom/Transform.h, GetMatrix.
+    Positive angles are nose up, to the right, right side down. Source: carla/geom/Transform.h, GetMatrix.
     """
     pitch, yaw, roll = np.moveaxis(np.radians(_of_shape(degrees, 3)), -1, 0)
     return rotation_zyx(np.stack([yaw, -pitch, -roll], axis=-1))
@@ -216,7 +219,7 @@ def rotator(r: ArrayLike) -> Array:
 
 
 def _directions(name: str) -> tuple[dict[str, tuple[int, float]], Array]:
-    """Whether of body or world, and the axes as rows, in components along FLU or ENU."""
+    """(table of the kind: body or world, (3, 3) axes as rows in components along FLU or ENU)."""
     for kind in (_BODY, _WORLD):
         found = [kind[letter] for letter in name if letter in kind]
         if len(name) == len(found) == len({place for place, _ in found}) == 3:
@@ -226,15 +229,15 @@ def _directions(name: str) -> tuple[dict[str, tuple[int, float]], Array]:
 
 
 def _changes(of: Convention, to: Convention) -> tuple[Array, Array]:
-    """Of world and body; both change hands or neither."""
+    """(world, body): the matrices of `axes`. Raises ValueError if only one of them changes handedness."""
     world, body = axes(of.world, to.world), axes(of.body, to.body)
     if _hand(world) != _hand(body):
-        raise ValueError(f"from {of} to {to}: expected that body and world change hands together or not at all")
+        raise ValueError(f"from {of} to {to}: expected that both body and world change handedness, or neither")
     return world, body
 
 
 def _hand(m: Array) -> float:
-    """1 where the axes keep their handedness, else -1."""
+    """1 if the axes keep their handedness, otherwise -1."""
     return float(np.sign(np.linalg.det(m)))
 
 

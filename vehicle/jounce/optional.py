@@ -1,4 +1,4 @@
-"""Optional packages: which are missing, and the command that installs them."""
+"""Finds missing optional packages, and gives the command that installs them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 
 def missing(*modules: str) -> str:
-    """One sentence with the command that installs what is not there of ``modules``; empty where all are."""
+    """A sentence that names the missing ``modules`` and the command that installs them; empty if none is missing."""
     absent = [m for m in modules if find_spec(m) is None]
     if not absent:
         return ""
@@ -19,7 +19,7 @@ def missing(*modules: str) -> str:
 
 
 def _requirement(module: str) -> str:
-    """The requirement of pyproject.toml, as the installed package knows it, else the bare name."""
+    """The requirement from the metadata of the installed package, or else the bare name."""
     return next((r for r in _required() if re.split(r"[^\w.-]", r)[0].replace("-", "_") == module), module)
 
 

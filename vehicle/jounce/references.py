@@ -1,8 +1,8 @@
-"""Value references: the numbers by which FMI importers know variables, kept for good.
+"""Value references: the numbers by which FMI importers refer to variables, which never change.
 
-A reference belongs to a name, not to a place in u, y, p or x. A model keeps its references in a ledger, a text file
-with one line `reference name` each. The ledger only grows: a new name takes the next number of its kind, wherever it
-stands in the table, and the number of a name that is gone is never given again.
+A reference belongs to a name, not to an index in u, y, p or x. A model keeps its references in a ledger, which is a
+text file with lines `reference name`. Entries are only added: a new name gets the next number of its kind, wherever it
+is in the table, and the number of a removed name is not used again.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Literal
 
 Kind = Literal["input", "output", "parameter", "state"]
 
-#: First reference of each kind; the next kind's first ends it. The derivative of a state is `RATE_OFFSET` above it.
+#: First reference of each kind. The derivative of a state has the state's reference plus `RATE_OFFSET`.
 FIRST: dict[Kind, int] = {"input": 1_000, "output": 10_000, "parameter": 100_000, "state": 200_000}
 RATE_OFFSET = 100_000
 _END: dict[Kind, int] = {"input": 10_000, "output": 100_000, "parameter": 200_000, "state": 300_000}
 
 
 class LedgerError(ValueError):
-    """A ledger that contradicts itself, or has no number left."""
+    """The ledger contradicts itself, or has no number left."""
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """References by name; one that was never written down is empty."""
+    """References by name."""
 
     references: Mapping[str, int] = field(default_factory=dict)
 
@@ -35,7 +35,7 @@ class Ledger:
 
     @classmethod
     def read(cls, path: Path) -> Ledger:
-        """The ledger of a file. Raises LedgerError, which names the line, and OSError."""
+        """Reads a ledger from a file. Raises LedgerError, which names the line, or OSError."""
         found: dict[str, int] = {}
         taken: set[int] = set()
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -53,9 +53,9 @@ class Ledger:
         return cls(found)
 
     def extended(self, named: Iterable[tuple[Kind, str]]) -> Ledger:
-        """This ledger with a number for each name that has none, in the order given.
+        """A copy in which each name without a reference gets one, in the given order.
 
-        Raises LedgerError where a kind has no number left.
+        Raises LedgerError if a kind has no number left.
         """
         found = dict(self.references)
         free = {kind: self._next(kind) for kind in FIRST}
@@ -73,7 +73,7 @@ class Ledger:
         return max(used, default=FIRST[kind] - 1) + 1
 
     def text(self) -> str:
-        """The file's text, ordered by reference."""
+        """Text of the file, sorted by reference."""
         return "".join(f"{reference} {name}\n" for name, reference in sorted(self.references.items(), key=_reference))
 
 

@@ -1,8 +1,8 @@
-"""The one table of every signal: name, unit, frame, shape, causality, bounds, start, description.
+"""The signal table: name, unit, frame, shape, causality, bounds, start and description of every signal.
 
-The FMI model description, the C value references, the gRPC ``DescribeModel`` reply, the log schema and
-the documentation are made from it. SI units, ISO 8855 axes, wheels FL FR RL RR. The frame is the world
-unless a signal says otherwise; "" where a quantity has no direction.
+The FMI model description, the C table, the gRPC ``DescribeModel`` reply, the log schema and the documentation are made
+from it. Units are SI, axes are those of ISO 8855. The frame is the world unless a signal says otherwise; it is "" for
+a quantity without direction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Variability = Literal["continuous", "discrete", "fixed", "tunable"]
 
 XYZ = (".x", ".y", ".z")
 QUATERNION = (".e0", ".e1", ".e2", ".e3")
-#: A table of up to so many scalars is listed where a name is unknown.
+#: Error messages for unknown names list all names of a table with up to this many scalars.
 _FEW = 40
 
 
@@ -30,11 +30,11 @@ _FEW = 40
 class Signal:
     """One external variable; a vector signal has one component suffix per scalar.
 
-    Bounds are inclusive, and rounding beyond them is that bound (`jounce.values`). ``used_where`` names an Enumeration
-    parameter and the item for which an input is used; its bounds hold only there. ``least_up`` makes a vector x y z a
-    direction, of any length: where it is used, its z is at least that share of the length.
-    ``text`` is the start of a String, a type that only the Python FMUs have. ``former`` are names that items had, with
-    the item of today. ``rate_of`` is the scalar whose rate this input is.
+    Bounds are inclusive; a value beyond a bound by rounding only is set to the bound (`jounce.values`). ``used_where``
+    names an Enumeration parameter and the item for which an input is used; its bounds hold only then. ``least_up``
+    makes a vector x y z a direction of any length: if it is used, its z must be at least this fraction of the length.
+    ``text`` is the start value of a String, a type that only the Python FMUs have. ``former`` maps former names of
+    items to the present ones. ``rate_of`` is the scalar whose rate this input is.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Signal:
         return () if self.components == ("",) else (len(self.components),)
 
     def item(self, text: str) -> float | None:
-        """Value of an enumeration's item, or None if it has none of that name; a former name gives a warning."""
+        """Value of an enumeration's item, or None if there is no such item; a former name gives a FutureWarning."""
         present = dict(self.former).get(text, text)
         if present != text:
             # FutureWarning, which Python shows to users by default.
@@ -73,7 +73,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class Scalar:
-    """One component of a signal with its place in the u, y or p vector."""
+    """One component of a signal, with its index in the vector u, y or p."""
 
     name: str
     signal: Signal
@@ -95,7 +95,7 @@ class Scalar:
 
 @dataclass(frozen=True)
 class State:
-    """A continuous state of the model, for importers that integrate themselves."""
+    """A continuous state of the model, for model exchange and linearization."""
 
     name: str
     unit: str
@@ -107,10 +107,10 @@ class State:
 class SignalTable:
     """All signals of one model, with their scalars in vector order.
 
-    ``states`` are those of the model's state vector, in its order, without what it remembers of the inputs; a
-    model that names none is not for model exchange. ``derivatives``: the model gives directional ones. ``edition``
-    tells apart the files of one interface that start differently. ``ledger`` has the value references given so far;
-    a name without one takes the next.
+    ``states`` are the model's states in the order of its state vector, without the memory of inputs; a model without
+    them cannot be used for model exchange. ``derivatives`` says that the model has directional derivatives. ``edition``
+    distinguishes FMUs with the same interface and different start values. ``ledger`` has the value references given so
+    far; a new name gets the next free one.
     """
 
     name: str
@@ -166,7 +166,7 @@ class SignalTable:
         return tuple(r + RATE_OFFSET for r in self.state_references)
 
     def by_name(self, name: str) -> Scalar:
-        """The scalar of that name; KeyError names the nearest spellings."""
+        """Finds a scalar by name; raises KeyError that lists similar names."""
         try:
             return self._index[name]
         except KeyError:
@@ -189,7 +189,7 @@ class SignalTable:
 
 
 def named_groups(scalars: Sequence[Scalar]) -> dict[str, Sequence[Scalar]]:
-    """What each name stands for: a scalar, a vector with all its components, or ``*`` for all."""
+    """Name -> its scalars: that of a scalar, all components of a vector, or all scalars for ``*``."""
     vectors: dict[str, list[Scalar]] = {}
     for s in scalars:
         if s.signal.shape:

@@ -1,8 +1,8 @@
-"""From a number, a truth value or a text to the double of a signal: one rule for every way in.
+"""Converts numbers, Booleans and texts to the double of a signal, with the same rules for every interface.
 
-Texts are those of XML Schema's ``double`` and of FMI, with the capitals that other tools write: ``1``, ``-2.5e3``,
-``.5``; for a Boolean ``true`` or ``false`` in any case, ``1`` or ``0``; for an enumeration the name of an item or its
-number from 1. What only Python takes for a number (``1_000``, digits of other scripts) is none.
+Texts are those of XML Schema's ``double`` and of FMI, in any case: ``1``, ``-2.5e3``, ``.5``; for a Boolean ``true``,
+``false``, ``1`` or ``0``; for an enumeration the name of an item or its number from 1. Texts that only Python takes as
+numbers (``1_000``, digits of other scripts) are refused.
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ Value = float | bool | str
 
 _SPACE = " \t\r\n"
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)", re.ASCII | re.IGNORECASE)
-#: Doubles hold every whole number up to this one.
+#: Whole numbers up to this one are exact as doubles.
 _WHOLE = 2.0**53
-#: Of a bound, or of the nominal value where the bound is 0.
+#: Allowance for rounding at a bound, relative to the bound, or to the nominal value if the bound is 0.
 _ROUNDING = 1e-9
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
 class BadValue(ValueError):
-    """A value that its signal cannot have: the scalar's ``name``, what was ``requested`` and what is ``expected``."""
+    """A value is not valid for its signal; has the scalar's ``name``, the ``requested`` and the ``expected`` value."""
 
     def __init__(self, name: str, requested: object, expected: str) -> None:
-        """``requested`` is shown as in Python."""
+        """``requested`` is shown with ``repr``."""
         super().__init__(f"{name} = {requested!r}: expected {expected}")
         self.name, self.requested, self.expected = name, repr(requested), expected
 
 
 class NotFinite(BadValue):
-    """NaN or an infinity, or a number too large for a double."""
+    """The value is NaN, infinite, or too large for a double."""
 
 
 class OutOfRange(BadValue):
-    """Outside the bounds."""
+    """The value is outside the bounds."""
 
 
 def number(text: str) -> float:
-    """The double of a text, which may be infinite or NaN. Raises ValueError."""
+    """Returns the double of a text, which may be infinite or NaN. Raises ValueError."""
     if not _NUMBER.fullmatch(text.strip(_SPACE)):
         raise ValueError(f"{text!r}: expected a number")
     return float(text)
 
 
 def read(name: str, signal: Signal, requested: object) -> float:
-    """The double that a value means for a scalar of the signal; bounds are left to `check`.
+    """Returns the double of a value for a scalar of the signal, without checking its bounds (see `check`).
 
-    Raises BadValue where it is no value of the signal's type, which a truth value is of Booleans alone.
+    Raises BadValue if it is not a value of the signal's type. True and False are values only of Booleans.
     """
     value = _meaning(signal, requested)
     if value is None:
@@ -65,9 +65,9 @@ def read(name: str, signal: Signal, requested: object) -> float:
 
 
 def check(scalar: Scalar, value: float) -> float:
-    """The value, or the bound that it is beyond by no more than rounding.
+    """Returns the value, or the bound if the value is beyond it by rounding only.
 
-    Raises NotFinite, OutOfRange, or BadValue for a fraction where a whole number is due.
+    Raises NotFinite, OutOfRange, or BadValue for a fraction where a whole number is expected.
     """
     value, signal = float(value), scalar.signal
     if not math.isfinite(value):
@@ -81,20 +81,20 @@ def check(scalar: Scalar, value: float) -> float:
 
 
 def _rounding(signal: Signal, bound: float) -> float:
-    """How far rounding may lead beyond a bound; the C runtime has the same rule (`jn_core.c`, slack)."""
+    """Allowance for rounding at a bound [the signal's unit]; the C runtime has the same rule (`jn_core.c`, slack)."""
     return _ROUNDING * abs(bound or signal.nominal) if signal.type == "Real" else 0.0
 
 
 def in_use(table: SignalTable, parameters: Mapping[str, float]) -> tuple[Scalar, ...]:
-    """The inputs, those that are not used with these parameters without bounds: nobody judges what acts on nothing.
+    """The inputs; those that are not used with these parameters have no bounds, since their values have no effect.
 
-    ``parameters`` are those that differ from their starts.
+    ``parameters`` are those that differ from their start values.
     """
     return tuple(s if is_used(table, s.signal, parameters) else _unbounded(s) for s in table.inputs)
 
 
 def is_used(table: SignalTable, signal: Signal, parameters: Mapping[str, float]) -> bool:
-    """Whether an input acts on anything with these parameters."""
+    """Whether an input has an effect with these parameters."""
     if signal.used_where is None:
         return True
     switch = table.by_name(signal.used_where[0])
@@ -106,19 +106,19 @@ def _unbounded(scalar: Scalar) -> Scalar:
 
 
 def check_direction(name: str, signal: Signal, vector: Sequence[float]) -> None:
-    """OutOfRange where x y z of a direction do not point up; the C runtime has the same rule (`jn_judge`)."""
+    """Raises OutOfRange if a direction x y z is zero or does not point up; as in the C runtime (`jn_judge`)."""
     most = max(map(abs, vector))
     if most == 0.0 or vector[2] / most < signal.least_up * (1.0 - _ROUNDING) * math.hypot(*(v / most for v in vector)):
         raise OutOfRange(name, tuple(vector), f"a vector of any length whose z is at least {signal.least_up} of it")
 
 
 def double(scalar: Scalar, requested: object) -> float:
-    """What `read` gives, within the bounds. Raises BadValue, NotFinite, OutOfRange."""
+    """`read` followed by `check`. Raises BadValue, NotFinite or OutOfRange."""
     return check(scalar, read(scalar.name, scalar.signal, requested))
 
 
 def expected(signal: Signal) -> str:
-    """What the signal takes, in words."""
+    """Text for messages that says which values the signal accepts."""
     if signal.items:
         return f"{', '.join(signal.items)}, or the number of one from 1 to {len(signal.items)}"
     if signal.type == "Boolean":
@@ -131,7 +131,7 @@ def expected(signal: Signal) -> str:
 
 
 def _meaning(signal: Signal, requested: object) -> float | None:
-    """The double, or None where there is none."""
+    """The double of a value, or None if it has none."""
     if isinstance(requested, bool | np.bool_):
         return float(requested) if signal.type == "Boolean" else None
     if isinstance(requested, str):
@@ -160,7 +160,7 @@ def _rounded(requested: numbers.Real) -> float:
 
 
 def _exact(requested: str | numbers.Real, value: float) -> bool:
-    """Whether a large whole number is the double, and not its neighbour."""
+    """Whether the double is exactly the requested whole number, which for large numbers may not be so."""
     if not _WHOLE <= abs(value) < math.inf:
         return True
     if isinstance(requested, numbers.Integral):

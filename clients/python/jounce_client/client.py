@@ -154,12 +154,12 @@ class Client:
         ``owns`` are inputs and ``wants`` outputs, scalars or vectors by name. Inputs in ``first_order`` are
         extrapolated along the line through their last two values; others are held. ``barrier_timeout`` [s] is the
         wall-clock time that a step waits for others (None: the server's default, 0: without limit). ``late`` is the
-        policy for when this participant is late or gone, or only the policy's name. After a lost connection, the same call with ``rejoin``,
-        the ``token`` of the lost participant, restores its place; ``sync`` then gives the state to go on from. A
-        restarted program without the token joins again under its name. ``take_over`` does so even if the old connection
-        still exists, and needs the session token. ``notices`` requests further events: FAILED, EVICTED, MISSED,
-        BARRIER_TIMEOUT (see ``Event``). ``transport`` is the address of the server's fast lane, ``unix:/path`` or
-        ``host:port``, which has less delay; without it the stream uses gRPC.
+        policy for when this participant is late or gone, or only the policy's name. After a lost connection, the same
+        call with ``rejoin``, the ``token`` of the lost participant, restores its place; ``sync`` then gives the state
+        to go on from. A restarted program without the token joins again under its name. ``take_over`` does so even if
+        the old connection still exists, and needs the session token. ``notices`` requests further events: FAILED,
+        EVICTED, MISSED, BARRIER_TIMEOUT (see ``Event``). ``transport`` is the address of the server's fast lane,
+        ``unix:/path`` or ``host:port``, which has less delay; without it the stream uses gRPC.
         """
         join = _wire.join_request(session, name, late, rejoin, barrier_timeout, period, phase, notices, inputs=owns,
                                   outputs=wants, first_order_inputs=first_order, take_over=take_over)

@@ -1,1 +1,1 @@
-"""From CasADi functions and a schedule to C."""
+"""Emits C from CasADi functions and a schedule."""

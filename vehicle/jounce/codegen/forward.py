@@ -1,9 +1,9 @@
-"""Forward-mode derivatives of expressions: each operation carries a tangent beside its value.
+"""Forward-mode derivatives of expressions: each operation computes a tangent beside its value.
 
-CasADi's own derivatives multiply a branch that is not taken by zero, and divide by the root of a sliding speed
-at rest; both give 0 times infinity at states a vehicle really visits. Here a branch that is not taken gives no
-tangent, and a kink has the mean of its sides: what a central difference sees, and the gain of a small sinusoid.
-sqrt(x), which has no finite side, has the tangent 0 at x = 0.
+CasADi's own derivatives multiply a branch that is not taken by zero, and divide by the root of the sliding speed, which
+is zero at rest. Both give 0 times infinity at states that occur in a vehicle. Here a branch that is not taken has no
+tangent. At a kink the tangent is the mean of those on both sides, which is the limit of a central difference and the
+gain of a small sinusoid. sqrt(x) has no finite derivative at x = 0, where its tangent is set to 0.
 
 Source: A. Griewank, A. Walther 2008, "Evaluating Derivatives", section 3.1 (forward mode), chapter 14 (kinks).
 """
@@ -18,7 +18,7 @@ from jounce.math.algebra import SX
 
 
 def chosen(truth: SX, value: SX) -> SX:
-    """`value` where the truth holds, else 0, whatever `value` is there."""
+    """`value` if the truth holds, otherwise 0, even if `value` is not finite."""
     return SX.binary(ca.OP_IF_ELSE_ZERO, truth, value)
 
 
@@ -31,7 +31,7 @@ def _angle(y: SX, x: SX, dy: SX, dx: SX) -> SX:
     return chosen(square > 0, (x * dy - y * dx) / square)
 
 
-#: Tangent of an operation from its operands, its value and the operands' tangents.
+#: Operation -> function that gives its tangent from its operands, its value and the operands' tangents.
 _UNARY: dict[int, Callable[[SX, SX, SX], SX]] = {
     ca.OP_ASSIGN: lambda _a, _v, da: da,
     ca.OP_NEG: lambda _a, _v, da: -da,
@@ -56,12 +56,12 @@ _BINARY: dict[int, Callable[[SX, SX, SX, SX, SX], SX]] = {
     ca.OP_IF_ELSE_ZERO: lambda a, _b, _v, _da, db: chosen(a, db),
     ca.OP_ATAN2: lambda a, b, _v, da, db: _angle(a, b, da, db),
 }
-#: Operations whose value is a truth.
+#: Operations whose result is a truth value.
 TRUTHS = {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_AND, ca.OP_OR, ca.OP_NOT}
 
 
 def tangents(function: ca.Function, inputs: Sequence[SX], seeds: Sequence[SX]) -> tuple[list[SX], list[SX]]:
-    """(outputs, their tangents) of an SX function for inputs that move with the seeds.
+    """(outputs, their tangents) of an SX function for inputs with the tangents ``seeds``.
 
     Raises NotImplementedError for an operation without a rule.
     """

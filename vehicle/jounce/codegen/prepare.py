@@ -1,6 +1,6 @@
-"""Takes out of a function what depends on the numbers of the vehicle alone, to be computed once.
+"""Splits off the part of a function that depends only on the vehicle's numbers, so that it is computed once.
 
-The emitted right-hand side then holds only what moves: a tenth of its operations, and most divisions, go.
+The emitted right-hand side then has a tenth fewer operations and few divisions.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from jounce.math.algebra import SX
 class _Value:
     expression: SX
     fixed: bool
-    """Of numbers alone."""
+    """Whether it depends only on fixed numbers."""
     known: SX | None = None
-    """What stands for it in the lean function; None where nothing has asked yet."""
+    """Its symbol in the lean function; None until it is used there."""
     inverse: SX | None = None
 
 
 def prepare(function: ca.Function, place: int) -> tuple[ca.Function, ca.Function]:
-    """(lean function, numbers -> prepared numbers) of an SX function whose input ``place`` holds fixed numbers.
+    """(lean function, function from numbers to prepared numbers) of an SX function whose input ``place`` is fixed.
 
-    The lean function has the name and the inputs of the given one, with prepared numbers there: the plain ones, then
-    every combination of them that a moving quantity meets. Division by a number becomes a product with its inverse.
+    The lean function has the name and the inputs of the given one, with prepared numbers in that input: the plain
+    numbers, and then every expression of them that a variable quantity is combined with. Division by such an expression
+    becomes multiplication by its inverse.
     """
     inputs = [SX.sym(f"v{k}", function.size1_in(k)) for k in range(function.n_in())]
     outputs = [SX.zeros(function.size1_out(k)) for k in range(function.n_out())]
@@ -83,6 +84,6 @@ def prepare(function: ca.Function, place: int) -> tuple[ca.Function, ca.Function
 
 
 def first_rows(function: ca.Function, name: str, rows: int) -> ca.Function:
-    """A function of one output that gives only its first rows."""
+    """The function NAME with only the first ``rows`` of the single output of ``function``."""
     inputs = [SX.sym(f"v{k}", function.size1_in(k)) for k in range(function.n_in())]
     return ca.Function(name, inputs, [ca.cse(function(*inputs)[:rows])])

@@ -1,9 +1,9 @@
-"""The articulated-body recursion over four corners and the chassis (Jain 2016, Eqs. 4, 6, 7).
+"""The articulated-body recursion over the corners and the chassis (Jain 2016, Eqs. 4, 6, 7).
 
-`inward_sweep` reduces one corner to an articulated body on the chassis, `solve` is the chassis's symmetric 6x6 system,
-`outward_sweep` gives the corner's accelerations back. Accelerations are [angular; linear] of the chassis reference
-frame in chassis axes, the linear one less gravity, so gravity needs no term of its own.
-The same steps are the subsystem synthesis of Song and Kim (effective mass and force, Eqs. 17-20, 29-32).
+`inward_sweep` reduces one corner to an articulated body on the chassis, `solve` solves the chassis's symmetric 6x6
+system, and `outward_sweep` computes the corner's accelerations. Accelerations are [angular; linear] of the chassis
+reference frame in chassis axes. Gravity is subtracted from the linear one, so it needs no term of its own. Song and Kim
+derive the same steps as subsystem synthesis (effective mass and force, Eqs. 17-20 and 29-32).
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from jounce.math.algebra import SX, cross, dot, matrix, symmetric
 from jounce.math.layout import Layout
 from jounce.suspension.double_wishbone import OUTPUTS
 
-#: What acts on one corner: tire wrench at the wheel centre (chassis axes), drive torque and signed brake torque.
+#: Loads on one corner: tire force [N] and moment [N.m] at the wheel centre in chassis axes, drive torque and signed
+#: brake torque [N.m].
 LOADS = Layout(force=3, moment=3, drive=1, brake=1)
-#: A corner as an articulated body on the chassis: inertia by columns of its lower triangle, bias wrench, and
-#: what `outward_sweep` needs.
+#: A corner as an articulated body on the chassis: the lower triangle of its inertia by columns, its bias wrench, and
+#: two numbers for `outward_sweep`.
 ARTICULATED_BODY = Layout(inertia=21, bias=6, epsilon=1, torque=1)
 
 
 def spatial_inertia(mass: SX, moment: SX, inertia: SX) -> SX:
-    """6x6 inertia about the chassis origin from mass, first moment and the six numbers of the inertia."""
+    """6x6 inertia about the chassis origin from mass [kg], first moment [kg.m] and xx yy zz xy xz yz [kg.m2]."""
     s = ca.blockcat([[0, -moment[2], moment[1]], [moment[2], 0, -moment[0]], [-moment[1], moment[0], 0]])
     return ca.blockcat([[matrix(inertia), s], [-s, mass * SX.eye(3)]])
 
 
 def lower(m: SX) -> SX:
-    """The 21 numbers of a symmetric 6x6 matrix, lower triangle by columns."""
+    """(21,) lower triangle, by columns, of a symmetric 6x6 matrix."""
     return ca.vertcat(*(m[row, col] for col in range(6) for row in range(col, 6)))
 
 
@@ -46,7 +47,7 @@ def full(v: SX) -> SX:
 def inward_sweep(corner: dict[str, SX], load: dict[str, SX], along: SX, shaft: SX) -> SX:
     """ARTICULATED_BODY of one corner: its P+ and z+ on the chassis (Eqs. 4 and 6 with the aggregates of 9-11).
 
-    along and shaft [kg m2]: wheel and axle-shaft inertia about the spin axis.
+    ``along`` and ``shaft`` [kg.m2] are the inertias of wheel and axle shaft about the spin axis.
     """
     axis, centre = corner["axis"], corner["centre"]
     force, moment = load["force"], load["moment"]
@@ -69,7 +70,7 @@ def outward_sweep(corner: dict[str, SX], body: dict[str, SX], acceleration: SX, 
 
 
 def _inverse(m: SX) -> SX:
-    """Inverse of a symmetric 3x3 matrix by its cofactors: one division."""
+    """Inverse of a symmetric 3x3 matrix by cofactors, with one division."""
     a, b, c, d, e, f = m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2]
     first = ca.vertcat(b * c - f * f, e * f - d * c, d * f - b * e)
     v = ca.vertcat(first[0], a * c - e * e, a * b - d * d, first[1], first[2], d * e - a * f)
@@ -79,8 +80,8 @@ def _inverse(m: SX) -> SX:
 def solve(inertia: SX, wrench: SX) -> SX:
     """x of inertia x = wrench for a symmetric positive definite 6x6 matrix, by 3x3 blocks.
 
-    The linear rows first (their block is the mass, all but isotropic), then the Schur complement. Two divisions on the
-    way, where L D L* has six that wait for one another.
+    The linear rows are eliminated first, since their block, the mass, is nearly isotropic; the rest is the Schur
+    complement. This has two dependent divisions, where L D L* has six.
     """
     mass = _inverse(inertia[3:, 3:])
     by_mass = inertia[:3, 3:] @ mass
@@ -90,10 +91,10 @@ def solve(inertia: SX, wrench: SX) -> SX:
 
 
 def chassis_acceleration(own: SX, omega: SX, body: SX, external: SX) -> SX:
-    """[angular; linear less gravity] acceleration of the chassis frame, chassis axes [rad/s2, m/s2].
+    """(6,) acceleration [angular; linear minus gravity] of the chassis frame in chassis axes [rad/s2, m/s2].
 
-    own: (mass, first moment, inertia) of the chassis; body: the corners' inertia and bias,
-    summed (21 + 6); external: [moment; force] at the chassis origin [N m, N].
+    ``own`` (10,) is the chassis's mass, first moment and inertia; ``body`` (27,) the sum of the corners' inertias (21)
+    and biases (6); ``external`` (6,) the [moment; force] at the chassis origin [N.m, N].
     """
     mass, moment, inertia = own[0], own[1:4], own[4:10]
     gyro = ca.vertcat(cross(omega, matrix(inertia) @ omega), cross(omega, cross(omega, moment)))

@@ -1,4 +1,4 @@
-"""Between the chassis's velocities and the world: rates of the pose, and world loads in chassis axes."""
+"""Rates of the chassis's pose and velocity, and loads converted from world axes to chassis axes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from jounce.math.algebra import SX, cross, rotation
 
 
 def quaternion_rate(q: SX, omega: SX) -> SX:
-    """Rate of the quaternion w x y z for the angular velocity in chassis axes [rad/s]."""
+    """Rate [1/s] of the quaternion w x y z for the angular velocity in chassis axes [rad/s]."""
     v = q[1:4]
     return 0.5 * ca.vertcat(-ca.dot(v, omega), q[0] * omega + cross(v, omega))
 
 
 def function() -> ca.Function:
-    """motion(CHASSIS, linear acceleration less gravity 3, gravity) -> rates of position 3, quaternion 4, linear 3.
+    """motion(CHASSIS, linear acceleration minus gravity 3, gravity) -> rates of position 3, quaternion 4, velocity 3.
 
-    The linear rate is that of the velocity's components in chassis axes.
+    The last one is the rate of the velocity's components in chassis axes [m/s2].
     """
     state, felt, gravity = SX.sym("x", CHASSIS.size), SX.sym("a", 3), SX.sym("g")
     x = CHASSIS.split(state)

@@ -23,18 +23,18 @@ def unit(a: SX) -> SX:
 
 
 def turned(a: SX, cos: SX, sin: SX, axis: SX) -> SX:
-    """Vector a [any unit] turned about the unit axis by the angle with that cos and sin (Rodrigues)."""
+    """Vector a [any unit], rotated about the unit axis by the angle with that cosine and sine (Rodrigues)."""
     along = axis * dot(axis, a)
     across = a - along
     return along + across * cos + cross(axis, a) * sin
 
 
 def circle_sphere(a: SX, b: SX, c: SX, branch: SX) -> tuple[SX, SX, SX]:
-    """(cos x, sin x, discriminant) that solve a cos x + b sin x = c.
+    """(cos x, sin x, discriminant) of the solution x of a cos x + b sin x = c.
 
-    The closed form behind Jain 2016, Eqs. 18-20 and section 5.3, without acos and atan2: one square root
-    and a branch sign fixed at the design position. The discriminant a2 + b2 - c2 is negative where the
-    linkage cannot close; the root is then taken of zero and the caller reports the range fault.
+    It is the solution of Jain 2016, Eqs. 18-20 and section 5.3, without acos and atan2: it takes one square root and a
+    branch sign, which is fixed at the design position. The discriminant a^2 + b^2 - c^2 is negative if the linkage
+    cannot close. The root of zero is then used, and the caller must report the fault.
     """
     r2 = a * a + b * b
     disc = r2 - c * c
@@ -43,17 +43,17 @@ def circle_sphere(a: SX, b: SX, c: SX, branch: SX) -> tuple[SX, SX, SX]:
 
 
 def symmetric(m: SX) -> SX:
-    """The six numbers xx yy zz xy xz yz of a symmetric 3x3 matrix."""
+    """(6,) elements xx yy zz xy xz yz of a symmetric 3x3 matrix."""
     return ca.vertcat(m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2])
 
 
 def matrix(v: SX) -> SX:
-    """The symmetric 3x3 matrix of xx yy zz xy xz yz."""
+    """The symmetric 3x3 matrix with the elements xx yy zz xy xz yz."""
     return ca.blockcat([[v[0], v[3], v[4]], [v[3], v[1], v[5]], [v[4], v[5], v[2]]])
 
 
 def rotation(q: SX) -> SX:
-    """Chassis axes to world axes from the quaternion w x y z."""
+    """(3, 3) rotation from chassis axes to world axes, of the unit quaternion w x y z."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     return ca.blockcat([
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],

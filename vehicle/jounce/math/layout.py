@@ -1,4 +1,4 @@
-"""Named slices of a flat vector: the one place where an order of numbers is written."""
+"""Layouts, which define the order of named parts in a flat vector."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Layout:
     """Names and sizes of the parts of a flat vector, in order."""
 
     def __init__(self, **sizes: int) -> None:
-        """Parts by name with their sizes, in order."""
+        """``sizes`` are the parts' names and sizes, in order."""
         self.sizes = sizes
         self.first: dict[str, int] = {}
         at = 0
@@ -26,7 +26,7 @@ class Layout:
         return {k: vector[self.first[k] : self.first[k] + n] for k, n in self.sizes.items()}
 
     def join(self, **parts: ca.SX | float) -> ca.SX:
-        """The vector of all parts; every name once, with its size."""
+        """The vector of all parts. Raises ValueError for missing or further names, or wrong sizes."""
         import casadi as ca
 
         if parts.keys() != self.sizes.keys():
@@ -34,5 +34,5 @@ class Layout:
         for name, part in parts.items():
             rows = ca.SX(part).shape[0]
             if rows != self.sizes[name]:
-                raise ValueError(f"{name} has {rows} numbers, the layout says {self.sizes[name]}")
+                raise ValueError(f"{name} has {rows} numbers; the layout has {self.sizes[name]}")
         return ca.vertcat(*(ca.SX(parts[name]) for name in self.sizes))

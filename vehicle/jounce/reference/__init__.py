@@ -1,1 +1,1 @@
-"""Independent formulations that judge the equations."""
+"""Independent formulations of the same vehicle, which tests compare with the equations of the model."""

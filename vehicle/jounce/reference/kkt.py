@@ -1,21 +1,21 @@
-"""The whole vehicle in maximal coordinates: an independent judge of the constraint-embedding model.
+"""The whole vehicle in maximal coordinates, as an independent reference for the constraint-embedding model.
 
-29 bodies (chassis; per corner upper arm, lower arm, upright, wheel, tierod and two shock tubes) with 6
-degrees of freedom each, every joint as constraint rows, Lagrange multipliers:
+It has 29 bodies (chassis; per corner upper arm, lower arm, upright, wheel, tierod and two shock tubes) with 6 degrees
+of freedom each. Every joint gives constraint rows with Lagrange multipliers:
 
     M a + G^T lambda = f,   G a = gamma.
 
 Model choices
-- Steering: the inner front tierod ends move in the chassis frame as the Pitman four-bar tells (position,
-  rate and acceleration are prescribed); the linkage's mass rides on the chassis.
+- Steering: position, velocity and acceleration of the inner front tierod ends in the chassis frame are prescribed by
+  the Pitman four-bar; the linkage's mass is part of the chassis.
 - `driveline.inertia` is a rotor with one coordinate, tied to the spin of the wheel relative to its upright:
   kinetic energy J spin_rate^2 / 2, reaction torque on the upright.
 - Tierods and shock tubes do not spin about their own axis (`Rows.no_spin`); axial inertia has no effect.
 - Zero masses are allowed for tierods and shock tubes.
 
-Signs: theta > 0 is jounce, spin > 0 rolls forward (about +y left), steering > 0 steers left. World axes z up.
-The equations are the fully augmented form that Jain (2016) compares with, solved densely; no code is shared
-with the constraint-embedding model.
+Signs: theta > 0 is jounce, spin > 0 rolls forward (about +y left), steering > 0 steers left. World axes z up. The
+equations are the fully augmented form of Jain 2016 (Eq. 8, Fig. 1a), solved as a dense system. The module shares no
+code with the constraint-embedding model.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class State:
 
     @property
     def velocity(self) -> Array:
-        """(178,) the stacked velocities the rows of G act on."""
+        """(178,) stacked velocities that the rows of G multiply."""
         return np.concatenate([np.hstack([self.v, self.w]).ravel(), self.rotor])
 
     def arm(self, i: int, point: Array) -> Array:
@@ -148,9 +148,9 @@ class State:
 
 
 def state_from_minimal(vehicle: Vehicle, minimal: Minimal) -> State:
-    """Close the loops by Newton and solve the constraint rows for all body velocities.
+    """Closes the loops by Newton iteration, and solves the constraint rows for the velocities of all bodies.
 
-    Raises ArithmeticError naming the corner where a loop does not close.
+    Raises ArithmeticError that names the corner if a loop does not close.
     """
     d, ratio = design(vehicle), vehicle["steering_ratio"]
     delta, rate, acceleration = (
@@ -263,9 +263,9 @@ def applied_forces(state: State, loads: Loads) -> Array:
 
 
 def accelerations(vehicle: Vehicle, minimal: Minimal, loads: Loads) -> dict[str, Array]:
-    """Solve the maximal-coordinate system.
+    """Solves the maximal-coordinate system for all accelerations and multipliers.
 
-    Returns (chassis = chassis axes, world = world axes):
+    Returns, in chassis or world axes as noted:
     - `angular_acceleration` (3,) chassis [rad/s2]; `linear_acceleration` (3,) chassis, true acceleration of
       the chassis origin (not the derivative of velocity components) [m/s2];
     - `theta_dd`, `spin_dd` (4,) [rad/s2];
@@ -275,14 +275,14 @@ def accelerations(vehicle: Vehicle, minimal: Minimal, loads: Loads) -> dict[str,
     - `tierod_inner_force` (4, 3) on the steering link or chassis, world [N];
     - `body_acceleration` (178,) stacked like `State.velocity`; `multipliers` (164,).
 
-    Raises ArithmeticError where a loop does not close.
+    Raises ArithmeticError if a loop does not close.
     """
     state = state_from_minimal(vehicle, minimal)
     return solve(state, loads)
 
 
 def solve(state: State, loads: Loads) -> dict[str, Array]:
-    """As `accelerations`, from a full state."""
+    """Like `accelerations`, from a full state."""
     d, rows, mass = state.design, constraint_rows(state), np.zeros((_SIZE, _SIZE))
     force = applied_forces(state, loads)
     for i in range(BODIES):

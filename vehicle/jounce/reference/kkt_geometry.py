@@ -64,7 +64,7 @@ class Corner:
     upper_axis: Array
     """Unit vector of the upper arm's axis, same sign rule."""
     steered: bool
-    """Whether TIEROD_C rides on the steering link."""
+    """Whether TIEROD_C is on the steering link."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Design:
     inertia: Array
     """(29, 3, 3) about the centre of mass, chassis axes at design [kg.m2]"""
     rotor: float
-    """Axle-shaft inertia on the relative spin rate [kg.m2]"""
+    """Inertia of an axle shaft, which turns at the wheel's spin rate relative to the upright [kg.m2]"""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Poses:
 
 
 def design(vehicle: Vehicle) -> Design:
-    """Read the design position out of the vehicle data."""
+    """Makes the design position from the vehicle data."""
     com, mass, inertia = np.zeros((BODIES, 3)), np.zeros(BODIES), np.zeros((BODIES, 3, 3))
     com[0], mass[0], inertia[0] = _chassis(vehicle)
     corners = []
@@ -128,9 +128,9 @@ def design(vehicle: Vehicle) -> Design:
 
 
 def poses(vehicle: Vehicle, d: Design, theta: Array, spin: Array, delta: float) -> Poses:
-    """Close all loops for arm angles theta (4,), spin angles (4,) and the Pitman arm angle delta [rad].
+    """Closes all loops for arm angles theta (4,), spin angles (4,) and the Pitman arm angle delta [rad].
 
-    Raises ArithmeticError naming the corner where a loop does not close.
+    Raises ArithmeticError that names the corner if a loop does not close.
     """
     com, rotation = d.com.copy(), np.tile(np.eye(3), (BODIES, 1, 1))
     inner = []
@@ -177,7 +177,7 @@ def poses(vehicle: Vehicle, d: Design, theta: Array, spin: Array, delta: float) 
 def _close(
     index: int, corner: Corner, theta: float, end: InnerEnd, guess: tuple[float, Array, Array]
 ) -> tuple[float, Array, Array]:
-    """Newton on the upper arm angle and the upright's pose: two ball joints, tierod length (7 equations)."""
+    """Newton iteration for the upper arm's angle and the upright's pose: two ball joints and the tierod's length."""
     p = corner.points
     phi, origin, upright = guess
     ball = p["LCA_F"] + turn(corner.lower_axis, theta) @ (p["LCA_U"] - p["LCA_F"])

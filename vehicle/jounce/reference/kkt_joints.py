@@ -1,8 +1,7 @@
 """Constraint rows of the maximal-coordinate reference: G v = b, G vdot = gamma.
 
-Velocities of body i stand at columns 6 i .. 6 i + 5: velocity of the centre of mass, then angular velocity,
-both in world axes; after them one column per axle-shaft rotor. Vectors r, a, b passed in are world
-components now.
+Columns 6 i .. 6 i + 5 belong to body i: velocity of the centre of mass and then angular velocity, both in world axes.
+They are followed by one column per axle-shaft rotor. The arguments r, a and b are present world components.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ class Rows:
         self.rate.append(rate)
 
     def name(self, label: str) -> None:
-        """Remember the next row as the first one of `label`."""
+        """Names the next row as the first one of `label`."""
         self.start[label] = len(self.matrix)
 
     def spherical(self, i: int, r_i: Array, j: int, r_j: Array, drive: tuple[Array, Array] | None = None) -> None:
-        """3 rows: point r_i of body i is point r_j of body j; its multiplier is the force on body i.
+        """3 rows: point r_i of body i coincides with point r_j of body j; the multiplier is the force on body i.
 
         `drive` is the (velocity, acceleration) of the point relative to body j, in world components.
         """
@@ -85,10 +84,10 @@ class Rows:
             self._add(row, -float(2.0 * dv @ bdot + offset @ np.cross(w, bdot)))
 
     def no_spin(self, i: int, axis: Array) -> None:
-        """1 row: the angular velocity of a slender body has no part along `axis`, fixed in the body.
+        """1 row: the angular velocity of a slender body has no component along `axis`, which is fixed in the body.
 
-        The derivative of the axis is w x axis, normal to w, so gamma is 0. The multiplier is 0 for a body
-        that is symmetric about the axis: the row removes a motion that carries no energy and adds no torque.
+        The derivative of the axis is w x axis, which is normal to w, so gamma is 0. For a body that is symmetric about
+        the axis the multiplier is 0: the row removes a rotation without energy, and adds no torque.
         """
         row = np.zeros(self.size)
         row[6 * i + 3 : 6 * i + 6] = axis

@@ -3,7 +3,7 @@
 The arm (REV to UNIV), the link (UNIV to REVSPH_S) and the idler (REVSPH_R to REVSPH_S) form a planar four-bar
 in a frame tilted about chassis y. The steering angle delta is positive to the left; the arm turns by -delta
 about the frame's z axis. The link closes |REVSPH_S - UNIV| = constant; its rates follow from differentiating
-that constraint. Masses of the linkage ride on the chassis.
+that constraint. The masses of the linkage are part of the chassis.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def turn(axis: Array, angle: float) -> Array:
 def link_point(vehicle: Vehicle, design: Array, delta: float) -> InnerEnd:
     """Motion of the link point that is at `design` (3,) [m], chassis frame, at delta = 0.
 
-    Raises ArithmeticError where the four-bar cannot close.
+    Raises ArithmeticError if the four-bar cannot close.
     """
     frame = turn(np.array([0.0, 1.0, 0.0]), vehicle["steering.tilt"])
     rev, univ, idler, joint = (vehicle.vector(f"steering.{n}") for n in ("REV", "UNIV", "REVSPH_R", "REVSPH_S"))
@@ -64,7 +64,7 @@ def link_point(vehicle: Vehicle, design: Array, delta: float) -> InnerEnd:
         beta = _close(closure, float(arm), idler, length, beta + delta / steps)
 
     u, s, d = closure(delta, beta)
-    # unit rate of delta: the arm turns at -1
+    # At unit rate of delta the arm turns at -1.
     u1, u2 = -np.cross(_Z, u - rev), -(u - rev)
     arm_s = -np.cross(_Z, s - idler)
     beta1 = float(d @ u1) / float(d @ arm_s)
@@ -88,7 +88,7 @@ def link_point(vehicle: Vehicle, design: Array, delta: float) -> InnerEnd:
 
 
 def _close(closure: _Closure, arm: float, idler: Array, length: float, beta: float) -> float:
-    """Newton on the idler angle for |link| = length."""
+    """Newton iteration for the idler angle at which |link| = length."""
     for _ in range(_ITERATIONS):
         _, s, d = closure(arm, beta)
         step = (float(d @ d) - length**2) / (2.0 * float(d @ -np.cross(_Z, s - idler)))

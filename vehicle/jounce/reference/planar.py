@@ -1,27 +1,26 @@
 """The planar closed form of the double wishbone's three loops (Jain 2016, sections 5.1-5.3), as printed.
 
-It judges the spatial closed form of `jounce.suspension.double_wishbone` where a linkage is planar; `planar_corner`
-puts the loops on vehicle data. Letters are the paper's (Figs. 5 and 6): lower arm A-D, upright D-F, upper arm F-G,
-shock B-J, spindle arm E-K, tierod K-L. Angles of 5.1 are counted from the direction of G to A, those of 5.2 from a
-quarter turn beyond it. The paper prints velocities (X, Eqs. 23-32) and leaves X-dot theta-dot to Eq. 14, which is
-written out here for each loop.
+Tests compare it with the spatial closed form of `jounce.suspension.double_wishbone` for planar linkages;
+`planar_corner` applies the loops to vehicle data. The letters are those of the paper (Figs. 5 and 6): lower arm A-D,
+upright D-F, upper arm F-G, shock B-J, spindle arm E-K, tierod K-L. The angles of section 5.1 are measured from the
+direction from G to A, those of section 5.2 from a quarter turn beyond it. The paper prints velocities (X, Eqs. 23-32)
+and leaves X-dot theta-dot to Eq. 14, which is written out here for each loop.
 
-Where the print (the same in the 2015 conference paper) cannot be used as it stands, each shown in
-tests/vehicle/test_planar.py:
+The paper (and the 2015 conference paper) has these errors, each of which is shown in tests/vehicle/test_planar.py:
 
-- Eqs. 19, 21 and sections 5.2, 5.3 print tan^-1(y/x); the two-argument arctangent is meant. x of Eq. 19 changes its
+- Eqs. 19, 21 and sections 5.2, 5.3 print tan^-1(y/x), but need the two-argument arctangent: x of Eq. 19 changes its
   sign within the travel of the HMMWV.
-- Section 5.2 sets eta = theta - pi/2, which holds if B lies on A-D; else the constant angle DAB is added.
+- Section 5.2 sets eta = theta - pi/2, which holds only if B is on A-D; otherwise the constant angle DAB is added.
 - Section 5.2 prints z = (x cos(beta) - y cos(eta)) / cos(gamma), 0/0 for a shock along the imaginary axis; here z is
   the modulus of Eq. 28, the same number.
-- Eq. 29 prints gamma zdot exp(i gamma) as its last term; the factor gamma is gone, rightly, in the next line.
+- Eq. 29 prints gamma zdot exp(i gamma) as its last term; the next line correctly omits the factor gamma.
 - Section 5.2 prints "rdot r = zdot", and Eq. 30 therefore a division by r. From r = z - (|BI| + |HJ|) follows
   rdot = zdot: the second row is y sin(eta - gamma).
-- Section 5.3 prints X with EK(z) EK0(z); it is EL(z) EK0(z). Not seen where EK is normal to D-F.
+- Section 5.3 prints X with EK(z) EK0(z); it must be EL(z) EK0(z). The difference is zero if EK is normal to D-F.
 - Section 5.3 calls the columns of J_EL "the cross product of the vector [...] and the hinge axis"; the velocity is
   axis x vector, the vector being E-L for alpha but K-L for chi and zeta.
-- Eq. 32 balances the velocity of E. But the upright turns while it moves E: the Jacobians of the hinges A and D
-  must be taken at L (J_AL, J_DL), or p thetadot (hinge axis x EL) is lost.
+- Eq. 32 balances the velocity of E. But the upright also rotates, so the Jacobians of the hinges A and D must be taken
+  at L (J_AL, J_DL); otherwise p thetadot (hinge axis x EL) is missing.
 """
 
 from __future__ import annotations
@@ -154,8 +153,8 @@ class ShockLoop:
 class Spindle:
     """The spindle and tierod loop E-K-L (section 5.3), in space.
 
-    Vectors stand in the paper's "vertical arm frame", which rides on the upright with z along D-F. Coordinates are
-    alpha (spindle about z), chi and zeta (elevation and azimuth of K-L, seen from the spindle).
+    Vectors are in the paper's "vertical arm frame", which is fixed to the upright with z along D-F. The coordinates are
+    alpha (angle of the spindle about z), chi and zeta (elevation and azimuth of K-L relative to the spindle).
     """
 
     ek0: Array
@@ -210,7 +209,8 @@ class Spindle:
     def accelerations(self, q: Array, rates: Array, acceleration: Array) -> Array:
         """(3,) second derivatives of the coordinates for the acceleration (3,) [m/s2] of L relative to the upright.
 
-        Eq. 14: what the rates alone give L is taken off, the rest is solved as in Eq. 32.
+        Eq. 14: the part of the acceleration that follows from the rates is subtracted, and the rest is solved as in
+        Eq. 32.
         """
         alpha, chi, zeta = q
         turning = rates[0] + rates[2]

@@ -1,8 +1,9 @@
-"""The planar loops of `planar` on vehicle data: motions of all bodies of a corner, and the Pitman steering.
+"""Applies the planar loops of `planar` to vehicle data: motions of all bodies of a corner, and the Pitman steering.
 
-As in Jain 2016, section 4.1, the tree is chassis-A-D-F, A-B and E-K, and the loops are cut at G, J and L: the motion
-of the bodies follows the tree with the coordinates, X and X-dot theta-dot of `planar`; that the loops close is not
-imposed and can be checked. Chassis axes; angles are counted from the design position, jounce positive.
+As in Jain 2016, section 4.1, the tree is chassis-A-D-F, A-B and E-K, and the loops are cut at G, J and L. The motion of
+the bodies follows the tree with the coordinates, X and X-dot theta-dot of `planar`. The closure of the loops is not
+imposed, so it can be checked. Vectors are in chassis axes; angles are measured from the design position, jounce
+positive.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Array = NDArray[np.float64]
 PointMotion = tuple[Array, Array, Array]
 
 _X = np.array([1.0, 0.0, 0.0])
-#: Largest sine between hinge axes, and largest offset [m] along them, that count as none.
+#: Largest sine of the angle between parallel hinge axes, and largest offset [m] along them that counts as zero.
 _PARALLEL = 1e-12
 
 
@@ -179,7 +180,7 @@ def corner(vehicle: Vehicle, index: int) -> PlanarCorner:
     near = p["LCA_U"] + king * (king @ (p["SPINDLE"] - p["LCA_U"]))
     el, ek0 = frame.T @ (p["TIEROD_C"] - near), frame.T @ (p["TIEROD_U"] - near)
     kl = float(np.linalg.norm(el - ek0))
-    # the root nearer to alpha = 0, the design position
+    # Of the two roots, that nearer to alpha = 0, the design position.
     branch = min((1.0, -1.0), key=lambda sign: abs(np.sin(0.5 * Spindle(ek0, kl, sign).coordinates(el)[0])))
     shock, spring = (_shock(p, name, axis) for name in ("SHOCK", "SPRING"))
     return PlanarCorner(arms, shock, spring, Spindle(ek0, kl, branch), frame, near, p)

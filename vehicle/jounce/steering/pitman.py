@@ -1,7 +1,7 @@
-"""The Pitman four-bar: arm angle to the inner tierod ends (Jain 2016, section 5.4).
+"""The Pitman four-bar, which maps the arm angle to the inner tierod ends (Jain 2016, section 5.4).
 
-The mechanism is planar in the steering frame, which is tilted about the chassis y axis. The steering
-link carries both inner tierod ends (points L of the paper's Fig. 6).
+The mechanism is planar in the steering frame, which is tilted about the chassis y axis. The steering link carries both
+inner tierod ends, the points L of the paper's Fig. 6.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import casadi as ca
 from jounce.math.algebra import SX, circle_sphere, dot
 from jounce.math.layout import Layout
 
-#: Derived numbers of the four-bar, in the steering plane; `branch` is the sign of the idler's turn.
+#: Derived numbers of the four-bar, in the steering plane; `branch` is the sign in the solution for the idler's angle.
 NUMBERS = Layout(arm=2, idler=2, base=2, length2=1, branch=1)
-#: Motion of the steering link in the steering plane: its end on the arm, about the arm's axis, and the vector along
-#: it; per unit of the arm angle, in time, accelerations; then the discriminant of the four-bar.
+#: Motion of the steering link in the steering plane: its end on the arm, relative to the arm's axis, and the vector
+#: along it, with their partial velocities (per unit rate of the arm angle), velocities and accelerations; then the
+#: discriminant of the four-bar.
 LINK = Layout(arm=2, link=2, arm_partial=2, link_partial=2, arm_velocity=2, link_velocity=2, arm_acceleration=2,
               link_acceleration=2, discriminant=1)  # fmt: skip
-#: How an inner tierod end rides on the link: where it would be with the arm's axis, chassis axes; how it follows the
-#: two axes of the steering plane (x, y, z of the chassis; zeros where the end is fixed); its place on the link.
+#: Position of an inner tierod end on the link: its origin at the arm's axis in chassis axes; the projection of the
+#: steering plane on x, y, z of the chassis (zeros if the end is fixed); its coordinates along and across the link.
 INNER_NUMBERS = Layout(origin=3, follows=3, along=1, across=1)
-#: Motion of one inner tierod end, chassis axes: place, per unit of the arm angle, velocity, acceleration.
+#: Motion of one inner tierod end in chassis axes: position, partial velocity, velocity, acceleration.
 INNER = Layout(end=3, end_partial=3, end_velocity=3, end_acceleration=3)
 
 

@@ -1,7 +1,7 @@
-"""Springs, bump and rebound stops, and shocks with their ends, of one corner.
+"""Force laws of one corner: the spring with bump and rebound stops, the shock, and the shock's ends.
 
-Force laws of the vehicle data (Project Chrono's HMMWV_DoubleWishbone and SpringForce stops): force > 0
-pushes the ends apart.
+The laws are those of the vehicle data (Project Chrono's HMMWV_DoubleWishbone, and the stops of SpringForce). A positive
+force pushes the ends apart.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import casadi as ca
 from jounce.math.algebra import SX
 
 ONSET: Final = 1e-3
-"""Depth [m] over which the damping of a hard contact sets in, so that its force is continuous."""
+"""Depth [m] over which the damping of a hard contact increases to its full value, so that the force is continuous."""
 
 
 def _ramp(depth: SX, knots: SX, values: SX) -> tuple[SX, SX]:
-    """(piecewise-linear force, its integral) of a stop table that is zero below its first knot."""
+    """(force [N], its integral [J]) of a piecewise-linear stop table, which is zero below its first knot."""
     force, energy, slope = SX(0), SX(0), SX(0)
     for k in range(knots.shape[0] - 1):
         new = (values[k + 1] - values[k]) / (knots[k + 1] - knots[k])
@@ -45,11 +45,11 @@ def spring_force(length: SX, n: dict[str, SX]) -> tuple[SX, SX]:
     table = cubic(low) + slope * (d - low)
 
     def area(x: SX) -> SX:
-        # trapezes of the table from 0 to the knot x = m step: exact integral of the piecewise-linear law
+        # The trapezoidal rule from 0 to the knot x = m step, which is exact for the piecewise-linear law.
         return x * x * (n["k1"] / 2 + n["k3"] * (x * x + step * step) / 4)
 
     energy = area(low) + 0.5 * (cubic(low) + table) * (d - low)
-    # bump or rebound stop, never both: max_length lies above min_length
+    # Only one of the stops can be in contact, since max_length is above min_length.
     short, long = n["min_length"] - length, length - n["max_length"]
     stop, stop_energy = _ramp(ca.fmax(short, long), n["stop_depth"], n["stop_force"])
     stop = ca.if_else(short > long, stop, -stop)
@@ -57,7 +57,10 @@ def spring_force(length: SX, n: dict[str, SX]) -> tuple[SX, SX]:
 
 
 def shock_force(length: SX, rate: SX, n: dict[str, SX]) -> SX:
-    """Shock force [N]: rebound or compression coefficient by the rate's sign, other pair outside mid-stroke."""
+    """Shock force [N] at that length [m] and rate [m/s].
+
+    The coefficient is that of rebound or compression, by the sign of the rate; outside mid-stroke another pair is used.
+    """
     inside = ca.logic_and(length >= n["shock_min"], length <= n["shock_max"])
     rebound = ca.if_else(inside, n["rebound"], n["bump_rebound"])
     compression = ca.if_else(inside, n["compression"], n["bump_compression"])
@@ -65,21 +68,22 @@ def shock_force(length: SX, rate: SX, n: dict[str, SX]) -> SX:
 
 
 def hard_contact(depth: SX, speed: SX, stiffness: SX, damping: SX) -> SX:
-    """Force [N] >= 0 of a stiff damped contact: pressed in by ``depth`` [m] at ``speed`` [m/s], zero where depth <= 0.
+    """Force [N] >= 0 of a stiff damped contact, pressed in by ``depth`` [m] at ``speed`` [m/s]; zero if depth <= 0.
 
-    A spring and a damper side by side that cannot pull. The damping grows over the first `ONSET`, so that the force
-    starts from zero at any speed (the defect of the plain pair; Hunt and Crossley 1975, J. Appl. Mech. 42, 440, let it
-    grow with the depth without limit, which an explicit step does not hold). No energy is made: the damper only
-    takes, and where the force is cut at zero the spring gives back less than it stored.
+    It is a spring and a damper in parallel that cannot pull. The damping increases over the first `ONSET` of depth, so
+    that the force starts from zero at any speed, which that of a plain pair does not. (Hunt and Crossley 1975, J. Appl.
+    Mech. 42, 440, let the damping grow with the depth without limit, which is unstable in an explicit step.) The
+    contact does not generate energy: the damper only dissipates, and if the force is cut off at zero the spring
+    releases less than it stored.
     """
     pressed = ca.fmax(depth, 0.0)
     return ca.fmax(stiffness * pressed + damping * ca.fmin(pressed * (1.0 / ONSET), 1.0) * speed, 0.0)
 
 
 def shock_ends(length: SX, rate: SX, n: dict[str, SX]) -> tuple[SX, SX]:
-    """(force [N], stored energy [J]) of the shock where it is metal to metal, closed or extended."""
+    """(force [N], stored energy [J]) of the metal contact in the fully closed or fully extended shock."""
     short, long = n["shock_closed"] - length, length - n["shock_extended"]
-    closing = short > long  # never both: the data have extended_length above closed_length
+    closing = short > long  # Only one end can be in contact, since extended_length is above closed_length.
     depth = ca.fmax(short, long)
     force = hard_contact(depth, ca.if_else(closing, -rate, rate), n["end_stiffness"], n["end_damping"])
     pressed = ca.fmax(depth, 0.0)
