@@ -13,7 +13,7 @@ import numpy as np
 from ce import Ce
 from numpy.typing import NDArray
 
-from jounce.contact import wheel
+from jounce.contact import tires, wheel
 from jounce.data import Vehicle
 from jounce.dynamics import articulated
 from jounce.dynamics.schedule import compose
@@ -66,6 +66,7 @@ class Chain:
 
     def __init__(self, vehicle: Vehicle) -> None:
         self.vehicle, self.ce = vehicle, Ce(vehicle)
+        self.wheel = wheel.Wheel(tires.find(vehicle.tire))
         x, u = SX.sym("x", STATES.size), SX.sym("u", INPUTS.size)
         rate, balance, wheels = self._expressions(STATES.split(x), INPUTS.split(u))
         given = INPUTS.split(u)
@@ -86,8 +87,8 @@ class Chain:
             "wrench": u["wrench"], "world wrench": SX(6, 1), "chassis": chassis, "quaternion": x["quaternion"],
             "angular": omega,
             "corner state": [ca.vertcat(x["theta"][k], x["theta_rate"][k], x["spin_rate"][k]) for k in range(4)],
-            "wheel state": [wheel.STATES.join(bristle=x["bristle"][2 * k : 2 * k + 2], **{
-                name: x[name][k] for name in wheel.STATES.sizes if name != "bristle"}) for k in range(4)],
+            "wheel state": [self.wheel.states.join(bristle=x["bristle"][2 * k : 2 * k + 2], **{
+                name: x[name][k] for name in self.wheel.states.sizes if name != "bristle"}) for k in range(4)],
             "own state": [reports.OWN.join(**{name: x[name][k] for name in reports.OWN.sizes}) for k in range(4)],
             "wheel inputs": [wheel.INPUTS.join(
                 drive=u["drive"][k], brake=u["brake"][k], force=SX(3, 1), moment=SX(3, 1),
@@ -99,7 +100,7 @@ class Chain:
         balance = {name: SX(0) for name in BALANCE.sizes}
         told = []
         for k in range(4):
-            c, hub = corner.OUTPUTS.split(raw[k]), wheel.RESULTS.split(results[k])
+            c, hub = corner.OUTPUTS.split(raw[k]), self.wheel.results.split(results[k])
             load = articulated.LOADS.split(hub["loads"])
             share = reports.SHARE.split(vectors["share"][k])
             kinetic, height = kinetic + share["kinetic"], height + share["height"]
@@ -118,7 +119,7 @@ class Chain:
         balance["potential"] += u["gravity"] * height
         balance["steering"] = -balance["steering_load"] * u["arm"][1]
         balance["external"] = ca.dot(u["wrench"], ca.vertcat(omega, x["linear"]))
-        rates = [ca.vertsplit(wheel.RESULTS.split(r)["rates"], [0, 2, 3, 4, 5, 6, 7]) for r in results]
+        rates = [ca.vertsplit(self.wheel.results.split(r)["rates"], [0, 2, 3, 4, 5, 6, 7]) for r in results]
         names = ("bristle", "wind_up", "rolled", "turned", "travelled", "sliding")
         of_wheels = {name: ca.vertcat(*parts) for name, parts in zip(names, zip(*rates, strict=True), strict=True)}
         rate = STATES.join(

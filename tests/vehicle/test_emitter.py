@@ -16,11 +16,13 @@ from jounce.contact import wheel
 from jounce.data import load_vehicle
 from jounce.dynamics import articulated, motion
 from jounce.models.double_wishbone import outputs as reports
-from jounce.models.double_wishbone.emit import CORNER_NUMBERS, WHEEL_NUMBERS
+from jounce.models.double_wishbone.emit import Code
 from jounce.steering import pitman as steering
 from jounce.suspension import double_wishbone as corner
 
 CE = Ce(load_vehicle("hmmwv"))
+CODE = Code(CE.vehicle)
+WHEEL = CODE.wheel
 HARNESS = """
 #define JN_LANES 1
 #include "jn_lanes.h"
@@ -126,7 +128,7 @@ def _prepared(function: ca.Function, numbers: list[Array]) -> Array:
 @pytest.mark.parametrize("seed", range(25))
 def test_one_lane_and_four_lanes_give_the_same_bits_and_casadis_values(library: ctypes.CDLL, seed: int) -> None:
     states, ends, omega, given = _random_corners(seed)
-    numbers, axial, loads = _prepared(CORNER_NUMBERS, CE.numbers), _lanes(CE.wheel_axial), _lanes(list(given))
+    numbers, axial, loads = _prepared(CODE.corner[1], CE.numbers), _lanes(CE.wheel_axial), _lanes(list(given))
     acc = np.random.default_rng(seed).normal(size=6)
 
     def both(f: int, rows: int, *arrays: Array) -> Array:
@@ -159,7 +161,7 @@ def test_one_lane_and_four_lanes_give_the_same_bits_and_casadis_values(library: 
 def test_the_wheel_gives_the_same_bits_in_both_widths_and_casadis_values(library: ctypes.CDLL, seed: int) -> None:
     rng = np.random.default_rng(seed)
     v = CE.vehicle
-    numbers = np.array([v[name] for name in wheel.NUMBERS.sizes])
+    numbers = np.array([v[name] for name in WHEEL.numbers.sizes])
     speed = rng.choice([0.0, 2.0, 15.0])
     q = np.array([1.0, *0.02 * rng.normal(size=3)])
     place, turning = [0, 0, 0.47 + 0.02 * rng.normal()], 0.1 * rng.normal(size=3)
@@ -168,13 +170,13 @@ def test_the_wheel_gives_the_same_bits_in_both_widths_and_casadis_values(library
     for lane in range(4):
         axis = np.array([0.02, 1.0, -0.03]) / np.linalg.norm([0.02, 1.0, -0.03])
         hub = np.concatenate([[1.6, 0.9, -0.03], axis, 0.1 * rng.normal(size=6)])
-        state = np.array([speed / 0.46 + rng.normal(), *0.001 * rng.normal(size=wheel.STATES.size - 1)])
+        state = np.array([speed / 0.46 + rng.normal(), *0.001 * rng.normal(size=WHEEL.states.size - 1)])
         ground = [1.6, 0.9, 0.0, 0, 0, 1, 0.8, float(lane == 2), float(lane == 3)]
         given = np.concatenate([rng.uniform(0, 500, 2), 100 * rng.normal(size=9), ground])
         lanes.append([hub, chassis, state, given, numbers])
     hubs, states, given = (_lanes([lane[k] for lane in lanes]) for k in (0, 2, 3))
-    arrays = [hubs, chassis, states, given, _prepared(WHEEL_NUMBERS, [numbers] * 4)]
-    rows = wheel.RESULTS.size
+    arrays = [hubs, chassis, states, given, _prepared(CODE.prepared_wheel[1], [numbers] * 4)]
+    rows = WHEEL.results.size
     four, one, scratch = np.full(4 * rows, np.nan), np.full(4 * rows, np.nan), np.full(4 * rows, np.nan)
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in arrays]
     library.wheel_four(*pointers, ctypes.c_void_p(four.ctypes.data))
@@ -182,12 +184,12 @@ def test_the_wheel_gives_the_same_bits_in_both_widths_and_casadis_values(library
         library.wheel_one(lane, *pointers, ctypes.c_void_p(scratch.ctypes.data))
         one[lane::4] = scratch[lane::4]
     assert one.tobytes() == four.tobytes()
-    lean = np.full((2, 4 * wheel.DYNAMICS.size), np.nan)
+    lean = np.full((2, 4 * WHEEL.dynamics.size), np.nan)
     for lane in range(5):
         library.wheel_lean(lane, *pointers, ctypes.c_void_p(lean[lane // 4].ctypes.data))
     assert lean[0].tobytes() == lean[1].tobytes()
-    assert np.allclose(lean[0], four[: 4 * wheel.DYNAMICS.size], rtol=1e-12, atol=1e-12)
-    function = wheel.function()
+    assert np.allclose(lean[0], four[: 4 * WHEEL.dynamics.size], rtol=1e-12, atol=1e-12)
+    function = WHEEL.function()
     for lane in range(4):
         assert np.allclose(four[lane::4], flat(function(*lanes[lane])), rtol=1e-9, atol=1e-9)
 
@@ -195,9 +197,9 @@ def test_the_wheel_gives_the_same_bits_in_both_widths_and_casadis_values(library
 def test_the_derived_numbers_are_those_of_the_symbolic_vehicle_for_any_variant(library: ctypes.CDLL) -> None:
     for ce in (CE, Ce(load_vehicle("hmmwv_chrono"))):
         entries = np.array([e.value for e in ce.vehicle.entries.values()])
-        wheels = np.array([ce.vehicle[name] for name in wheel.NUMBERS.sizes])
-        expected = [_prepared(CORNER_NUMBERS, ce.numbers), _lanes(ce.wheel_axial),
-                    _prepared(WHEEL_NUMBERS, [wheels] * 4), _lanes(ce.inner_numbers), _lanes(ce.outline),
+        wheels = np.array([ce.vehicle[name] for name in WHEEL.numbers.sizes])
+        expected = [_prepared(CODE.corner[1], ce.numbers), _lanes(ce.wheel_axial),
+                    _prepared(CODE.prepared_wheel[1], [wheels] * 4), _lanes(ce.inner_numbers), _lanes(ce.outline),
                     ce.linkage, ce.own, ce.contact]  # fmt: skip
         out = [np.full(e.size, np.nan) for e in expected]
         library.derive(*(ctypes.c_void_p(a.ctypes.data) for a in (entries, *out)))
@@ -238,7 +240,7 @@ def test_the_wheel_report_gives_the_same_bits_in_both_widths_and_casadis_values(
     chassis, acceleration = rng.normal(size=wheel.CHASSIS.size), rng.normal(size=6)
     chassis[3:7] /= np.linalg.norm(chassis[3:7])
     corners = [flat(CE.corner(states[k], ends[k], omega, CE.numbers[k])) for k in range(4)]
-    layouts = (wheel.RESULTS, articulated.ARTICULATED_BODY, reports.OWN)
+    layouts = (WHEEL.results, articulated.ARTICULATED_BODY, reports.OWN)
     hubs, bodies, own = (rng.normal(size=(4, v.size)) for v in layouts)
     arrays = [_lanes(corners), _lanes(list(hubs)), _lanes(list(bodies)), chassis, _lanes(list(own)), acceleration,
               _lanes(CE.wheel_axial)]  # fmt: skip
@@ -249,7 +251,7 @@ def test_the_wheel_report_gives_the_same_bits_in_both_widths_and_casadis_values(
     for k in range(4):
         library.report_one(k, pointers, *(ctypes.c_void_p(a.ctypes.data) for a in one))
     assert [a.tobytes() for a in one] == [a.tobytes() for a in four]
-    function = reports.wheel_function()
+    function = reports.wheel_function(WHEEL.results)
     for k in range(4):
         lane = (corners[k], hubs[k], bodies[k], chassis, own[k], acceleration, CE.wheel_axial[k])
         for got, want in zip(four, function(*lane), strict=True):

@@ -11,17 +11,11 @@ from numpy.typing import NDArray
 from jounce.codegen.forward import forward
 from jounce.contact import wheel
 from jounce.data import load_vehicle
-from jounce.models.double_wishbone.emit import (
-    CONSTANT,
-    CORNER_NUMBERS,
-    WHEEL_NUMBERS,
-    forward_functions,
-    lane_functions,
-    scalar_functions,
-)
+from jounce.models.double_wishbone.emit import CONSTANT, Code, forward_functions
 
 CE = Ce(load_vehicle("hmmwv"))
-FUNCTIONS = {f.name(): f for f in (*lane_functions(), *scalar_functions()) if f.name() in CONSTANT}
+CODE = Code(CE.vehicle)
+FUNCTIONS = {f.name(): f for f in (*CODE.lanes, *CODE.scalars) if f.name() in CONSTANT}
 
 
 def a_point(name: str, rng: np.random.Generator) -> list[NDArray[np.float64]]:
@@ -29,7 +23,7 @@ def a_point(name: str, rng: np.random.Generator) -> list[NDArray[np.float64]]:
     if name == "corner":
         head = [rng.uniform(-0.3, 0.3), rng.normal(), 10 * rng.normal()]
         arm = tuple(rng.uniform(-0.4, 0.4, 3))
-        return [np.array(head), CE.inner_end(0, arm), rng.normal(size=3), flat(CORNER_NUMBERS(CE.numbers[0]))]
+        return [np.array(head), CE.inner_end(0, arm), rng.normal(size=3), flat(CODE.corner[1](CE.numbers[0]))]
     if name == "steering":
         return [rng.uniform(-0.4, 0.4, 3), CE.linkage]
     values = [rng.uniform(0.1, 0.5, FUNCTIONS[name].size1_in(k)) for k in range(FUNCTIONS[name].n_in())]
@@ -42,7 +36,7 @@ def a_point(name: str, rng: np.random.Generator) -> list[NDArray[np.float64]]:
         )
         given[wheel.INPUTS.first["external"]] = given[wheel.INPUTS.first["height_only"]] = 0.0
         given[wheel.INPUTS.first["ground"] + 2] = chassis[2] + hub[2] - 0.45
-        numbers[:] = flat(WHEEL_NUMBERS(np.array([CE.vehicle[n] for n in wheel.NUMBERS.sizes])))
+        numbers[:] = flat(CODE.prepared_wheel[1](np.array([CE.vehicle[n] for n in CODE.wheel.numbers.sizes])))
     return values
 
 

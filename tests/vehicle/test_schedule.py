@@ -9,14 +9,16 @@ import pytest
 
 from jounce.axles import DEFAULT
 from jounce.codegen.recursion import Group, Recursion
+from jounce.data import load_vehicle
 from jounce.dynamics.schedule import Call, Rows, Schedule, Sum, Vector, compose, local, made, numbers, state
 from jounce.models.double_wishbone import axles_c
-from jounce.models.double_wishbone.emit import CONSTANT, INNER, SHARED, lane_functions, scalar_functions
+from jounce.models.double_wishbone.emit import CONSTANT, SHARED, Code
 from jounce.models.double_wishbone.functions import functions
 from jounce.models.double_wishbone.lanes import Lanes
 from jounce.models.double_wishbone.schedule import EVALUATION, RATES, SCHEDULE
 
 F = functions()
+CODE = Code(load_vehicle("hmmwv"))
 X = ca.SX.sym("x", 3)
 SMALL = Schedule(
     {"at": state("at", per_wheel=True), "size": numbers("D_SIZE", per_wheel=True), "body": state("body"),
@@ -29,7 +31,7 @@ PULL = ca.Function("pull", [X, ca.SX.sym("b", 1), ca.SX.sym("n", 1)], [2 * X])
 
 
 def test_the_vehicles_schedule_fits_its_functions() -> None:
-    SCHEDULE.check({f.name(): f for f in (*lane_functions(), *scalar_functions())})
+    SCHEDULE.check({f.name(): f for f in (*CODE.lanes, *CODE.scalars)})
     SCHEDULE.check(F)
     assert {c.function for c in SCHEDULE.calls} == F.keys()
 
@@ -103,7 +105,8 @@ def test_a_force_element_in_the_schedule_reaches_values_tangents_and_the_jacobia
 
 
 def test_every_rate_of_a_wheels_state_has_a_place() -> None:
-    states = axles_c.states(Lanes(DEFAULT), INNER)
+    inner = axles_c.inner(CODE.vehicle)
+    states = axles_c.states(Lanes(DEFAULT), inner)
     made_by_motion = {"position", "quaternion", "linear"}
     memory = {"arm_rate", "arm_acceleration"}
-    assert RATES.keys() | made_by_motion | memory == states.sizes.keys()
+    assert RATES.keys() | {*inner} | made_by_motion | memory == states.sizes.keys()

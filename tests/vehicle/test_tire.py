@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from jounce.contact.standstill import RATE_LIMIT
-from jounce.contact.tires.tmeasy import LEAN, PARAMETERS, STATES, Hub, Plane, tmeasy
+from jounce.contact.tires import TMEASY
+from jounce.contact.tires.law import Hub, Plane
+from jounce.contact.tires.tmeasy import LEAN, STATES, tmeasy
 from jounce.data import load_vehicle
 
 Array = NDArray[np.float64]
 COAST = Path(__file__).parents[1] / "data" / "tire_coast.csv"
 VEHICLE = load_vehicle("hmmwv")
 CHRONO = load_vehicle("hmmwv_chrono")
-PAR = {name: VEHICLE[f"tire.{name}"] for name in PARAMETERS}
+PAR = {name: VEHICLE[f"tire.{name}"] for name in TMEASY.parameters}
 RADIUS, PN, CZ = PAR["unloaded_radius"], PAR["pn"], PAR["vertical_stiffness_linear_N_m"]
 K = PAR["dahl_sigma0"]
 LOAD = CZ * (RADIUS - 0.4499)

@@ -6,7 +6,7 @@ of entries. In a data file every table with a `value` key is an entry; its name 
 (`front.spring.k1`). All values are in SI units; the value of a choice (`items`) is a name. Arrays of tables
 (`[[rear.joint]]`) are lists without numeric entries; only axles of kind `graph` have them. Tables `[[axles]]` beside
 `files` describe the axles (`jounce.axles`); a vehicle without them has two axles on double wishbones, the front one
-steered.
+steered. `tire` names the law of the tires (`jounce.contact.tires`), else it is that of the base, else tmeasy.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _HEAD: dict[str, tuple[type, str]] = {
     "overrides": (dict, "a table"),
     "files": (list, "a list of file names"),
     "axles": (list, "tables [[axles]]"),
+    "tire": (str, "the name of a tire law"),
 }
 
 
@@ -77,6 +78,8 @@ class Vehicle:
     """From the front."""
     lists: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     """Arrays of tables by dotted name, as they stand in the files."""
+    tire: str = "tmeasy"
+    """Name of the law of its tires."""
 
     @property
     def wheels(self) -> tuple[str, ...]:
@@ -137,7 +140,7 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
         for key, changed in _overrides(head.get("overrides", {}), entries, name):
             fields = {"source": f"{manifest.name} of {name}"} | _fields(key, changed, entries[key].items)
             entries[key] = _checked(key, replace(entries[key], **fields))
-        return Vehicle(name, entries, description, base.axles, base.lists)
+        return Vehicle(name, entries, description, base.axles, base.lists, head.get("tire", base.tire))
     entries = {}
     lists: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for file in head.get("files", ()):
@@ -159,7 +162,7 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
         raise DataError(f"{manifest}: {error}") from error
     if odd := next((k for k in lists if k.partition(".")[0] not in {a.name for a in axles if a.kind == "graph"}), ""):
         raise DataError(f"{name}: list [[{odd}]]: expected lists of axles of kind graph alone")
-    return Vehicle(name, entries, description, axles, lists)
+    return Vehicle(name, entries, description, axles, lists, head.get("tire", Vehicle.tire))
 
 
 def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:

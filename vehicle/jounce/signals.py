@@ -101,6 +101,8 @@ class State:
     unit: str
     description: str
     nominal: float = 1.0
+    start: float = 0.0
+    """Where it begins, unless the start of a model solves for it."""
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from jounce.data import load_vehicle, vehicle_names
+from jounce.contact import tires
+from jounce.data import Vehicle, load_vehicle, vehicle_names
 from jounce.models.double_wishbone.signals import LEDGER, table
 from jounce.signals import SignalTable
-from jounce_fmu.build.library import PACKAGE, BadRequest, builtin_sources
+from jounce_fmu.build.library import PACKAGE, BadRequest, Sources, builtin_sources
 from jounce_fmu.build.table_c import emit_header, emit_table
 from jounce_fmu.models.model import Model
 
@@ -20,23 +21,33 @@ GENERATED = PACKAGE / "models" / NAME / "generated"
 
 def emit(signals: SignalTable | None = None) -> Mapping[Path, str]:
     """Path of each emitted file to its text, for the vehicle's table or a rearranged one. Needs CasADi."""
+    signals = read(BASE) if signals is None else signals
+    return _emitted(load_vehicle(BASE), signals, GENERATED, LEDGER)
+
+
+def _emitted(vehicle: Vehicle, signals: SignalTable, folder: Path, ledger: Path) -> Mapping[Path, str]:
     from jounce.models.double_wishbone import emit as double_wishbone
 
-    signals = read(BASE) if signals is None else signals
     code = {
-        **double_wishbone.files(signals),
+        **double_wishbone.files(signals, vehicle),
         f"{NAME}_table.c": emit_table(signals, NAME),
         f"{NAME}_table.h": emit_header(signals, NAME),
     }
-    return {LEDGER: signals.ledger.text(), **{GENERATED / name: text for name, text in code.items()}}
+    return {ledger: signals.ledger.text(), **{folder / name: text for name, text in code.items()}}
 
 
-def read(name: str | Path) -> SignalTable:
+def read(name: str | Path, base: str | Path = BASE, ledger: Path = LEDGER) -> SignalTable:
     """Table of a vehicle: the same entries in the base's order, with bounds of its own.
 
-    ``name`` is that of a built-in vehicle, or the path of a folder or its vehicle.toml. Raises BuildError, DataError.
+    ``name`` is that of a built-in vehicle, or the path of a folder or its vehicle.toml; ``ledger`` is that of the
+    model of ``base``. Raises BuildError, DataError.
     """
-    own, wanted = load_vehicle(name), load_vehicle(BASE).entries
+    own, common = load_vehicle(name), load_vehicle(base)
+    wanted = common.entries
+    if own.tire != common.tire:
+        known = ", ".join(law.name for law in tires.laws())
+        raise BadRequest(f"vehicle {own.name!r}: tire = {own.tire!r}, and this model is emitted for {common.tire} "
+                         f"(docs/model/tire-laws.md); laws are {known}")  # fmt: skip
     if missing := [n for n in wanted if n not in own.entries]:
         raise BadRequest(f"vehicle {own.name!r} lacks the entry {missing[0]!r} ({len(missing)} in all)")
     if unknown := [n for n in own.entries if n not in wanted]:
@@ -44,7 +55,35 @@ def read(name: str | Path) -> SignalTable:
     for n, entry in own.entries.items():
         if entry.unit != wanted[n].unit:
             raise BadRequest(f"vehicle {own.name!r}: {n} is in {entry.unit}; expected {wanted[n].unit}")
-    return table(replace(own, entries={n: own.entries[n] for n in wanted}))
+    return table(replace(own, entries={n: own.entries[n] for n in wanted}), ledger)
+
+
+def model_of(vehicle: str | Path, folder: Path) -> Model:
+    """The model of a vehicle whose tires follow another law, for `jounce_fmu.models.register`. Needs CasADi.
+
+    Its C is emitted into ``folder``, which must exist, and its library built there; value references that it has
+    beside those of the vehicles that come with jounce are kept in ``references.txt`` there. Raises BuildError,
+    DataError.
+    """
+    own, ledger = load_vehicle(vehicle), folder / LEDGER.name
+    if not ledger.exists():
+        ledger.write_text(LEDGER.read_text(encoding="utf-8"), encoding="utf-8")
+
+    def emit_own() -> Mapping[Path, str]:
+        return _emitted(own, read(vehicle, vehicle, ledger), folder, ledger)
+
+    files = emit_own()
+    for path, text in files.items():
+        path.write_text(text, encoding="utf-8")
+    by_hand = [f for f in builtin_sources().files if f.parent != GENERATED]
+    return Model(
+        name=f"{NAME}_{own.name}",
+        data_sets=(own.name,),
+        sources=Sources(f"jounce_{own.name}", (*by_hand, *(f for f in files if f != ledger))),
+        read=lambda name: read(vehicle if name == own.name else name, vehicle, ledger),
+        emit=emit_own,
+        libraries=folder,
+    )
 
 
 def _reads(path: Path) -> bool:

@@ -79,7 +79,7 @@ const double *jn_in_lanes(const double *x, double *lanes) {
     for (k = 0; k < N_ROWS; k++)
         for (c = 0; c < JN_CORNERS; c++)
             lanes[JN_X_spin + k * JN_CORNERS + c] = x[JN_X_spin + k * JN_WHEELS + JN_WHEEL_OF(c)];
-    memcpy(lanes + JN_X_arm_rate, x + N_STATES, N_MEMORY * sizeof *x);
+    memcpy(lanes + JN_FIRST_MEMORY, x + N_STATES, N_MEMORY * sizeof *x);
     return lanes;
 }
 
@@ -136,14 +136,7 @@ static void copy_inputs(const double *u, int c, int from, int n, int place, doub
     for (k = 0; k < n; k++) wheel_inputs[JN_CORNERS * (place + k) + c] = u[from + JN_WHEEL_OF(c) * U_WHEEL + k];
 }
 
-/* The inputs that are used as they are. */
-static void copy_wheel_inputs(const double *u, int c, double *wheel_inputs) {
-    copy_inputs(u, c, JN_U_WHEEL_drive_torque, 1, JN_WHEEL_INPUT_drive, wheel_inputs);
-    copy_inputs(u, c, JN_U_WHEEL_brake_torque, 1, JN_WHEEL_INPUT_brake, wheel_inputs);
-    copy_inputs(u, c, JN_U_WHEEL_force_x, 3, JN_WHEEL_INPUT_force, wheel_inputs);
-    copy_inputs(u, c, JN_U_WHEEL_moment_x, 3, JN_WHEEL_INPUT_moment, wheel_inputs);
-    copy_inputs(u, c, JN_U_WHEEL_point_x, 3, JN_WHEEL_INPUT_point, wheel_inputs);
-}
+#include "double_wishbone_inputs.inc"
 
 /* A vector divided by this, of whatever length it is, has a square that is a number. */
 static double measure(const double *v) { return fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2])); }
@@ -320,6 +313,13 @@ int jn_evaluate(double tau, double arm_acceleration, const double *x, const doub
     return evaluate_1(arm, x, u, d, 1, e, f);
 }
 
+void jn_wheel_start(const double *d, int c, const double *starting, double *grip, double *resting, double *rolling) {
+    double numbers[JN_WHEEL_NUMBER_prepared];
+    int k;
+    for (k = 0; k < JN_WHEEL_NUMBER_prepared; k++) numbers[k] = d[D_WHEELS + JN_CORNERS * k + c];
+    wheel_start_1(starting, numbers, grip, resting, rolling);
+}
+
 static int refuse_points(const double *p, jn_fault *f) {
     size_t i;
     for (i = 0; i < sizeof jn_aparts / sizeof *jn_aparts; i++) {
@@ -334,7 +334,7 @@ static int refuse_points(const double *p, jn_fault *f) {
     return 0;
 }
 
-/* What rises: breakpoints of the stops, bounds of spring and shock, the tire's blending range. */
+/* What rises: breakpoints of the stops, bounds of spring and shock, what the law of the tires says. */
 static int refuse_order(const double *p, jn_fault *f) {
     size_t i;
     for (i = 0; i < sizeof jn_risings / sizeof *jn_risings; i++)
@@ -343,9 +343,6 @@ static int refuse_order(const double *p, jn_fault *f) {
     if (!(p[JN_P_tire_rim_radius] < p[JN_P_tire_unloaded_radius]))
         return refuse(f, JN_ROW_P + JN_P_tire_rim_radius, p[JN_P_tire_rim_radius],
                       "expected a radius below tire.unloaded_radius");
-    if (!(p[JN_P_tire_frblend_end_mps] > p[JN_P_tire_frblend_begin_mps]))
-        return refuse(f, JN_ROW_P + JN_P_tire_frblend_end_mps, p[JN_P_tire_frblend_end_mps],
-                      "expected speeds above tire.frblend_begin_mps");
     return 0;
 }
 
@@ -398,15 +395,17 @@ static int refuse_stiff_friction(const double *p, const double *d, jn_fault *f) 
     const double radius = p[JN_P_tire_unloaded_radius], tick_length = p[JN_P_tick];
     const double fastest = 2.0 / (p[JN_P_integrator] == 1.0 ? tick_length : STIFF_TICK);
     const double windings = p[JN_P_brake_spin_limit] / p[JN_P_brake_deflection];
+    const jn_stiffness *s;
     int c;
     for (c = 0; c < JN_CORNERS; c++) {
         const double inertia = d[D_AXIAL + c] + d[D_AXIAL + JN_CORNERS + c];
         const double damped = fastest * inertia, sprung = fastest * fastest * inertia, by = 1.0 / (radius * radius);
         const double most = fmin(damped / fmax(p[JN_P_brake_damping], 1e-9), sprung * p[JN_P_brake_deflection]);
-        if (above(p, JN_P_brake_capacity, most, "N.m", brake, f) ||
-            above(p, JN_P_tire_dahl_sigma1, damped * by, "N.s/m", tread, f) ||
-            above(p, JN_P_tire_dahl_sigma0, sprung * by, "N/m", tread, f))
-            return 1;
+        if (above(p, JN_P_brake_capacity, most, "N.m", brake, f)) return 1;
+        for (s = jn_tire_stiffness; s->row >= 0; s++)
+            if (s->tread && above(p, s->row, (s->order == 2 ? sprung : damped) * by / s->factor,
+                                  s->order == 2 ? "N/m" : "N.s/m", tread, f))
+                return 1;
     }
     if (windings > fastest)
         return refuse(f, JN_ROW_P + JN_P_brake_spin_limit, p[JN_P_brake_spin_limit],

@@ -37,8 +37,9 @@ enum {
     D_END = D_HIGHEST + JN_CORNERS,
     JN_N_D = D_END,
     /* The state vector outside, where a wheel's numbers stand once: rows of JN_WHEELS in place of JN_CORNERS. */
-    N_ROWS = (JN_X_arm_rate - JN_X_spin) / JN_CORNERS,
-    N_MEMORY = JN_X_N - JN_X_arm_rate,
+    N_ROWS = (JN_FIRST_MEMORY - JN_X_spin) / JN_CORNERS,
+    N_INNER = (JN_FIRST_MEMORY - JN_FIRST_INNER) / JN_CORNERS, /* of a wheel, of its tire and brake */
+    N_MEMORY = JN_X_N - JN_FIRST_MEMORY,
     N_STATES = JN_X_spin + N_ROWS * JN_WHEELS, /* before the memory */
     X_THETA = JN_X_spin + JN_WHEELS
 };
@@ -60,6 +61,14 @@ typedef struct {
     int lane, k1, k3, rest_length, min_length, stop_depth, stop_force, end_stiffness, dampers[5];
     const char *loops[2]; /* what must close */
 } jn_axle;
+
+/* A parameter that makes the contact of the tires stiff: factor deflection^power of it is their stiffness (order 2) or
+ * damping (order 1), along the normal or the tread. */
+typedef struct {
+    int row, order, tread; /* row -1: no more */
+    double factor;
+    int power;
+} jn_stiffness;
 
 /* States in lanes from those outside, and back without the memory. */
 const double *jn_in_lanes(const double *x, double *lanes);
@@ -89,6 +98,10 @@ typedef struct {
  * accelerates by arm_acceleration [rad/s2]. Fills the fault where a linkage cannot close. */
 int jn_evaluate(double tau, double arm_acceleration, const double *x, const double *u, const double *d,
                 jn_evaluation *e, jn_fault *f);
+
+/* For a contact as in `starting` (JN_STARTING_...): the force that wheel c holds at rest [N], and the inner states of the
+ * wheel at rest and rolling. */
+void jn_wheel_start(const double *d, int c, const double *starting, double *grip, double *resting, double *rolling);
 
 /* The unit vector along one of any length above 0. */
 void jn_unit_normal(const double *v, double *unit);

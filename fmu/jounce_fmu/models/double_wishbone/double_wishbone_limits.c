@@ -189,6 +189,7 @@ static int refuse_axle(probe *s, const jn_axle *axle, jn_fault *f) {
 
 static int refuse_tire(probe *s, jn_fault *f) {
     const double depth = s->p[JN_P_tire_unloaded_radius] - s->p[JN_P_tire_rim_radius];
+    const jn_stiffness *of;
     double at[3] = {0.0}, here[3];
     int a, k;
     for (a = 0; a < JN_AXLES; a++) {
@@ -196,11 +197,9 @@ static int refuse_tire(probe *s, jn_fault *f) {
         for (k = 0; k < 3; k++)
             if (a == 0 || here[k] > at[k]) at[k] = here[k];
     }
-    return stiff(s, JN_P_tire_vertical_stiffness_linear_N_m, 1.0, at[2], 2, f) ||
-           stiff(s, JN_P_tire_vertical_stiffness_quadratic, 2.0 * depth, at[2], 2, f) ||
-           stiff(s, JN_P_tire_rim_stiffness, 1.0, at[2], 2, f) ||
-           stiff(s, JN_P_tire_vertical_damping_Ns_m, 1.0, at[2], 1, f) ||
-           stiff(s, JN_P_tire_rim_damping, 1.0, at[2], 1, f);
+    for (of = jn_tire_stiffness; of->row >= 0; of++)
+        if (!of->tread && stiff(s, of->row, of->factor * pow(depth, of->power), at[2], of->order, f)) return 1;
+    return 0;
 }
 
 int jn_refuse_stiff(const double *p, const double *d, jn_fault *f) {

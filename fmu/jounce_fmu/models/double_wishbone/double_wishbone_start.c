@@ -1,8 +1,9 @@
 /* Start states of the double-wishbone model: the design position, or rest on the terrain.
  *
  * Rest is a Newton search over height, pitch, roll and the arm angles of all wheels at fixed x, y and yaw: all their
- * accelerations vanish while every contact force points against gravity. On a slope the tires' bristles and the
- * brakes' wind-up then carry the tangential part from the first instant, as far as friction and brakes reach. Where
+ * accelerations vanish while every contact force points against gravity. On a slope the tires' states (`wheel_start`,
+ * from their law) and the brakes' wind-up then carry the tangential part from the first instant, as far as friction and
+ * brakes reach. All other states begin at `jn_state_starts`. Where
  * no brake torque is given yet the brakes have held in full until now: those that the first step applies go on
  * holding, and without them the vehicle is let go.
  */
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "double_wishbone.h"
+#include "double_wishbone_axles.inc"
 #define JN_LANES 1
 #include "jn_lanes.h"
 
@@ -56,12 +58,27 @@ static double clipped(double v, double limit) { return v > limit ? limit : v < -
 
 static double wheel_number(const rest *r, int k) { return r->d[D_WHEELS + JN_CORNERS * k]; }
 
+/* Inner states of wheel c, at rest with those tangential forces or rolling one way; returns what it can hold [N]. */
+static double start_wheel(const rest *r, int c, double along, double across, double way, double *x) {
+    double starting[JN_STARTING_N], grip, resting[N_INNER], rolling[N_INNER];
+    const double *states = r->rolling ? rolling : resting;
+    int k;
+    starting[JN_STARTING_load] = lane(r->e.wheel, JN_WHEEL_force + 2, c);
+    starting[JN_STARTING_friction] = lane(r->e.wheel_inputs, JN_WHEEL_INPUT_friction, c);
+    starting[JN_STARTING_deflection] = lane(r->e.wheel, JN_WHEEL_deflection, c);
+    starting[JN_STARTING_force] = along;
+    starting[JN_STARTING_force + 1] = across;
+    starting[JN_STARTING_way] = way;
+    jn_wheel_start(r->d, c, starting, &grip, resting, rolling);
+    for (k = 0; k < N_INNER && x; k++) x[JN_FIRST_INNER + JN_CORNERS * k + c] = states[k];
+    return grip;
+}
+
 /* Tangential force [N] on wheel c that makes its contact force point against gravity, within friction. */
 static void hold(const rest *r, int c, double *along, double *across) {
-    const double *w = r->e.wheel, *g = r->e.wheel_inputs;
-    const double up = lane(g, JN_WHEEL_INPUT_normal + 2, c), load = lane(w, JN_WHEEL_force + 2, c);
-    const double most = wheel_number(r, JN_WHEEL_NUMBER_tire_pn_max);
-    const double grip = lane(g, JN_WHEEL_INPUT_friction, c) * (load < most ? load : most);
+    const double *w = r->e.wheel;
+    const double up = lane(r->e.wheel_inputs, JN_WHEEL_INPUT_normal + 2, c), load = lane(w, JN_WHEEL_force + 2, c);
+    const double grip = start_wheel(r, c, 0.0, 0.0, 0.0, NULL);
     double size;
     /* T = load (z / n_z - n), and the contact axes are square to n */
     *along = load / up * lane(w, JN_WHEEL_heading + 2, c);
@@ -84,23 +101,16 @@ static double spin_moment(const rest *r, int c) {
     return dot(m, axis);
 }
 
-static void set_bristle(const rest *r, int c, double along, double across, double *x) {
-    const double stiffness = wheel_number(r, JN_WHEEL_NUMBER_tire_dahl_sigma0);
-    if (!(stiffness > 0.0)) return;
-    x[JN_X_bristle_x + c] = -along / stiffness;
-    x[JN_X_bristle_y + c] = -across / stiffness;
-}
-
-/* Sets bristles and brakes of a resting vehicle so that the wheels stay, and evaluates it. */
+/* Sets tires and brakes of a resting vehicle so that the wheels stay, and evaluates it. */
 static int settle(rest *r, double *x, jn_fault *f) {
     double along[JN_CORNERS], across[JN_CORNERS];
     int c;
-    memset(x + JN_X_bristle_x, 0, (JN_X_arm_rate - JN_X_bristle_x) * sizeof *x);
+    memcpy(x + JN_FIRST_INNER, jn_state_starts + JN_FIRST_INNER, (JN_FIRST_MEMORY - JN_FIRST_INNER) * sizeof *x);
     if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
     if (r->rolling) return 0;
     for (c = 0; c < JN_CORNERS; c++) {
         hold(r, c, &along[c], &across[c]);
-        set_bristle(r, c, along[c], across[c], x);
+        start_wheel(r, c, along[c], across[c], 0.0, x);
     }
     if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
     for (c = 0; c < JN_CORNERS; c++) {
@@ -109,9 +119,9 @@ static int settle(rest *r, double *x, jn_fault *f) {
         const double drive = r->u[JN_U_WHEEL_drive_torque + JN_WHEEL_OF(c) * U_WHEEL];
         const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius);
         const double needed = -spin_moment(r, c) - drive;
-        const double torque = fmax(0.0, asked < limit ? asked : limit), given = clipped(needed, torque);
-        if (limit > 0.0) x[JN_X_wind_up + c] = -given / limit * wheel_number(r, JN_WHEEL_NUMBER_brake_deflection);
-        if (given != needed) set_bristle(r, c, along[c] - (needed - given) / radius, across[c], x);
+        const double torque = fmax(0.0, asked < limit ? asked : limit), held = clipped(needed, torque);
+        if (held != needed) start_wheel(r, c, along[c] - (needed - held) / radius, across[c], 0.0, x);
+        if (limit > 0.0) x[JN_X_wind_up + c] = -held / limit * wheel_number(r, JN_WHEEL_NUMBER_brake_deflection);
     }
     return jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f);
 }
@@ -236,14 +246,6 @@ static int find_rest(rest *r, double *x, jn_fault *f) {
     return residual(r, v, x, now, f);
 }
 
-/* The contact of a wheel that has rolled on for long. */
-static void set_rolled(const rest *r, int c, double v, double *x) {
-    const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius), way = v < 0.0 ? -1.0 : 1.0;
-    const double share = lane(r->e.wheel, JN_WHEEL_force + 2, c) / wheel_number(r, JN_WHEEL_NUMBER_tire_pn);
-    x[JN_X_rolled + c] = way * share * wheel_number(r, JN_WHEEL_NUMBER_tire_rolling_deflection) / radius;
-    x[JN_X_travelled + c] = way * sqrt(radius * lane(r->e.wheel, JN_WHEEL_deflection, c));
-}
-
 /* Forward speed along the terrain (or level, in the air) with wheels that roll. */
 static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
     static const double ahead[3] = {1.0, 0.0, 0.0};
@@ -269,7 +271,7 @@ static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
         /* slip = (rolled - v) / |v| tells how far the trial spin rolls; zero in the air */
         rolled = lane(w, JN_WHEEL_force + 2, c) > 0.0 ? v + lane(w, JN_WHEEL_slip, c) * fabs(v) : radius * trial;
         x[JN_X_spin_rate + c] = trial * v / rolled;
-        set_rolled(r, c, v, x);
+        start_wheel(r, c, 0.0, 0.0, v < 0.0 ? -1.0 : 1.0, x);
     }
     return 0;
 }
@@ -290,9 +292,10 @@ static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
 }
 
 int jn_start(const double *p, const double *d, const double *u, double *outside, jn_fault *f) {
-    double still[JN_N_U], x[JN_X_N] = {0.0};
+    double still[JN_N_U], x[JN_X_N];
     rest r;
     int c;
+    memcpy(x, jn_state_starts, sizeof x);
     memcpy(still, u, sizeof still);
     still[JN_U_steering_wheel_rate] = 0.0;
     r.p = p;
@@ -312,6 +315,6 @@ int jn_start(const double *p, const double *d, const double *u, double *outside,
     if (r.rolling && set_rolling(&r, p[JN_P_init_speed], x, f)) return 1;
     x[JN_X_arm_rate] = u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
     jn_out_of_lanes(x, outside);
-    memcpy(outside + N_STATES, x + JN_X_arm_rate, N_MEMORY * sizeof *x);
+    memcpy(outside + N_STATES, x + JN_FIRST_MEMORY, N_MEMORY * sizeof *x);
     return jn_evaluate(0.0, 0.0, x, u, d, &r.e, f) || refuse_pressed(&r, d, f);
 }

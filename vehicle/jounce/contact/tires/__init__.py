@@ -1,1 +1,92 @@
-"""Tires."""
+"""The tire laws, by name. A new one is a module of this folder and its record in `LAWS`.
+
+Other programs add theirs with `register`.
+"""
+
+from __future__ import annotations
+
+from jounce.contact.tires.law import Law, Stiffness, later
+from jounce.signals import State
+
+__all__ = ["LAWS", "TMEASY", "Law", "find", "laws", "register", "unregister"]
+
+_CURVES = ("dfx0", "fxm", "fxs", "sxm", "sxs", "dfy0", "fym", "fys", "sym", "sys", "nL0", "sq0", "sqe")
+
+#: Curves and bristles after Rill; see `jounce.contact.tires.tmeasy`.
+TMEASY = Law(
+    name="tmeasy",
+    parameters=(
+        "unloaded_radius",
+        "width",
+        "rim_radius",
+        "rim_stiffness",
+        "rim_damping",
+        "pn",
+        "pn_max",
+        "mu_0",
+        "vertical_stiffness_linear_N_m",
+        "vertical_stiffness_quadratic",
+        "vertical_damping_Ns_m",
+        "rolling_resistance",
+        "vnum",
+        "frblend_begin_mps",
+        "frblend_end_mps",
+        "dahl_sigma0",
+        "dahl_sigma1",
+        "combined_slip",
+        "rolling_deflection",
+        "bore_deflection",
+        *(f"{curve}_{load}" for curve in _CURVES for load in ("pn", "p2n")),
+    ),
+    contact=later("jounce.contact.tires.tmeasy", "tmeasy"),
+    states=(
+        State("bristle.x", "m", "tire bristle, longitudinal", 1e-3),
+        State("bristle.y", "m", "tire bristle, lateral", 1e-3),
+        State("rolled", "rad", "elastic part of the rolling, which the rolling resistance holds", 1e-3),
+        State("turned", "rad", "elastic part of the contact's turning about the normal", 1e-3),
+        State("travelled", "m", "distance that the contact has rolled within its own half length", 0.01),
+        State("sliding", "1", "share in which the contact's friction is that of sliding", 0.1),
+    ),
+    start=later("jounce.contact.tires.tmeasy", "start"),
+    rising=(("frblend_begin_mps", "frblend_end_mps"),),
+    stiffnesses=(
+        Stiffness("vertical_stiffness_linear_N_m", "spring", "normal"),
+        Stiffness("vertical_stiffness_quadratic", "spring", "normal", factor=2.0, power=1),
+        Stiffness("rim_stiffness", "spring", "normal"),
+        Stiffness("vertical_damping_Ns_m", "damper", "normal"),
+        Stiffness("rim_damping", "damper", "normal"),
+        Stiffness("dahl_sigma1", "damper", "tread"),
+        Stiffness("dahl_sigma0", "spring", "tread"),
+    ),
+)
+
+#: Those that come with jounce.
+LAWS = (TMEASY,)
+
+_known = {law.name: law for law in LAWS}
+
+
+def laws() -> tuple[Law, ...]:
+    """Every known law: those that come with jounce, those added."""
+    return tuple(_known.values())
+
+
+def find(name: str) -> Law:
+    """The law of that name. Raises KeyError with the known names."""
+    if name not in _known:
+        raise KeyError(f"unknown tire law {name!r}; known are {', '.join(_known)}")
+    return _known[name]
+
+
+def register(law: Law) -> None:
+    """Add a law for this process. Raises ValueError where the name is taken."""
+    if law.name in _known:
+        raise ValueError(f"there is a tire law named {law.name!r} already")
+    _known[law.name] = law
+
+
+def unregister(name: str) -> None:
+    """Take back a law that was added. Raises KeyError where none of that name was."""
+    if name not in _known or any(law.name == name for law in LAWS):
+        raise KeyError(f"no tire law named {name!r} was added")
+    del _known[name]

@@ -29,37 +29,11 @@ from typing import Final
 import casadi as ca
 
 from jounce.contact.standstill import SOFT, STATES, Hold, Motion, rolled_on, standstill
+from jounce.contact.tires.law import TILT_MIN, Contact, Hub, Plane, Started, Starting
 from jounce.math.algebra import SX, cross, dot
 from jounce.suspension.springs import hard_contact
 
-__all__ = ["PARAMETERS", "STATES", "Hub", "Plane", "Wrench", "query_point", "tmeasy"]
-
-_CURVES = ("dfx0", "fxm", "fxs", "sxm", "sxs", "dfy0", "fym", "fys", "sym", "sys", "nL0", "sq0", "sqe")
-
-#: Names under `tire.` of the vehicle data that `tmeasy` reads.
-PARAMETERS = (
-    "unloaded_radius",
-    "width",
-    "rim_radius",
-    "rim_stiffness",
-    "rim_damping",
-    "pn",
-    "pn_max",
-    "mu_0",
-    "vertical_stiffness_linear_N_m",
-    "vertical_stiffness_quadratic",
-    "vertical_damping_Ns_m",
-    "rolling_resistance",
-    "vnum",
-    "frblend_begin_mps",
-    "frblend_end_mps",
-    "dahl_sigma0",
-    "dahl_sigma1",
-    "combined_slip",
-    "rolling_deflection",
-    "bore_deflection",
-    *(f"{curve}_{load}" for curve in _CURVES for load in ("pn", "p2n")),
-)
+__all__ = ["STATES", "start", "tmeasy"]
 
 #: Numerical guards, not properties of the tire.
 ROLLING_SPIN: Final = 1.0
@@ -70,8 +44,6 @@ MU_MIN: Final = 0.01
 """Least friction coefficient of the curve; keeps the slip scale off zero. Below it the forces fade to zero."""
 SPEED_MIN: Final = 1e-4
 """Speed [m/s] below which the reported slips fade to zero."""
-TILT_MIN: Final = 1e-6
-"""Least squared sine between spin axis and normal: a wheel flat on its side has no heading."""
 LEAN: Final = 0.15
 """Sine of the lean up to which the deflection is Chrono's."""
 LEVEL: Final = math.sqrt(1.0 - LEAN * LEAN)
@@ -82,68 +54,6 @@ GAP: Final = 1e-6
 """Least width of a slip interval of the curve, over its own slip."""
 FLOOR: Final = 0.05
 """Least curve value over its value at nominal load, where the load parabola would turn negative."""
-
-
-@dataclass(frozen=True)
-class Hub:
-    """Motion of the wheel centre, in world axes."""
-
-    position: SX
-    """Wheel centre (3) [m]."""
-    velocity: SX
-    """Velocity of the wheel centre (3) [m/s]."""
-    axis: SX
-    """Unit spin axis (3), to the left."""
-    turning: SX
-    """Angular velocity of the wheel (3) [rad/s], spin included."""
-
-
-@dataclass(frozen=True)
-class Plane:
-    """Terrain under one wheel, taken as a plane, in world axes."""
-
-    point: SX
-    """Any point of the plane (3) [m]; for uneven terrain the ground below `query_point`."""
-    normal: SX
-    """Unit normal (3), upwards."""
-    friction: SX
-    """Coefficient of friction."""
-
-
-@dataclass(frozen=True)
-class Wrench:
-    """What the tire does."""
-
-    force: SX
-    """Force on the wheel (3) [N], world axes."""
-    moment: SX
-    """Moment on the wheel about its centre (3) [N.m], world axes."""
-    rate: SX
-    """Rates of the STATES (5)."""
-    contact_force: SX
-    """Force (3) [N], contact frame."""
-    contact_moment: SX
-    """Moment about the contact point (3) [N.m], contact frame."""
-    slip: SX
-    """Longitudinal slip -(v_x - R_eff omega) / |v_x|, as reported by Chrono."""
-    slip_angle: SX
-    """Slip angle atan(v_y / |v_x|) [rad]."""
-    deflection: SX
-    """Radial deflection [m], >= 0."""
-    contact_point: SX
-    """Contact point (3) [m], world axes."""
-    heading: SX
-    """x axis of the contact frame (3), world axes."""
-    left: SX
-    """y axis of the contact frame (3), world axes."""
-    stored_energy: SX
-    """Elastic energy of the bristles [J]."""
-
-
-def query_point(hub: Hub, par: Mapping[str, SX]) -> SX:
-    """Lowest point of the wheel disc (3) [m], world axes: where the terrain is to be looked up."""
-    up = ca.vertcat(0, 0, 1) - hub.axis[2] * hub.axis
-    return hub.position - par["unloaded_radius"] * up / ca.sqrt(ca.fmax(dot(up, up), TILT_MIN))
 
 
 @dataclass(frozen=True)
@@ -299,14 +209,14 @@ def _offset(sy: SX, c: _Curves) -> SX:
     return c.nL0 * ((1.0 - weight) * line + weight * bend - beyond)
 
 
-def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench:
+def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contact:
     """Tire force and moment on the wheel, and the rates of its states.
 
     Args:
         hub: motion of the wheel centre, world axes.
         terrain: the plane under the wheel, world axes.
         state: the tire's STATES (5).
-        par: the numbers of PARAMETERS (`tire.<name>` of the vehicle data), SI.
+        par: the numbers of the law's parameters (`tire.<name>` of the vehicle data), SI.
 
     Source: see the head of this module.
     """
@@ -391,7 +301,7 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
     contact_moment = ca.if_else(touching, ca.vertcat(overturning, resistance, aligning), ca.SX.zeros(3))
     moment = contact_moment[0] * heading + contact_moment[1] * left + contact_moment[2] * n
     shown = ca.fmax(speed, SPEED_MIN)
-    return Wrench(
+    return Contact(
         force=force,
         moment=moment + cross(reach, force),
         rate=ca.if_else(touching, rest.rates, -FLIGHT_RATE * state),
@@ -404,4 +314,18 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Wrench
         heading=heading,
         left=left,
         stored_energy=rest.energy,
+    )
+
+
+def start(starting: Starting, par: Mapping[str, SX]) -> Started:
+    """The tread bent by the force that it carries; where the wheel has rolled on, its rolling resistance and travel."""
+    radius, none = par["unloaded_radius"], STATES.split(SX(STATES.size, 1))
+    # a divisor for each: of one that they share the emitter makes an inverse, with other last bits
+    bent = ca.vertcat(*(-force / ca.fmax(par["dahl_sigma0"], SOFT) for force in ca.vertsplit(starting.force)))
+    rolled = starting.way * (starting.load / par["pn"]) * par["rolling_deflection"] / radius
+    travelled = starting.way * ca.sqrt(radius * starting.deflection)
+    return Started(
+        grip=starting.friction * ca.fmin(starting.load, par["pn_max"]),
+        resting=STATES.join(**none | {"bristle": bent}),
+        rolling=STATES.join(**none | {"rolled": rolled, "travelled": travelled}),
     )

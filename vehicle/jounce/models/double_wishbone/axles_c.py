@@ -1,4 +1,4 @@
-"""The C that depends on a vehicle's axles and on nothing else: lanes, states, rows of their parameters.
+"""The C that depends on a vehicle's axles and the law of its tires: lanes, states, rows of their parameters.
 
 Made from the signal table, without CasADi.
 """
@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from jounce.axles import Axle
+from jounce.contact import states as wheel_states
+from jounce.contact import tires
 from jounce.data import Vehicle
 from jounce.math.layout import Layout
 from jounce.models.double_wishbone.lanes import Lanes
@@ -54,7 +56,10 @@ def header(vehicle: Vehicle, table: SignalTable, inner: Iterable[str]) -> str:
         places = [{n: s.index for s in group if (n := s.name.removeprefix(f"wheel_{w}.")) != s.name} for w in wheels]
         lines.append(f"    {letter}_WHEEL = {len(places[0])},")
         lines += [f"    JN_{letter}_WHEEL_{identifier(name)} = {at}," for name, at in places[0].items()]
-    lines += enumerators("X", states(lanes, inner))
+    layout = states(lanes, inner)
+    lines += enumerators("X", layout)
+    lines += [f"    JN_FIRST_INNER = {layout.first[OF_WHEEL[-1]] + len(lanes)}, /* state of tires and brakes */"]
+    lines += [f"    JN_FIRST_MEMORY = {layout.first[next(iter(MEMORY))]},"]
     lines[-1] = lines[-1].rstrip(",")
     body = "\n".join(lines)
     macros = "\n".join(lanes.macros(wheels))
@@ -62,7 +67,7 @@ def header(vehicle: Vehicle, table: SignalTable, inner: Iterable[str]) -> str:
 
 
 def tables(vehicle: Vehicle, table: SignalTable) -> str:
-    """Text of double_wishbone_axles.inc: which parameters of the axles must stand in which order, and the like."""
+    """Text of double_wishbone_axles.inc: which parameters of axles and tires must rise, and the like."""
     lanes, place = Lanes(vehicle.axles), {s.name: s.index for s in table.parameters}
     apart, rising, bodies, axles = [], [], [place[f"{b}.inertia.xx"] for b in ("chassis", "wheel")], []
     for k, axle in enumerate(vehicle.axles):
@@ -77,10 +82,28 @@ def tables(vehicle: Vehicle, table: SignalTable) -> str:
         loops = ", ".join(f'"{name}"' for name in kind.loops)
         numbers = [lanes.lane_of[2 * k], *rows]
         axles.append(f"{{{_row(numbers)}, {{{_row(dampers)}}}, {{{loops}}}}}")
+    law = tires.find(vehicle.tire)
+    rising += [f'{{{place[f"tire.{high}"]}, {place[f"tire.{low}"]}, "expected a value above tire.{low}"}}'
+               for low, high in law.rising]  # fmt: skip
+    stiff = [f'{{{place[f"tire.{s.parameter}"]}, {1 + (s.kind == "spring")}, {int(s.where == "tread")}, {s.factor!r}, '
+             f"{s.power}}}" for s in law.stiffnesses]  # fmt: skip
     parts = (("jn_apart jn_aparts", apart), ("jn_rising jn_risings", rising), ("jn_axle jn_axles", axles),
-             ("int jn_bodies", [_row(bodies)]))  # fmt: skip
+             ("int jn_bodies", [_row(bodies)]), ("jn_stiffness jn_tire_stiffness", [*stiff, "{-1, 0, 0, 0.0, 0}"]),
+             ("double jn_state_starts", _starts(vehicle)))  # fmt: skip
     text = "\n".join(f"static const {name}[] = {{\n    {_lines(rows)},\n}};" for name, rows in parts)
     return f"/* Emitted by {GENERATOR}; do not edit. */\n{text}\n"
+
+
+def inner(vehicle: Vehicle) -> tuple[str, ...]:
+    """Names in C of the states of a wheel's tire and brake."""
+    return tuple(identifier(state.name) for state in wheel_states.inner(tires.find(vehicle.tire)))
+
+
+def _starts(vehicle: Vehicle) -> list[str]:
+    """Where every state begins that the start does not solve for, one line for each name."""
+    own = {identifier(s.name): s.start for s in wheel_states.inner(tires.find(vehicle.tire))}
+    sizes = states(Lanes(vehicle.axles), own).sizes
+    return [", ".join([repr(float(own.get(name, 0.0)))] * size) for name, size in sizes.items()]
 
 
 def whole_derivation() -> str:

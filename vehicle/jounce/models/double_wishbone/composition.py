@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 
 from jounce.contact import wheel
+from jounce.contact.tires import TMEASY
 from jounce.data import Vehicle
 from jounce.dynamics import articulated
 from jounce.dynamics.schedule import compose
@@ -23,6 +24,7 @@ from jounce.models.double_wishbone.schedule import EVALUATION, MOTION
 from jounce.steering import pitman as steering
 from jounce.suspension import double_wishbone as corner
 
+WHEEL = wheel.Wheel(TMEASY)
 #: States of a tire beside its bristle.
 OF_TIRES = ("rolled", "turned", "travelled", "sliding")
 #: The states: chassis pose, arm angles, spin angles, velocities in chassis axes, their rates, bristles (x, y) and the
@@ -49,14 +51,14 @@ def right_hand_side(vehicle: Vehicle) -> ca.Function:
         "quaternion": x["quaternion"], "world wrench": SX(6, 1),
         "chassis": wheel.CHASSIS.join(**{name: x[name] for name in wheel.CHASSIS.sizes}),
         "corner state": [ca.vertcat(x["theta"][k], x["theta_rate"][k], x["spin_rate"][k]) for k in range(4)],
-        "wheel state": [wheel.STATES.join(bristle=x["bristle"][2 * k : 2 * k + 2], wind_up=0, **{
+        "wheel state": [WHEEL.states.join(bristle=x["bristle"][2 * k : 2 * k + 2], wind_up=0, **{
             name: x[name][k] for name in ("spin_rate", *OF_TIRES)}) for k in range(4)],
         "wheel inputs": [wheel.INPUTS.join(drive=u["drive"][k], brake=0, force=SX(3, 1), moment=SX(3, 1),
                                           point=SX(3, 1), **plane, height_only=0, external=0) for k in range(4)],
     }  # fmt: skip
     compose((*EVALUATION, *MOTION), functions(), vectors)
     corners, inners, back, axials = vectors["corner"], vectors["inner"], vectors["back"], vectors["axial"]
-    hubs, acceleration = [wheel.RESULTS.split(hub) for hub in vectors["wheel"]], vectors["acceleration"]
+    hubs, acceleration = [WHEEL.results.split(hub) for hub in vectors["wheel"]], vectors["acceleration"]
     reports = []
     for k, (axle, side) in enumerate(parameters.CORNERS):
         c, end, result = corner.OUTPUTS.split(corners[k]), steering.INNER.split(inners[k]), hubs[k]

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise, zip_longest
 
 import casadi as ca
@@ -14,8 +16,9 @@ from jounce.codegen.emitter import emit_file
 from jounce.codegen.forward import forward
 from jounce.codegen.prepare import first_rows, prepare
 from jounce.contact import body as outline
-from jounce.contact import wheel
-from jounce.data import load_vehicle
+from jounce.contact import tires, wheel
+from jounce.contact.wheel import Wheel
+from jounce.data import Vehicle
 from jounce.dynamics import articulated
 from jounce.math.layout import Layout
 from jounce.models.double_wishbone import axles_c, parameters, recursion
@@ -29,42 +32,66 @@ from jounce.steering import pitman as steering
 from jounce.suspension import double_wishbone as corner
 
 GENERATOR = "jounce.models.double_wishbone.emit"
+_BANNER = f"/* Emitted by {GENERATOR}; do not edit. */\n"
 #: Inputs of the emitted functions that are the same for all wheels, and those that have no tangents. The points of the
 #: outline are no part of the schedule: the glue asks them only where the body is near the ground.
 SHARED, CONSTANT = SCHEDULE.shared() | {"outline": (0, 3)}, SCHEDULE.constant() | {"outline": (2, 3)}
 
-#: States of a wheel's tire and brake.
-INNER = ("bristle_x", "bristle_y", "wind_up", "rolled", "turned", "travelled", "sliding")
+@dataclass(frozen=True)
+class Code:
+    """What is emitted for a vehicle: its functions, and the orders of their numbers."""
 
-#: Lane functions with the numbers that they share between evaluations prepared, and how these are prepared.
-CORNER, CORNER_NUMBERS = prepare(functions()["corner"], 3)
-WHEEL, WHEEL_NUMBERS = prepare(functions()["wheel"], 4)
+    vehicle: Vehicle
 
-#: Layouts that the C glue reads, by prefix.
-LAYOUTS = {
-    "LINKAGE": steering.NUMBERS, "LINK": steering.LINK, "INNER": steering.INNER,
-    "INNER_NUMBER": steering.INNER_NUMBERS, "CORNER": corner.OUTPUTS,
-    "CORNER_NUMBER": Layout(**corner.NUMBERS.sizes, prepared=CORNER.size1_in(3) - corner.NUMBERS.size),
-    "CHASSIS": wheel.CHASSIS, "WHEEL_INPUT": wheel.INPUTS,
-    "WHEEL_NUMBER": Layout(**wheel.NUMBERS.sizes, prepared=WHEEL.size1_in(4) - wheel.NUMBERS.size),
-    "WHEEL": wheel.RESULTS, "ARTICULATED_BODY": articulated.ARTICULATED_BODY, "REPORT": reports.WHEEL,
-    "SHARE": reports.SHARE,
-    "CHASSIS_NUMBER": reports.NUMBERS, "OUTLINE": outline.RESULTS, "POINT": outline.POINT, "CONTACT": outline.CONTACT,
-}  # fmt: skip
+    @cached_property
+    def wheel(self) -> Wheel:
+        """Its wheels, with the law of their tires."""
+        return Wheel(tires.find(self.vehicle.tire))
 
+    @cached_property
+    def functions(self) -> dict[str, ca.Function]:
+        """Those of the schedule, by name."""
+        return functions(self.wheel.law)
 
-def lane_functions() -> list[ca.Function]:
-    """Evaluated for each corner, four lanes at once where the processor can."""
-    f = functions()
-    return [f["inner"], first_rows(CORNER, "corner_dynamics", corner.DYNAMICS.size), CORNER,
-            first_rows(WHEEL, "wheel_dynamics", wheel.DYNAMICS.size), WHEEL, f["inward_sweep"], f["outward_sweep"],
-            f["report"], f["angle"], outline.function()]  # fmt: skip
+    @cached_property
+    def corner(self) -> tuple[ca.Function, ca.Function]:
+        """The corner with the numbers that it shares between evaluations prepared, and how these are prepared."""
+        return prepare(self.functions["corner"], 3)
 
+    @cached_property
+    def prepared_wheel(self) -> tuple[ca.Function, ca.Function]:
+        """The same of the wheel."""
+        return prepare(self.functions["wheel"], 4)
 
-def scalar_functions() -> list[ca.Function]:
-    """Evaluated once a vehicle."""
-    once = [functions()[name] for name in ("steering", "chassis", "motion", "external", "chassis_report")]
-    return [*once, parameters.derive_function(load_vehicle("hmmwv"), CORNER_NUMBERS, WHEEL_NUMBERS)]
+    @cached_property
+    def layouts(self) -> dict[str, Layout]:
+        """Those that the C glue reads, by prefix."""
+        corners, wheels, of_wheel = self.corner[0].size1_in(3), self.prepared_wheel[0].size1_in(4), self.wheel
+        return {
+            "LINKAGE": steering.NUMBERS, "LINK": steering.LINK, "INNER": steering.INNER,
+            "INNER_NUMBER": steering.INNER_NUMBERS, "CORNER": corner.OUTPUTS,
+            "CORNER_NUMBER": Layout(**corner.NUMBERS.sizes, prepared=corners - corner.NUMBERS.size),
+            "CHASSIS": wheel.CHASSIS, "WHEEL_INPUT": wheel.INPUTS,
+            "WHEEL_NUMBER": Layout(**of_wheel.numbers.sizes, prepared=wheels - of_wheel.numbers.size),
+            "WHEEL": of_wheel.results, "STARTING": wheel.STARTING, "ARTICULATED_BODY": articulated.ARTICULATED_BODY,
+            "REPORT": reports.WHEEL, "SHARE": reports.SHARE, "CHASSIS_NUMBER": reports.NUMBERS,
+            "OUTLINE": outline.RESULTS, "POINT": outline.POINT, "CONTACT": outline.CONTACT,
+        }  # fmt: skip
+
+    @cached_property
+    def lanes(self) -> list[ca.Function]:
+        """Evaluated for each corner, four lanes at once where the processor can."""
+        f, corner_function, wheel_function = self.functions, self.corner[0], self.prepared_wheel[0]
+        return [f["inner"], first_rows(corner_function, "corner_dynamics", corner.DYNAMICS.size), corner_function,
+                first_rows(wheel_function, "wheel_dynamics", self.wheel.dynamics.size), wheel_function,
+                f["inward_sweep"], f["outward_sweep"], f["report"], f["angle"], outline.function()]  # fmt: skip
+
+    @cached_property
+    def scalars(self) -> list[ca.Function]:
+        """Evaluated once a vehicle."""
+        once = [self.functions[name] for name in ("steering", "chassis", "motion", "external", "chassis_report")]
+        derive = parameters.derive_function(self.vehicle, self.corner[1], self.prepared_wheel[1])
+        return [*once, derive, self.wheel.start_function()]
 
 
 def forward_functions(functions: list[ca.Function]) -> list[ca.Function]:
@@ -82,14 +109,24 @@ def shared_forward(functions: list[ca.Function]) -> dict[str, list[int]]:
     return shared
 
 
-def emit_layouts(table: SignalTable, entries: int) -> str:
-    """C header with the place of every named part; ``entries`` of vehicle data close the parameters."""
-    lines = [f"    JN_FIRST_ENTRY = {len(table.parameters) - entries},"]
-    for prefix, layout in LAYOUTS.items():
+def emit_layouts(table: SignalTable, code: Code) -> str:
+    """C header with the place of every named part; the entries of the vehicle data close the parameters."""
+    lines = [f"    JN_FIRST_ENTRY = {len(table.parameters) - len(code.vehicle.entries)},"]
+    for prefix, layout in code.layouts.items():
         lines += enumerators(prefix, layout)
     lines[-1] = lines[-1].rstrip(",")
     body = "\n".join(lines)
-    return f"/* Emitted by {GENERATOR}; do not edit. */\nenum {{\n{body}\n}};\n"
+    return f"{_BANNER}enum {{\n{body}\n}};\n"
+
+
+def emit_inputs() -> str:
+    """C function that copies the inputs of a wheel that are used as they are."""
+    places = ((f"JN_U_WHEEL_{signal}", wheel.INPUTS.sizes[name], f"JN_WHEEL_INPUT_{name}")
+              for name, signal in wheel.SIGNALS.items())  # fmt: skip
+    copies = "".join(f"    copy_inputs(u, c, {signal}{'_x' * (size > 1)}, {size}, {place}, wheel_inputs);\n"
+                     for signal, size, place in places)  # fmt: skip
+    head = "static void copy_wheel_inputs(const double *u, int c, double *wheel_inputs) {\n"
+    return f"{_BANNER}/* The inputs that are used as they are. */\n{head}{copies}}}\n"
 
 
 def check_reports(table: SignalTable) -> None:
@@ -124,21 +161,22 @@ def _inputs(table: SignalTable, prefix: str) -> list[str]:
     return [s.name for s in table.inputs if s.name.startswith(prefix)]
 
 
-def files(table: SignalTable) -> dict[str, str]:
-    """File name to C text, for the signal table of a double-wishbone vehicle."""
+def files(table: SignalTable, vehicle: Vehicle) -> dict[str, str]:
+    """File name to C text, for a double-wishbone vehicle and its signal table."""
     check_reports(table)
     check_inputs(table)
-    lanes, scalars = lane_functions(), scalar_functions()
-    SCHEDULE.check({f.name(): f for f in (*lanes, *scalars)})
-    vehicle = load_vehicle("hmmwv")
+    code = Code(vehicle)
+    SCHEDULE.check({f.name(): f for f in (*code.lanes, *code.scalars)})
+    lanes, scalars, inner = code.lanes, code.scalars, axles_c.inner(vehicle)
     return {
-        "double_wishbone_axles.h": axles_c.header(vehicle, table, INNER),
+        "double_wishbone_axles.h": axles_c.header(vehicle, table, inner),
         "double_wishbone_axles.inc": axles_c.tables(vehicle, table),
         "double_wishbone_derive.inc": axles_c.whole_derivation(),
-        "double_wishbone_recursion.inc": recursion.text(Lanes(vehicle.axles), INNER),
+        "double_wishbone_inputs.inc": emit_inputs(),
+        "double_wishbone_recursion.inc": recursion.text(Lanes(vehicle.axles), inner),
         "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED),
         "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),
         "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes)),
         "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalars), GENERATOR),
-        "double_wishbone_layout.h": emit_layouts(table, len(load_vehicle("hmmwv").entries)),
+        "double_wishbone_layout.h": emit_layouts(table, code),
     }

@@ -6,7 +6,8 @@ from functools import cache
 
 import casadi as ca
 
-from jounce.contact import wheel
+from jounce.contact import tires
+from jounce.contact.wheel import Wheel
 from jounce.data import Vehicle
 from jounce.dynamics import articulated, motion
 from jounce.math.algebra import SX
@@ -17,13 +18,14 @@ from jounce.suspension import double_wishbone as corner
 
 
 @cache
-def functions() -> dict[str, ca.Function]:
+def functions(law: tires.Law = tires.TMEASY) -> dict[str, ca.Function]:
     """Every function of the schedule by name; numbers of the vehicle are inputs, as `numbers` gives them."""
+    wheel = Wheel(law)
     made = (
         steering.function(), steering.inner_function(), corner.function(), wheel.function(),
         articulated.inward_sweep_function(), motion.external_function(), articulated.chassis_function(),
-        articulated.outward_sweep_function(), motion.function(), reports.wheel_function(), reports.chassis_function(),
-        reports.angle_function(),
+        articulated.outward_sweep_function(), motion.function(), reports.wheel_function(wheel.results),
+        reports.chassis_function(), reports.angle_function(),
     )  # fmt: skip
     return {f.name(): f for f in made}
 
@@ -32,12 +34,12 @@ def numbers(vehicle: Vehicle) -> dict[str, ca.DM | list[ca.DM]]:
     """The schedule's vectors that are numbers of the vehicle, but for gravity."""
     p = {name: SX(entry.value) for name, entry in vehicle.entries.items()}
     corners = [ca.evalf(parameters.corner_numbers(p, axle, side)) for axle, side in parameters.CORNERS]
-    first = corner.NUMBERS.first
+    first, wheel = corner.NUMBERS.first, Wheel(tires.find(vehicle.tire))
     return {
         "linkage": ca.evalf(steering.linkage_numbers(p)),
         "inner numbers": [ca.evalf(steering.inner_numbers(p, axle, side)) for axle, side in parameters.CORNERS],
         "corner numbers": corners,
-        "wheel numbers": ca.DM([vehicle[name] for name in wheel.NUMBERS.sizes]),
+        "wheel numbers": ca.DM([vehicle[name] for name in wheel.numbers.sizes]),
         "axial": [n[[first["wheel_along"], first["shaft"]]] for n in corners],
         "chassis numbers": ca.evalf(parameters.chassis_inertia(p)),
     }

@@ -64,9 +64,12 @@ def steering_load(part: dict[str, SX], load: dict[str, SX], acceleration: SX, th
     return applied - dot(part["steer_momentum"], acceleration) - part["steer_theta"] * theta - part["steer_bias"]
 
 
-def wheel_function() -> ca.Function:
-    """report(corner, wheel results, ARTICULATED_BODY, chassis, own, acceleration 6, [along, shaft]) -> WHEEL, SHARE."""
-    layouts = (corner.OUTPUTS, wheel.RESULTS, ARTICULATED_BODY, wheel.CHASSIS, OWN)
+def wheel_function(results: Layout) -> ca.Function:
+    """report(corner, wheel results, ARTICULATED_BODY, chassis, own, acceleration 6, [along, shaft]) -> WHEEL, SHARE.
+
+    ``results`` are those of the vehicle's `Wheel`.
+    """
+    layouts = (corner.OUTPUTS, results, ARTICULATED_BODY, wheel.CHASSIS, OWN)
     flat = [SX.sym(f"r{k}", layout.size) for k, layout in enumerate(layouts)]
     acceleration, axial = SX.sym("a", 6), SX.sym("w", 2)
     part, hub, articulated_body, chassis, own = (layout.split(v) for layout, v in zip(layouts, flat, strict=True))

@@ -13,7 +13,8 @@ import casadi as ca
 
 from jounce.axles import CORNERS as CORNERS
 from jounce.contact import body as outline
-from jounce.contact import wheel
+from jounce.contact import tires
+from jounce.contact.wheel import Wheel
 from jounce.data import Vehicle
 from jounce.math.algebra import SX, cross, dot, symmetric, turned, unit
 from jounce.steering import pitman as steering
@@ -164,7 +165,7 @@ def derive_function(vehicle: Vehicle, corner: ca.Function, wheels: ca.Function) 
     corners = [corner_numbers(p, axle, side) for axle, side in CORNERS]
     first = NUMBERS.first
     axial = [ca.vertcat(n[first["wheel_along"]], n[first["shaft"]]) for n in corners]
-    wheel_numbers = wheels(ca.vertcat(*(p[name] for name in wheel.NUMBERS.sizes)))
+    wheel_numbers = wheels(ca.vertcat(*(p[name] for name in Wheel(tires.find(vehicle.tire)).numbers.sizes)))
     inner = [steering.inner_numbers(p, axle, side) for axle, side in CORNERS]
     points = [ca.vertcat(*(outline_points(p, name, axle, side) for name in outline.POINTS)) for axle, side in CORNERS]
     parts = [_interleaved(v) for v in ([corner(n) for n in corners], axial, [wheel_numbers] * 4, inner, points)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from jounce.codegen.recursion import Recursion
 from jounce.models.double_wishbone.axles_c import states
 from jounce.models.double_wishbone.lanes import Lanes
-from jounce.models.double_wishbone.schedule import EVALUATION, MOTION, RATES, REPORTS, SCHEDULE
+from jounce.models.double_wishbone.schedule import EVALUATION, INNER_RATES, MOTION, RATES, REPORTS, SCHEDULE
 
 _EVALUATE = """\
 /* All of e for a Pitman arm's angle, rate and acceleration; `full` adds what only the outputs and the start need. */
@@ -73,8 +73,9 @@ JN_FN void JN_NAME(pass)(const double *x, const double *d, const double *d_x, in
 
 def text(lanes: Lanes, inner: Iterable[str]) -> str:
     """C of evaluation, rates, reports and the Jacobian's pass, for those lanes and inner states of a wheel."""
-    c, sizes = Recursion(SCHEDULE, lanes.groups), states(lanes, inner).sizes
-    copies = (f"    memcpy(dx + JN_X_{n}, {place}, {sizes[n]} * sizeof *dx);\n" for n, place in RATES.items())
+    c, sizes = Recursion(SCHEDULE, lanes.groups), states(lanes, inner := tuple(inner)).sizes
+    rates = {**RATES, **{n: INNER_RATES.format(k=k) for k, n in enumerate(inner)}}
+    copies = (f"    memcpy(dx + JN_X_{n}, {place}, {sizes[n]} * sizeof *dx);\n" for n, place in rates.items())
     still, guarded = {"inner": "still", "acceleration": "no_acceleration"}, {"corner": "corner_moves"}
     return "\n".join((
         "/* Made from the schedule of the recursion; do not edit. */\n",

@@ -94,11 +94,6 @@ RATES = {
     "angular": "e->acceleration",
     "theta_rate": "e->back",
     "spin_rate": "e->back + JN_CORNERS",
-    "bristle_x": "e->wheel + JN_CORNERS * JN_WHEEL_rates",
-    "bristle_y": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 1)",
-    "wind_up": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 2)",
-    "rolled": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 3)",
-    "turned": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 4)",
-    "travelled": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 5)",
-    "sliding": "e->wheel + JN_CORNERS * (JN_WHEEL_rates + 6)",
 }
+#: The same of inner state number k of the wheels.
+INNER_RATES = "e->wheel + JN_CORNERS * (JN_WHEEL_rates + {k})"

@@ -9,7 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from jounce.axles import WHEELS
-from jounce.data import Vehicle
+from jounce.contact import tires
+from jounce.contact.states import inner
+from jounce.data import DataError, Vehicle
 from jounce.references import Ledger
 from jounce.signals import QUATERNION, XYZ, Signal, SignalTable, State
 
@@ -28,6 +30,9 @@ _FRAMES = {
     r"steering\.[A-Z_]+\.[xyz]": "steering",
     r"wheel\.inertia\.[xyz]+": "wheel",
 }
+
+#: Inner states of a wheel that importers know by another name.
+_STATE_NAMES = {"wind_up": "brake_wind_up"}
 
 
 def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
@@ -174,8 +179,11 @@ def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:
                      items=entry.items)
 
 
-def _states() -> Iterator[State]:
-    """The states of the emitted model, in the order of its state vector; what it remembers of steering is left out."""
+def _states(wheel_states: Iterable[State]) -> Iterator[State]:
+    """The states of the emitted model, in the order of its state vector; what it remembers of steering is left out.
+
+    ``wheel_states`` are the inner ones of a wheel.
+    """
     for name, suffixes, unit, text in (
         ("pos", XYZ, "m", "chassis reference point, world"),
         ("rot", QUATERNION, "1", "chassis orientation, w x y z"),
@@ -188,22 +196,33 @@ def _states() -> Iterator[State]:
         ("arm_angle", "rad", "lower-arm angle, jounce positive", 0.1),
         ("arm_rate", "rad/s", "rate of the lower-arm angle", 1.0),
         ("omega", "rad/s", "spin rate relative to the upright", 10.0),
-        ("bristle.x", "m", "tire bristle, longitudinal", 1e-3),
-        ("bristle.y", "m", "tire bristle, lateral", 1e-3),
-        ("brake_wind_up", "rad", "elastic wind-up of the brake", 1e-3),
-        ("rolled", "rad", "elastic part of the rolling, which the rolling resistance holds", 1e-3),
-        ("turned", "rad", "elastic part of the contact's turning about the normal", 1e-3),
-        ("travelled", "m", "distance that the contact has rolled within its own half length", 0.01),
-        ("sliding", "1", "share in which the contact's friction is that of sliding", 0.1),
     ):
         yield from (State(f"state.wheel_{w}.{name}", unit, text, nominal) for w in WHEELS)
+    for state in wheel_states:
+        name = _STATE_NAMES.get(state.name, state.name)
+        yield from (replace(state, name=f"state.wheel_{w}.{name}") for w in WHEELS)
 
 
-def table(vehicle: Vehicle) -> SignalTable:
+def _law(vehicle: Vehicle) -> tires.Law:
+    """The law of its tires. Raises DataError where it is not known, or takes other data."""
+    try:
+        law = tires.find(vehicle.tire)
+    except KeyError as error:
+        raise DataError(f"{vehicle.name}: {error.args[0]}") from None
+    if missing := [name for name in law.parameters if f"tire.{name}" not in vehicle.entries]:
+        raise DataError(f"{vehicle.name}: no entry 'tire.{missing[0]}' ({len(missing)} in all), which the tire law "
+                        f"{law.name} takes")  # fmt: skip
+    return law
+
+
+def table(vehicle: Vehicle, ledger: Path = LEDGER) -> SignalTable:
     """The signal table of a four-corner double-wishbone vehicle.
 
-    ``vehicle`` gives the start values of the vehicle-data parameters, which close the parameter vector.
+    ``vehicle`` gives the law of its tires, and the start values of the vehicle-data parameters, which close the
+    parameter vector. ``ledger`` has the references given so far. Raises DataError where the data do not fit the law.
     """
+    wheel_states = inner(_law(vehicle))
     groups: Iterable[Iterator[Signal]] = (_inputs(vehicle), _outputs(), _run_parameters(), _vehicle_parameters(vehicle))
     signals = tuple(s for group in groups for s in group)
-    return SignalTable(vehicle.name, signals, tuple(_states()), derivatives=True, ledger=Ledger.read(LEDGER))
+    return SignalTable(vehicle.name, signals, tuple(_states(wheel_states)), derivatives=True,
+                       ledger=Ledger.read(ledger))  # fmt: skip
