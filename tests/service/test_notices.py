@@ -31,7 +31,7 @@ def test_missed_ticks_are_told_once_per_row(server: Any) -> None:
         a.step()
     assert kinds(a) == [("MISSED", ["quiet"])]
     assert (a.events[0].tick, a.events[0].due_tick, a.events[0].epoch) == (0, 1, 1)
-    assert a.events[0].text == "tick 0: the clock goes on without quiet" and not a.events[0].outputs
+    assert a.events[0].text == "tick 0: the clock moves on without quiet" and not a.events[0].outputs
     # It delivers once: the next miss is the first of another row.
     quiet.tick = quiet.ask(sync=pb.Sync()).state.tick
     quiet.deliver(1.0)

@@ -228,7 +228,7 @@ def test_a_slow_fmu_does_not_make_a_short_advance_longer_than_a_call_may_be(host
     session = create(server, "hostile")
     with pytest.raises(grpc.RpcError) as caught:
         server.advance(session, 60, act=float(hostile.SLOW))
-    assert re.match(r"\d+ of 60 ticks took 0.2 s, and the FMU cannot go back", info(caught.value).message)
+    assert re.match(r"\d+ of 60 ticks took 0.2 s, and the FMU cannot restore its state", info(caught.value).message)
 
 
 def test_a_crash_on_the_way_to_tick_0_is_an_error_of_that_call(host: Any, bad: Path, info: Any) -> None:
@@ -323,7 +323,7 @@ def test_an_fmu_that_cannot_save_its_state_says_so_and_goes_on(host: Any, bad: P
     assert server.advance(session, 2000)[1] == 2000.0
     with pytest.raises(grpc.RpcError) as caught:
         server.advance(session, 1_000_000)
-    assert info(caught.value).reason == "SOLVER_FAILED" and "cannot go back" in info(caught.value).message
+    assert info(caught.value).reason == "SOLVER_FAILED" and "cannot restore its state" in info(caught.value).message
 
 
 # ---------------------------------------------------------------- the processes

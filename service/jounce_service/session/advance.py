@@ -1,4 +1,4 @@
-"""Advance: one simple client sets inputs, advances exactly n ticks, gets outputs, in one call."""
+"""Advance: sets inputs, advances by exactly n ticks and returns outputs, for sessions without participants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jounce_service.transport import errors
 
 
 async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse:
-    """All or nothing; a repeat of the last request number gives the stored reply."""
+    """Advances completely or not at all; a repeat of the last request number returns the stored reply."""
     async with session.exclusive():
         session.require("Advance")
         names = sorted({*session.joined, *session.expected})
@@ -58,7 +58,7 @@ def _stored(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse 
         return None
     if request != last:
         raise errors.StaleRequest(
-            f"request {request.request} was sent before with another content",
+            f"request {request.request} was sent before with different content",
             field="request",
             given=request.request,
             allowed="a new number",
@@ -82,7 +82,7 @@ def _check_place(session: Session, request: pb.AdvanceRequest) -> None:
         )
     if request.n_ticks > session.config.max_ticks_per_call:
         raise errors.TooManyTicks(
-            f"{request.n_ticks} ticks in one call",
+            f"{request.n_ticks} ticks in one call are too many",
             field="n_ticks",
             given=request.n_ticks,
             allowed=f"0 to {session.config.max_ticks_per_call}",

@@ -1,4 +1,4 @@
-"""How long a participant waits for the others."""
+"""Ends the wait of a participant for others after its barrier timeout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jounce_service.session.members import Member, Members
 from jounce_service.session.notices import Notices
 from jounce_service.transport import errors
 
-#: Least interval [s] at which a wait looks at a session clock that may stand still.
+#: Shortest interval [s] between two checks of the session's time, which may stand still.
 _LOOK: Final = 0.05
 
 
@@ -23,12 +23,12 @@ class Patience:
     def __init__(
         self, engine: Engine, barrier: Barrier, members: Members, notices: Notices, at_work: Callable[[], bool]
     ) -> None:
-        """No waits yet; ``at_work`` says whether a move is under way."""
+        """``at_work`` says whether a move is under way."""
         self._engine, self._barrier, self._members = engine, barrier, members
         self._notices, self._at_work = notices, at_work
 
     def begin(self, member: Member) -> None:
-        """A wait begins. The timer stays when the wait has ended: a step needs none of its own."""
+        """Begins a wait. The timer keeps running after its end and serves the next wait, so a step needs none."""
         if member.timeout:
             member.deadline = self._engine.patience.now() + member.timeout
             if member.timer is None:
@@ -45,10 +45,10 @@ class Patience:
         missing = [name for name in self._barrier.missing(now) if name != member.name]
         left = member.deadline - now
         if left > 0.0:
-            # The timer was an earlier wait's, or time stood still.
+            # The timer was set for an earlier wait, or the session's time stood still.
             self._look_in(member, max(left, _LOOK))
         elif not missing or self._at_work():
-            # It is not the others' fault: the model itself is at work.
+            # The model itself is at work, so the wait is not for other participants.
             self._look_in(member, member.timeout)
         else:
             self._engine.count("barrier_timeouts")

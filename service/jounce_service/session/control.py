@@ -1,6 +1,6 @@
-"""Calls that act between two ticks: pause, resume, reset, snapshots.
+"""Calls that act between two ticks: pause, resume, reset, evict, snapshots.
 
-Every participant gets the event before the next tick.
+Every participant gets the event of such a call before the next tick.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 async def pause(session: Session) -> pb.PauseSessionResponse:
-    """Pauses the clock, the leases and the timers."""
+    """Stops the clock, the leases and the timers."""
     async with session.exclusive():
         session.require("PauseSession")
         session.pause()
@@ -33,7 +33,7 @@ async def pause(session: Session) -> pb.PauseSessionResponse:
 
 
 async def resume(session: Session) -> pb.ResumeSessionResponse:
-    """The clock may go on."""
+    """Lets the clock, the leases and the timers go on."""
     async with session.exclusive():
         session.require("ResumeSession")
         await session.tell(pb.EVENT_KIND_RESUMED)
@@ -42,11 +42,11 @@ async def resume(session: Session) -> pb.ResumeSessionResponse:
 
 
 async def evict(session: Session, request: pb.EvictParticipantRequest, anyone: bool) -> pb.EvictParticipantResponse:
-    """Takes a participant out; ``anyone`` is an administrator, who needs no token."""
+    """Removes a participant; with ``anyone``, for an administrator, no token is needed."""
     async with session.exclusive():
         session.require("EvictParticipant")
         if not anyone:
-            # Here, since a participant may come and go while the call waits.
+            # Checked here, since participants may join or leave while the call waits.
             _check_may_evict(session, request.token, request.name)
         expected = request.name in session.expected
         if session.member(request.name) is not None:
@@ -93,7 +93,7 @@ async def warn(session: Session) -> None:
 
 
 async def recording_lost(session: Session, recording: Recording) -> None:
-    """The recording has ended before its session: everyone is told, or the session fails where it is required."""
+    """Handles a recording that ended early: the session fails if the recording is required; otherwise all are told."""
     facts = {"session": session.id, "recording": recording.name, "text": recording.failure}
     _log.warning("recording ended before its session", extra=facts)
     async with session.exclusive():
@@ -113,7 +113,7 @@ async def recording_lost(session: Session, recording: Recording) -> None:
 
 
 async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSessionResponse:
-    """A new instance at tick 0; where it cannot be made, nothing changes."""
+    """Sets the session back to tick 0 with a new instance; changes nothing if that cannot be made."""
     async with session.exclusive():
         session.require("ResetSession")
         setup = session.setup.changed(request.parameters, request.start_inputs)
@@ -125,14 +125,14 @@ async def reset(session: Session, request: pb.ResetSessionRequest) -> pb.ResetSe
 
 
 async def save(session: Session) -> bytes:
-    """Everything that the future depends on, as bytes."""
+    """Returns a snapshot of the complete state, as bytes."""
     async with session.exclusive():
         session.require("SaveSnapshot")
         return pack(await session.snapshot())
 
 
 async def save_and_keep(session: Session) -> pb.SaveSnapshotResponse:
-    """Keeps a snapshot in the session."""
+    """Saves a snapshot in the session."""
     async with session.exclusive():
         session.require("SaveSnapshot")
         data = pack(await session.snapshot())
@@ -145,7 +145,7 @@ async def save_and_keep(session: Session) -> pb.SaveSnapshotResponse:
 
 
 async def restore(session: Session, snapshot_id: str) -> pb.RestoreSnapshotResponse:
-    """Back to a snapshot; one that the model refuses changes nothing."""
+    """Sets the session back to a snapshot; changes nothing if the model refuses it."""
     async with session.exclusive():
         session.require("RestoreSnapshot")
         snapshot = read(session.setup, session.find_snapshot(snapshot_id))
@@ -156,7 +156,7 @@ async def restore(session: Session, snapshot_id: str) -> pb.RestoreSnapshotRespo
 
 
 def read(setup: Setup, data: bytes) -> pb.Snapshot:
-    """A snapshot for a session of that setup, all of it checked; raises SnapshotCorrupt or SnapshotForeign."""
+    """Reads and checks a snapshot for a session with that setup; raises SnapshotCorrupt or SnapshotForeign."""
     snapshot = unpack(data, setup.name, setup.model.build)
     n = len(setup.model.table.inputs)
     ticks = [snapshot.tick, *(h.delivered_tick for h in snapshot.holds), *(r.tick for r in snapshot.ramps)]

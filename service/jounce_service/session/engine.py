@@ -1,4 +1,4 @@
-"""A session's model at work: advances it, in a thread where that takes long, and keeps the pace."""
+"""Advances the model of a session, off the event loop if that takes long, and keeps its pace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 
 
 class Engine:
-    """The instance, the session's time and its alarm."""
+    """The model's instance, the session's clocks and its timer."""
 
     def __init__(
         self,
@@ -32,11 +32,11 @@ class Engine:
         woken: Callable[[], None],
         stalls: Stalls | None = None,
     ) -> None:
-        """``woken`` is called at the times of ``wake_at`` and ``wake_when_due``, or before."""
+        """``woken`` is called at the times set by ``wake_at`` and ``wake_when_due``, or before."""
         self.instance = instance
         self.recording: Recording | None = None
         self.stalls = stalls or Stalls(asyncio.get_running_loop().time)
-        #: The wall clock, for the pace; and the participants' time, which stands still while the server does.
+        #: Wall-clock time, for the pace, and the participants' time, which stands still while the server does not run.
         self.clock = SessionClock(asyncio.get_running_loop().time)
         self.patience = SessionClock(self.stalls.time)
         self.pacer = None if pacing is None else Pacer(pacing, instance.tick_length)
@@ -44,12 +44,12 @@ class Engine:
         self._config = config
         self._call = woken
         self._alarm: LoopAlarm | None = None
-        # Whom to tell when a tick that is ready may be released, and the time of that.
+        # The call to make when a finished tick may be released, and the time of that.
         self._held: tuple[Callable[[], object], float] | None = None
 
     @property
     def stride(self) -> int | None:
-        """Longest move [ticks]; None = any."""
+        """Longest move [ticks]; None is without limit."""
         return None if self.pacer is None else self.pacer.stride
 
     def sim_ns(self, tick: int) -> int:
@@ -67,9 +67,9 @@ class Engine:
         self._measure(ticks, begin)
 
     async def move(self, barrier: Barrier, ticks: int, limit: float = math.inf) -> None:
-        """The same off the loop where it is long; ends when the new tick may be released. Raises Overrun, too.
+        """Like ``advance``, but off the event loop if it is long; ends when the new tick may be released.
 
-        CallTooLong after ``limit`` [s] of wall-clock time, and the model is as before.
+        Raises SolverFailed, Overrun, or CallTooLong after ``limit`` [s] of wall-clock time with the model unchanged.
         """
         self.start(barrier.tick)
         if self.is_quick(ticks):
@@ -87,7 +87,7 @@ class Engine:
             await released.wait()
 
     def _pieces(self, barrier: Barrier, ticks: int) -> Iterable[int]:
-        """Moves [ticks] with one input vector each, which the instance and the recording have when it comes."""
+        """Yields moves [ticks] with constant inputs, which have been set in the instance and recorded before each."""
         if barrier.ramps.moving:
             return self._ramped(barrier, ticks)
         self._set(barrier, barrier.tick)
@@ -116,14 +116,14 @@ class Engine:
         except errors.CallTooLong as error:
             if before is None:
                 raise errors.SolverFailed(
-                    f"{error.message}, and the FMU cannot go back",
+                    f"{error.message}, and the FMU cannot restore its state",
                     field="n_ticks",
                     given=ticks,
                     allowed=error.allowed,
                     done=error.done,
                 ) from error
             await self.ask(self.instance.set_state, before)
-            # What was taken back has not been applied.
+            # The inputs were undone as well.
             applied = False
             raise
         finally:
@@ -131,7 +131,7 @@ class Engine:
                 self._record(barrier.tick, barrier.inputs)
 
     def _in_time(self, ticks: int, limit: float) -> Iterator[int]:
-        """The ticks in pieces; raises CallTooLong before the first that would begin after ``limit`` [s]."""
+        """Yields the ticks in pieces; raises CallTooLong before a piece that would begin after ``limit`` [s]."""
         end, done = time.monotonic() + limit, 0
         while done < ticks:
             if time.monotonic() > end:
@@ -147,12 +147,12 @@ class Engine:
             self.meter.add(ticks, time.perf_counter() - begin)
 
     def start(self, tick: int) -> None:
-        """A move from ``tick`` begins."""
+        """Notes that a move from ``tick`` begins."""
         if self.pacer is not None:
             self.pacer.start(tick, self.clock.now())
 
     def release(self, pacer: Pacer, tick: int, call: Callable[[], object]) -> None:
-        """Calls ``call`` from the event loop when ``tick``, ready now, may be released. Raises Overrun."""
+        """Calls ``call`` from the event loop when ``tick``, which is ready now, may be released. Raises Overrun."""
         now = self.clock.now()
         when = pacer.release(tick, now)
         if when > now:
@@ -162,12 +162,12 @@ class Engine:
             asyncio.get_running_loop().call_soon(call)
 
     async def show(self, barrier: Barrier) -> Vector:
-        """The outputs with the barrier's inputs as they are now."""
+        """Returns the outputs with the present inputs of the barrier."""
         self.instance.set_inputs(barrier.inputs)
         return await self.ask(self.instance.get_outputs)
 
     async def ask(self, function: Callable[..., _T], *arguments: object) -> _T:
-        """A method of the instance, off the loop where another process answers."""
+        """Calls a method of the instance, off the event loop if another process must answer."""
         if self.instance.away:
             return await asyncio.to_thread(function, *arguments)
         return function(*arguments)
@@ -175,7 +175,7 @@ class Engine:
     async def ask_or(
         self, lost: Callable[[errors.ServiceError], None], function: Callable[..., _T], *arguments: object
     ) -> _T:
-        """The same; ``lost`` is told where the process has gone."""
+        """Like ``ask``; calls ``lost`` if the process has ended."""
         try:
             return await self.ask(function, *arguments)
         except errors.WorkerLost as error:
@@ -183,7 +183,7 @@ class Engine:
             raise
 
     def replace(self, instance: HostedInstance) -> None:
-        """Another instance, or the same with another past; the pace begins anew."""
+        """Takes another instance, or the same in another state; the pace starts again."""
         if instance is not self.instance:
             self.instance.free()
         self.instance = instance
@@ -195,26 +195,26 @@ class Engine:
             self.pacer.restart(self.instance.tick_length)
 
     def count(self, incident: str) -> None:
-        """Notes an incident (``metrics.INCIDENTS``)."""
+        """Counts an incident (``metrics.INCIDENTS``)."""
         if self.meter is not None:
             self.meter.incidents[incident] += 1
 
     def stop_time(self) -> None:
-        """Time stands still: leases, timers and the pace."""
+        """Stops leases, timers and the pace."""
         self.clock.stop()
         self.patience.stop()
 
     def let_time_go(self) -> None:
-        """It goes on from where it stood."""
+        """Lets leases, timers and the pace go on."""
         self.clock.go()
         self.patience.go()
 
     def wake_at(self, when: float) -> None:
-        """Calls ``woken`` at a time [s] of ``clock``."""
+        """Calls ``woken`` at a time [s] on ``clock``."""
         self._wake(self.clock.wall(when))
 
     def wake_when_due(self, when: float) -> None:
-        """The same for a time [s] of ``patience``."""
+        """Calls ``woken`` at a time [s] on ``patience``."""
         self._wake(self.stalls.base(self.patience.wall(when)))
 
     def _wake(self, when: float) -> None:
@@ -223,11 +223,11 @@ class Engine:
         self._alarm.set(when)
 
     def interrupt(self) -> None:
-        """Ends what a worker is at, and the worker with it."""
+        """Ends a call that is under way in a worker, and the worker with it."""
         self.instance.interrupt()
 
     def close(self) -> None:
-        """Frees the instance and the alarm."""
+        """Frees the instance and the timer."""
         if self._alarm is not None:
             self._alarm.close()
         self.instance.free()
@@ -238,7 +238,7 @@ class Engine:
             return
         call, when = self._held
         if self.clock.now() < when - self._config.spin:
-            # An earlier time had been set before.
+            # The timer was set for an earlier time.
             self.wake_at(when - self._config.spin)
             return
         self._held = None

@@ -1,4 +1,4 @@
-"""Join: how a participant comes into a session, for the first time or again, and what its terms may be."""
+"""Join: admits a new participant or one that rejoins, and checks its terms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jounce_service.session.members import EventSink, Member, Terms, bare
 from jounce_service.session.session import Session
 from jounce_service.transport import errors
 
-#: Kinds that a Join may ask for; others are told to everyone, or are in recordings only.
+#: Kinds of events that a Join may request; others go to all participants, or only into recordings.
 NOTICES: Final = (
     pb.EVENT_KIND_FAILED,
     pb.EVENT_KIND_EVICTED,
@@ -29,7 +29,7 @@ NOTICES: Final = (
 
 
 async def join(session: Session, request: pb.Join, event_sink: EventSink) -> tuple[Member, pb.Joined]:
-    """Adds a participant, or lets one come back. Raises a ServiceError without a change where it cannot be."""
+    """Adds a participant, or lets one rejoin. Raises a ServiceError with nothing changed."""
     async with session.exclusive():
         session.require("Join")
         y = session.outputs()
@@ -94,7 +94,7 @@ def _rejoin(session: Session, request: pb.Join, event_sink: EventSink) -> Member
 
 
 def terms_of(join: pb.Join, table: SignalTable, parameters: Mapping[str, float], config: ServerConfig) -> Terms:
-    """Reads a Join to a session with these parameters; raises a ServiceError naming what is wrong with it."""
+    """Reads a Join to a session with these parameters; raises a ServiceError that names the field at fault."""
     period = join.period_ticks or 1
     named(join.name)
     _check_notices(join.notices)
@@ -131,7 +131,7 @@ def terms_of(join: pb.Join, table: SignalTable, parameters: Mapping[str, float],
 
 
 def _check_notices(kinds: Sequence[int]) -> None:
-    """Raises BadField where a Join asks for what is no notice."""
+    """Raises BadField if a Join requests an event that is not a notice."""
     for kind in kinds:
         if kind not in NOTICES:
             given = pb.EventKind.Name(kind) if kind in pb.EventKind.values() else kind

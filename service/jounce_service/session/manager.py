@@ -1,4 +1,4 @@
-"""All sessions of a server: created, looked up, authorized, closed when unused."""
+"""Manages all sessions of a server: creates, finds and authorizes them, and closes them when unused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from jounce_service.transport import errors
 from jounce_service.transport.callers import ANYBODY, Caller
 from jounce_service.transport.describe import described
 
-#: Time [s] after a call in which the next is likely: who has left its session may still save or delete it.
+#: Time [s] after a call in which another is likely: a client that has left its session may still save or delete it.
 _JUST_NOW = 1.0
 _log = logging.getLogger(__name__)
 
@@ -34,25 +34,25 @@ class SessionManager:
     """The sessions by id."""
 
     def __init__(self, registry: Registry, config: ServerConfig) -> None:
-        """No sessions yet."""
+        """``registry`` holds the models of the sessions."""
         self.registry = registry
         self.config = config
-        #: Records every session, where the server has one.
+        #: Records every session; None if the server keeps no recordings.
         self.recorder: Recorder | None = None
         self.draining = False
         self._sessions: dict[str, Session] = {}
         self._making = 0
-        #: When the server began [s, monotonic], and where its fast lane listens.
+        #: Monotonic time [s] of the server's start, and the addresses of its fast lane.
         self.since = time.monotonic()
         self.fast_addresses: tuple[str, ...] = ()
-        #: Time without the server's own stalls: leases count by it.
+        #: Time without the server's own stalls, by which leases count.
         self.stalls = Stalls(time.monotonic)
         self.totals = Totals(self.stalls)
         # The event loop keeps only weak references to its tasks.
         self._telling: set[asyncio.Task[None]] = set()
 
     async def create(self, request: pb.CreateSessionRequest, caller: Caller = ANYBODY) -> pb.CreateSessionResponse:
-        """A new session; every name and value is checked before the model is made."""
+        """Creates a session; all names and values are checked before the model is instantiated."""
         setup = setup_of(self.registry.get(request.model), request, self.config.max_participants)
         if request.HasField("recording") and self.recorder is None:
             raise errors.RecordingUnavailable(
@@ -60,7 +60,7 @@ class SessionManager:
             )
         session_id = secrets.token_hex(8)
         with self._room():
-            # Settling to equilibrium may take a while; other sessions go on meanwhile.
+            # In a thread: the search for the equilibrium may take a while, and other sessions must go on.
             instance = await asyncio.to_thread(setup.instance, session_id)
             session = Session(session_id, setup, instance, self.config, self.stalls)
             asked = request.recording if request.HasField("recording") else None
@@ -70,7 +70,7 @@ class SessionManager:
     async def fork(
         self, source: Session, request: pb.ForkSessionRequest, caller: Caller = ANYBODY
     ) -> pb.CreateSessionResponse:
-        """A new session that goes on from a snapshot of another; raises a ServiceError and leaves both alone."""
+        """Creates a session that continues from a snapshot of another; raises a ServiceError with nothing changed."""
         source.require("ForkSession")
         expected = names_of(request.expected_participants, "expected_participants", self.config.max_participants)
         pacing = pacing_of(request.pacing)
@@ -89,7 +89,7 @@ class SessionManager:
             return self._opened(session, caller)
 
     def find(self, session_id: str) -> Session:
-        """The session of that id; raises UnknownSession."""
+        """Finds a session by its id; raises UnknownSession."""
         try:
             return self._sessions[session_id]
         except KeyError:
@@ -101,13 +101,13 @@ class SessionManager:
             ) from None
 
     def listed(self, caller: Caller) -> pb.ListSessionsResponse:
-        """The caller's sessions, or all for an administrator."""
+        """The ListSessions reply: the caller's sessions, or all for an administrator."""
         now = self.stalls.time()
         seen = [s for s in self._sessions.values() if caller.administrator or s.owner == caller.owner]
         return pb.ListSessionsResponse(sessions=[_summary(s, now, s.owner == caller.owner) for s in seen])
 
     def readable(self, session_id: str, token: str, caller: Caller) -> Session:
-        """The session of that id, for a call that only looks; raises NoRight where it is another tenant's."""
+        """Finds a session for a call that only reads; raises UnknownSession, or NoRight if it is another tenant's."""
         session = self.find(session_id)
         if caller.administrator or session.owner == caller.owner:
             return session
@@ -121,7 +121,7 @@ class SessionManager:
         )
 
     def owned(self, session_id: str, token: str, caller: Caller = ANYBODY) -> Session:
-        """The session of that id, for a call that changes it; raises NoToken or WrongToken.
+        """Finds a session for a call that changes it; raises UnknownSession, NoToken or WrongToken.
 
         An administrator as ``caller`` needs no token.
         """
@@ -131,13 +131,13 @@ class SessionManager:
         if not token:
             raise errors.NoToken("the call needs the session token", field="token", allowed="token of CreateSession")
         if not session.holds(token):
-            # The token given is a secret of somebody, so it is not repeated.
+            # The token may be a secret of another session, so the message does not repeat it.
             raise errors.WrongToken("the token is not the session's", field="token", allowed="token of CreateSession")
         self.touch(session)
         return session
 
     def controlled(self, session_id: str, token: str) -> Session:
-        """The same for a call that a participant named a controller may make, too; raises NoRight for others."""
+        """Like ``owned``, for a call that controllers may make as well; raises NoRight for other participants."""
         session = self.find(session_id)
         member = session.member_with(token)
         if member is None:
@@ -153,7 +153,7 @@ class SessionManager:
         return session
 
     def joinable(self, session_id: str, token: str) -> Session:
-        """The session of that id, for a Join; raises NoToken or WrongToken."""
+        """Finds a session for a Join; raises UnknownSession, NoToken or WrongToken."""
         session = self.find(session_id)
         if session.admits(token):
             self.touch(session)
@@ -161,14 +161,14 @@ class SessionManager:
         return self.owned(session_id, token)
 
     async def evict(self, request: pb.EvictParticipantRequest, caller: Caller) -> pb.EvictParticipantResponse:
-        """Takes a participant out."""
+        """Removes a participant from a session."""
         session = self.find(request.session_id)
         reply = await evict(session, request, caller.administrator and not request.token)
         self.touch(session)
         return reply
 
     async def delete(self, session_id: str, token: str, caller: Caller = ANYBODY) -> None:
-        """Closes a session and forgets it."""
+        """Closes a session and removes it."""
         session = self.owned(session_id, token, caller)
         session.require("DeleteSession")
         del self._sessions[session_id]
@@ -180,11 +180,11 @@ class SessionManager:
             await asyncio.wrap_future(self.recorder.close(session.recording))
 
     def touch(self, session: Session) -> None:
-        """Somebody used the session now."""
+        """Notes that the session is used now."""
         session.last_used = self.stalls.time()
 
     async def reap(self, now: float) -> list[str]:
-        """Closes sessions that nobody has used for the lease; ``now`` is monotonic time [s]. Their ids."""
+        """Closes sessions that were not used for the lease; ``now`` [s] is monotonic time. Returns their ids."""
         lease = self.config.session_lease
         old = [s for s in self._sessions.values() if lease and not s.occupied and now - s.last_used > lease]
         for session in old:
@@ -199,12 +199,12 @@ class SessionManager:
 
     @property
     def count(self) -> int:
-        """Open sessions [1]."""
+        """Number of open sessions [1]."""
         return len(self._sessions)
 
     @property
     def in_use(self) -> bool:
-        """Whether a participant of any session is connected, or one has been used just now."""
+        """Whether a participant of any session is connected, or a session was used within the last second."""
         since = self.stalls.time() - _JUST_NOW
         return any(s.connections or s.last_used > since for s in self._sessions.values())
 
@@ -218,7 +218,7 @@ class SessionManager:
             session.end_views()
 
     async def close_all(self) -> None:
-        """Closes every session, even one whose worker does not answer."""
+        """Closes all sessions, including those whose worker does not answer."""
         for session in self._sessions.values():
             session.interrupt()
         for session in list(self._sessions.values()):
@@ -226,7 +226,7 @@ class SessionManager:
 
     @contextmanager
     def _room(self) -> Iterator[None]:
-        """Room for one more session while it is being made; raises Draining or TooManySessions."""
+        """Reserves room for one more session while it is made; raises Draining or TooManySessions."""
         if self.draining:
             raise errors.Draining("the server is stopping", field="server", allowed="another server")
         if len(self._sessions) + self._making >= self.config.max_sessions:
@@ -244,7 +244,7 @@ class SessionManager:
             self._making -= 1
 
     async def _record(self, session: Session, origin: pb.Snapshot, asked: pb.Recording | None) -> None:
-        """Begins a recording; one that is ``asked`` for, or required, must be on the disk. RecordingUnavailable."""
+        """Begins a recording. Raises RecordingUnavailable if a requested or required one cannot be written."""
         if self.recorder is None:
             return
         requested, asked = asked is not None, asked or pb.Recording()
@@ -269,7 +269,7 @@ class SessionManager:
 
     def _recording_lost(self, session: Session, recording: Recording) -> None:
         if session.id not in self._sessions and session.state is not SessionState.CLOSED:
-            return  # refused: its caller is told
+            return  # The session was refused, so its caller gets the error.
         self.totals.lost_recordings += 1
         task = asyncio.get_running_loop().create_task(recording_lost(session, recording))
         self._telling.add(task)
@@ -299,7 +299,7 @@ def _no_recording(why: str) -> errors.RecordingUnavailable:
 
 
 def _summary(session: Session, now: float, own: bool) -> pb.SessionSummary:
-    """The session in short; ``now`` [s] is monotonic time."""
+    """One entry of the ListSessions reply; ``now`` [s] is monotonic time."""
     return pb.SessionSummary(
         session_id=session.id,
         model=session.setup.name,

@@ -1,4 +1,4 @@
-"""The participants of a session with their stream's side."""
+"""The participants of a session, with their streams and waits."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from jounce_service.transport import errors
 
 
 class EventSink(Protocol):
-    """A participant's stream, as its session sees it."""
+    """The methods of a participant's stream that its session uses."""
 
     def push(self, event: pb.Event) -> None:
-        """Queues an event: it goes out before any later reply."""
+        """Queues an event; it is sent before any later reply."""
 
     async def flush(self) -> None:
-        """Sends what is queued."""
+        """Sends the queued events."""
 
 
-#: Sends a State where it comes, and says whether it did.
+#: Sends a State at once, and returns whether it did.
 ReplyCallback = Callable[[packed.Reply | None], bool]
 
 
 @dataclass
 class Member:
-    """A participant with its stream's side: what it gets, how long it waits, its last reply."""
+    """A participant with its outputs, its stream, its wait and its last reply."""
 
     participant: Participant
-    #: The Join, without its secrets: a rejoin must be the same.
+    #: The Join without its secrets; a rejoin must have the same.
     terms: pb.Join
     token: str
     inputs: Selection
@@ -44,15 +44,15 @@ class Member:
     timeout: float
     event_sink: EventSink
     waiter: asyncio.Future[packed.Reply] | None = None
-    #: Is offered a State before the waiter; None before a refusal.
+    #: Called with a State before the waiter gets it, and with None before a refusal.
     reply_callback: ReplyCallback | None = None
-    #: Session time at which the wait ends [s], and what looks then.
+    #: Session time [s] at which the wait ends, and the timer that checks it.
     deadline: float = math.inf
     timer: asyncio.TimerHandle | None = None
     reply: packed.Reply | None = None
     #: Tick of its last State.
     seen: int = 0
-    #: Why it does not take part any more, where somebody took it out.
+    #: The error for its stream after it was removed.
     ended: errors.ServiceError | None = None
 
     @property
@@ -62,11 +62,11 @@ class Member:
 
     @property
     def pending(self) -> asyncio.Future[packed.Reply] | None:
-        """The waiter, while it waits."""
+        """The future of its reply, if it waits."""
         return None if self.waiter is None or self.waiter.done() else self.waiter
 
     def wait(self) -> asyncio.Future[packed.Reply]:
-        """What its next State, or a refusal, will be given to."""
+        """Begins a wait; returns the future of its next State or of a refusal."""
         self.reply_callback = None
         self.waiter = asyncio.get_running_loop().create_future()
         return self.waiter
@@ -91,7 +91,7 @@ class Member:
         waiter.set_exception(error)
 
     def rest(self) -> None:
-        """Drops its deadline."""
+        """Removes its deadline."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None
@@ -99,7 +99,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Terms:
-    """A Join, read and checked."""
+    """The checked content of a Join."""
 
     join: pb.Join
     inputs: Selection
@@ -110,21 +110,21 @@ class Terms:
     ramps: Columns
 
     def check_free(self, barrier: Barrier) -> None:
-        """Raises InputOwned where somebody of another name owns an input."""
+        """Raises InputOwned if a participant of another name owns an input."""
         for scalar in self.inputs.scalars:
             owner = barrier.owner(scalar.index)
             if owner is not None and owner != self.join.name:
                 gone = barrier.participants[owner].gone_at is not None
                 raise errors.InputOwned(
                     f"input {scalar.name} is owned by {owner!r}"
-                    + (", whose connection has gone: it may join again, and EvictParticipant takes it out" * gone),
+                    + (", whose connection has gone: it may join again, or be removed by EvictParticipant" * gone),
                     field=scalar.name,
                     given=self.join.name,
                     allowed="inputs without an owner",
                 )
 
     def member(self, barrier: Barrier, event_sink: EventSink, now: float) -> Member:
-        """Joins the barrier. Raises NameTaken or InputOwned without a change."""
+        """Joins the barrier. Raises NameTaken or InputOwned with nothing changed."""
         participant = barrier.join(
             self.join.name,
             self.inputs.columns,
@@ -149,13 +149,13 @@ def bare(join: pb.Join) -> pb.Join:
 
 
 class Members:
-    """Who takes part in a session, connected or not."""
+    """The participants of a session, connected or not."""
 
     def __init__(self, barrier: Barrier) -> None:
-        """Nobody yet."""
+        """``barrier`` is the session's."""
         self._barrier = barrier
         self._by_name: dict[str, Member] = {}
-        #: Tick at which a participant's connection went, by name.
+        #: Participant -> tick at which its connection went.
         self.gone: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[Member]:
@@ -172,37 +172,37 @@ class Members:
         return self._by_name.get(name)
 
     def with_token(self, token: str) -> Member | None:
-        """The participant whose own token that is."""
+        """The participant with that token."""
         found = [m for m in self if secrets.compare_digest(token.encode(), m.token.encode())]
         return found[0] if found else None
 
     def admit(self, terms: Terms, event_sink: EventSink, now: float) -> Member:
-        """A new participant; ``now`` [s] is the session's time. Raises NameTaken or InputOwned without a change."""
+        """Adds a participant; ``now`` [s] is the session's time. Raises NameTaken or InputOwned, nothing changed."""
         member = terms.member(self._barrier, event_sink, now)
         self._by_name[member.name] = member
         self.gone.pop(member.name, None)
         return member
 
     def rejoin(self, member: Member, event_sink: EventSink, now: float) -> None:
-        """A participant is back, over another stream."""
+        """Gives a participant that rejoins its new stream."""
         member.refuse(replaced(member.name))
         member.event_sink = event_sink
         self._barrier.rejoin(member.participant, now)
         self.gone.pop(member.name, None)
 
     def refuse(self, error: errors.ServiceError, text: str) -> None:
-        """Whoever waits is told."""
+        """Refuses all waits."""
         for member in self:
             member.refuse(error.with_message(text))
 
     def prune(self) -> None:
-        """Takes out whom the barrier does not have any more."""
+        """Removes members that the barrier has removed."""
         for name in self._by_name.keys() - self._barrier.participants.keys():
             self._by_name.pop(name).rest()
 
 
 def replaced(name: str) -> errors.StreamReplaced:
-    """What the stream is told that a participant had before."""
+    """The error for the previous stream of a participant that has joined over another."""
     return errors.StreamReplaced(
         f"{name!r} has joined over another stream", field="name", given=name, allowed="that one"
     )

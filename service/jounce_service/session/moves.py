@@ -1,7 +1,7 @@
-"""The moves of a session's clock: one at a time, between them whoever wants the clock to stand.
+"""Makes the moves of a session's clock, one at a time; calls that need the clock to stand run between them.
 
-Short moves run on the event loop; long ones off it, and paced ones are held until their time. Meanwhile every other
-change waits.
+Short moves run on the event loop and long ones off it; paced ones are held until their time. All other changes wait for
+the end of a move.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jounce_service.transport import errors
 
 
 class Moves:
-    """Makes the moves that the barrier allows, with the engine."""
+    """Makes the moves that the barrier allows."""
 
     def __init__(
         self,
@@ -36,14 +36,14 @@ class Moves:
         self._engine, self._barrier = engine, barrier
         self._may_move, self._taken, self._stopped, self._failed = may_move, taken, stopped, failed
         self._busy: asyncio.Future[None] | None = None
-        # Callers that wait for the clock to stand: the next move is after them.
+        # Number of callers that wait for the clock to stand; the next move waits for them.
         self._queue = 0
         # The event loop keeps only weak references to its tasks.
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def at_work(self) -> bool:
-        """Whether a move is under way, or somebody makes the clock stand."""
+        """Whether a move or an ``exclusive`` block is under way."""
         return self._busy is not None
 
     def advance_if_due(self) -> None:
@@ -79,12 +79,12 @@ class Moves:
                 self._failed(error)
                 return
             if reached and not barrier.timed:
-                # It is their turn, and nothing else can move the clock.
+                # The participants must deliver first.
                 return
 
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        """The clock stands between two ticks for the length of the block, and nothing else changes the session."""
+        """Holds the clock between two ticks during the block; nothing else changes the session."""
         self._queue += 1
         try:
             while self._busy is not None:
@@ -98,9 +98,9 @@ class Moves:
             self._release()
 
     async def move(self, ticks: int, limit: float) -> None:
-        """Advances within ``exclusive``; a paced session takes its time. Raises what makes the session fail.
+        """Advances within ``exclusive``, at the session's pace. Raises the errors that make the session fail.
 
-        CallTooLong after ``limit`` [s] of wall-clock time.
+        Raises CallTooLong after ``limit`` [s] of wall-clock time.
         """
         left = ticks
         while left:
@@ -134,7 +134,7 @@ class Moves:
             self._release()
 
     def _released(self, ticks: int) -> None:
-        """A move that was held has its time; the next one is looked for once the answers are on their way."""
+        """Ends a move that was held until its time; the next move is planned after the replies are sent."""
         try:
             self._finish(ticks, self._now())
         except errors.FATAL as error:
@@ -148,7 +148,7 @@ class Moves:
         return self._engine.patience.now() if self._barrier.timed else 0.0
 
     def _finish(self, ticks: int, now: float) -> bool:
-        """The move is done; whether somebody's due tick has come."""
+        """Ends a move; returns whether a participant's due tick was reached."""
         reached = self._barrier.commit(ticks, now)
         self._stopped(reached)
         return bool(reached)

@@ -1,6 +1,6 @@
-"""Events to participants: those that everybody gets before the next tick, and notices, which change nothing.
+"""Sends events to participants: those that all get before the next tick, and notices, which are only information.
 
-A participant asks for notices in its Join.
+A participant requests notices in its Join.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jounce_service.lockstep.barrier import Barrier
 from jounce_service.session.engine import Engine
 from jounce_service.session.members import Member, Members
 
-#: Most notices [1] that wait for one participant to take them in; more are dropped.
+#: Most notices [1] that wait to be sent to one participant; further ones are dropped.
 _MOST: Final = 100
 
 
@@ -23,14 +23,14 @@ class Notices:
     """Sends events to the members of a session."""
 
     def __init__(self, engine: Engine, barrier: Barrier, members: Members) -> None:
-        """No notices yet."""
+        """The arguments are the parts of the session."""
         self._engine, self._barrier, self._members = engine, barrier, members
-        # Notices on their way, by task and place: the event loop keeps only weak references to its tasks.
+        # Tasks that send notices; referenced here, since the event loop keeps only weak references.
         self._tasks: dict[asyncio.Task[None], int] = {}
         self._unsent: Counter[int] = Counter()
 
     def tell(self, kind: pb.EventKind, text: str, participants: Iterable[str] = ()) -> None:
-        """Something has happened, to these ``participants``; who asked for it is told before any later reply."""
+        """Sends a notice about ``participants`` to those that requested it, before any later reply."""
         about = list(participants)
         for member in self._members:
             if kind not in member.terms.notices or member.participant.gone_at is not None:
@@ -45,7 +45,8 @@ class Notices:
             task.add_done_callback(self._sent)
 
     async def tell_everyone(self, kind: pb.EventKind, timeout: float) -> list[Member]:
-        """Tells every member where the clock stands now; those that could not be told within ``timeout`` [s]."""
+        """Sends an event with the present state to all members; returns those that did not take it in ``timeout`` [s].
+        """
         y, u = self._engine.instance.get_outputs(), self._barrier.inputs
         told = {}
         for member in list(self._members):

@@ -1,4 +1,4 @@
-"""When a tick may be released, and what a late one costs. Pure: the time is an argument."""
+"""Computes when a tick may be released, and handles late ones. Pure logic: the time is an argument."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Final
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.transport import errors
 
-#: Factors that are of any use [1].
+#: Range of the factor [1].
 _FACTORS: Final = (1e-3, 1e3)
-#: Time [s] before a release, beside the model's own, in which nobody is waited for any more: wake-ups are late by it.
+#: Margin [s] before a release, in addition to the model's own time, for late wake-ups.
 _MARGIN: Final = 0.0003
-#: Longest move of a paced session [s of wall-clock time]: a pause and viewers need not wait for longer.
+#: Longest move of a paced session [s of wall-clock time], so that a pause and viewers do not wait for longer.
 _STRIDE: Final = 0.01
 
 
 class OverrunPolicy(IntEnum):
-    """What happens when a tick is late; numbers as on the wire."""
+    """What happens when a tick is late; the numbers are those of the wire."""
 
     COUNT = 1
     SLIP = 2
@@ -37,10 +37,10 @@ class Pacing:
 
 
 class Pacer:
-    """Tick k is due at base + k x tick / factor. An overrun is a growth of the delay behind that."""
+    """Tick k is due at base + k x tick / factor. An overrun is an increase of the delay."""
 
     def __init__(self, pacing: Pacing, tick_seconds: float) -> None:
-        """The time base is set by the first move."""
+        """The first move sets the time base."""
         self.pacing = pacing
         self.overruns = 0
         self.late = 0
@@ -48,7 +48,7 @@ class Pacer:
         self.behind = 0.0
         self._slot = tick_seconds / pacing.factor
         self._base: float | None = None
-        # Where and when the move under way began, and what a tick took lately [s].
+        # Tick and time at which the present move began, and the time that a tick has taken lately [s].
         self._from = 0, 0.0
         self._work = 0.0
 
@@ -58,20 +58,20 @@ class Pacer:
         return max(1, math.floor(_STRIDE / self._slot))
 
     def duration(self, ticks: int) -> float:
-        """Wall-clock time [s] that so many ticks take."""
+        """Wall-clock time [s] of ``ticks`` at this pace."""
         return ticks * self._slot
 
     def start(self, tick: int, now: float) -> None:
-        """A move from ``tick`` begins; sets the time base where there is none."""
+        """Begins a move from ``tick``; sets the time base if there is none."""
         self._from = tick, now
         if self._base is None:
             self._base = now - tick * self._slot
             self.behind = 0.0
 
     def notice(self, ticks: int) -> float | None:
-        """Time [s] from a release to when the move to the next one, ``ticks`` later, must begin to be in time.
+        """Time [s] after a release at which the move to the next one, ``ticks`` later, must begin to be in time.
 
-        None before the run has begun: nothing is delayed then.
+        None before the run has begun, when nothing can be late.
         """
         if self._base is None:
             return None
@@ -79,12 +79,12 @@ class Pacer:
         return max(interval - 2.0 * ticks * self._work - _MARGIN, 0.5 * interval)
 
     def restart(self, tick_seconds: float) -> None:
-        """The next move sets a new time base; the tick length may have changed."""
+        """Lets the next move set a new time base; the tick length may have changed."""
         self._slot = tick_seconds / self.pacing.factor
         self._base = None
 
     def release(self, tick: int, now: float) -> float:
-        """The time [s] not before which ``tick``, ready ``now``, is released. Raises Overrun where it is to fail."""
+        """The earliest time [s] to release ``tick``, which is ready ``now``. Raises Overrun if the policy is FAIL."""
         if self._base is None:
             return now
         begin, began = self._from
@@ -115,14 +115,14 @@ class Pacer:
         return now
 
     def status(self) -> pb.PacingStatus:
-        """How well it keeps time."""
+        """The pacing part of the GetSession reply."""
         return pb.PacingStatus(
             overruns=self.overruns, worst_overrun=self.worst, late_releases=self.late, behind=self.behind
         )
 
 
 def pacing_of(message: pb.Pacing) -> Pacing | None:
-    """The pacing asked for, None for a free session; raises BadField."""
+    """The requested pacing, None for a free session; raises BadField."""
     if message.mode not in pb.PacingMode.values():
         raise errors.BadField("no such mode", field="pacing.mode", given=message.mode, allowed="0 to 2")
     if message.overrun not in pb.OverrunPolicy.values():

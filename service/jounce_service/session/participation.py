@@ -1,4 +1,4 @@
-"""A session as its participants see it: who takes part, their Steps and Syncs, and the clock that these move."""
+"""The participants' side of a session: membership, Steps and Syncs, and the clock that they move."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Participation:
         config: ServerConfig,
         stalls: Stalls | None = None,
     ) -> None:
-        """At tick 0; the instance is set up and belongs to the session from now on. ``stalls`` are the server's."""
+        """Starts at tick 0; ``instance`` is initialized and owned by the session. ``stalls`` are the server's."""
         self.id = session_id
         self.token = secrets.token_urlsafe(24)
         self.join_token = secrets.token_urlsafe(24)
@@ -56,7 +56,7 @@ class Participation:
         self.table = setup.model.table
         self.config = config
         self.state = SessionState.CREATED
-        #: Why it failed: text, and the reason's stable word.
+        #: Message and reason of the failure; empty otherwise.
         self.failure = self.failure_reason = ""
         self._evictions = 0
         self._engine = Engine(instance, config, setup.pacing, self.advance_if_due, stalls)
@@ -83,11 +83,11 @@ class Participation:
         self._inputs = Selector(in_use(self.table, setup.parameters), "input")
         self._outputs = Selector(self.table.outputs, "output")
 
-    # ------------------------------------------------------------ where it stands
+    # ------------------------------------------------------------ state
 
     @property
     def epoch(self) -> int:
-        """Number of its past [1]."""
+        """Number of the epoch, which rises at resets and restores."""
         return self._barrier.epoch
 
     @property
@@ -107,11 +107,11 @@ class Participation:
 
     @property
     def inputs(self) -> Vector:
-        """All inputs as they act now [unit of each], a copy."""
+        """A copy of all inputs that act now [unit of each]."""
         return self._barrier.inputs.copy()
 
     def outputs(self) -> Vector:
-        """All outputs as they are now [unit of each]."""
+        """All outputs at the present tick [unit of each]."""
         return self._engine.instance.get_outputs()
 
     @property
@@ -121,25 +121,25 @@ class Participation:
 
     @property
     def expected(self) -> frozenset[str]:
-        """Participants without whom the clock does not move."""
+        """Names of the participants that must be present for the clock to move."""
         return frozenset(self._barrier.expected)
 
     @property
     def connections(self) -> int:
-        """Participants that are connected [1]."""
+        """Number of connected participants [1]."""
         return sum(m.participant.gone_at is None for m in self._members)
 
     @property
     def occupied(self) -> bool:
-        """Whether someone is connected, a move is under way, or time stands still."""
+        """Whether a participant is connected, a move is under way, or the session is paused."""
         return bool(self.connections) or self._moves.at_work or self.state is SessionState.PAUSED
 
     def holds(self, token: str) -> bool:
-        """Whether that is the session token."""
+        """Whether ``token`` is the session token."""
         return secrets.compare_digest(token.encode(), self.token.encode())
 
     def admits(self, token: str) -> bool:
-        """Whether that token lets a participant join."""
+        """Whether ``token`` allows a participant to join."""
         return secrets.compare_digest(token.encode(), self.join_token.encode()) or self.holds(token)
 
     def member(self, name: str) -> Member | None:
@@ -147,19 +147,19 @@ class Participation:
         return self._members.get(name)
 
     def member_with(self, token: str) -> Member | None:
-        """The participant whose own token that is."""
+        """The participant with that token."""
         return self._members.with_token(token)
 
     def require(self, call: str) -> None:
-        """Raises where the session's state does not allow the call."""
+        """Raises WrongState, SessionFailed or SessionClosed if the session's state does not allow the call."""
         require(call, self.state, self.failure, self.failure_reason)
 
     def select_inputs(self, names: Sequence[str]) -> Selection:
-        """The inputs of these names, judged as the parameters want; raises UnknownSignal."""
+        """Selects inputs by name, with bounds for those that are used; raises UnknownSignal or BadField."""
         return self._inputs(names)
 
     def select_outputs(self, names: Sequence[str]) -> Selection:
-        """The outputs of these names; raises UnknownSignal."""
+        """Selects outputs by name; raises UnknownSignal or BadField."""
         return self._outputs(names)
 
     # ------------------------------------------------------------ participants
@@ -169,7 +169,7 @@ class Participation:
         return member.event_sink is event_sink and self._members.get(member.name) is member
 
     def admit(self, terms: Terms, event_sink: EventSink) -> Member:
-        """A new participant, in the place of one of its name. Raises InputOwned. Within ``exclusive``."""
+        """Adds a participant, or replaces one of its name. Raises InputOwned. Within ``exclusive``."""
         terms.check_free(self._barrier)
         name = terms.join.name
         if self._members.get(name) is not None:
@@ -178,15 +178,15 @@ class Participation:
         return self._members.admit(terms, event_sink, self._engine.patience.now())
 
     def rejoin(self, member: Member, event_sink: EventSink) -> None:
-        """A participant is back. Within ``exclusive``."""
+        """Lets a participant rejoin over a new stream. Within ``exclusive``."""
         self._members.rejoin(member, event_sink, self._engine.patience.now())
 
     def step(
         self, member: Member, request: packed.Step, reply_callback: ReplyCallback | None = None
     ) -> packed.Reply | Future[packed.Reply]:
-        """Delivers inputs; the state at the member's next due tick, or what waits until the clock is there.
+        """Delivers inputs; returns the state at the member's next due tick, or a future of it.
 
-        ``reply_callback`` gets that state instead if it takes it.
+        ``reply_callback`` is offered that state first.
         """
         self.require("Step")
         values = check(member.inputs, np.frombuffer(request.inputs, "<f8"))
@@ -209,34 +209,34 @@ class Participation:
         return waiter
 
     async def sync(self, member: Member) -> packed.Reply:
-        """The state at the member's due tick, once the clock is there."""
+        """Waits until the clock is at the member's due tick; returns the state."""
         async with self.exclusive():
             self.require("Sync")
             if self._members.get(member.name) is not member:
-                # It went out while it waited here: nothing would ever answer it.
+                # It was removed while it waited here, so nothing would answer it.
                 raise member.ended or errors.StreamReplaced(
                     f"the lease of {member.name!r} has ended", field="name", given=member.name, allowed="a new Join"
                 )
             if self._barrier.sync(member.participant):
                 return self._reply_to(member, self.outputs())
-            # Before the clock goes on: it may come to the due tick at once.
+            # Before the clock moves, since it may reach the due tick at once.
             waiter = member.wait()
             self._patience.begin(member)
         return await self.answered(member, waiter)
 
     async def answered(self, member: Member, waiter: Future[packed.Reply]) -> packed.Reply:
-        """What a wait ended with, if that is still true."""
+        """Waits for the reply; raises WrongEpoch if its epoch has ended meanwhile."""
         reply = await waiter
         self.check_epoch(member, reply.state.epoch)
         return reply
 
     def check_epoch(self, member: Member, epoch: int) -> None:
-        """Raises WrongEpoch where that is not the session's."""
+        """Raises WrongEpoch if ``epoch`` is not the session's."""
         if epoch != self._barrier.epoch:
             raise self._barrier.wrong_epoch(member.participant, epoch)
 
     def leave(self, member: Member) -> pb.Left:
-        """Orderly end: the session goes on without the member, even if it was expected."""
+        """Lets a member leave: the session goes on without it, even if it was expected."""
         self.require("Leave")
         self.release(member.name)
         self._barrier.remove(member.participant)
@@ -244,7 +244,7 @@ class Participation:
         return pb.Left(tick=self.tick)
 
     def detach(self, member: Member, event_sink: EventSink) -> None:
-        """The member's stream has ended, however; acts once, and not when the member has another stream by now."""
+        """Handles the end of a member's stream; does nothing if the member has another stream by now."""
         if member.event_sink is not event_sink:
             return
         if not self._barrier.detach(member.participant, self._engine.patience.now()):
@@ -263,24 +263,26 @@ class Participation:
         self._less()
 
     def evict(self, name: str, why: errors.ServiceError) -> None:
-        """Takes a participant out, connected or gone; its stream is refused with ``why`` from now on. Within
-        ``exclusive``."""
+        """Removes a participant, connected or gone; its stream is refused with ``why`` from now on.
+
+        Within ``exclusive``.
+        """
         member = self._members[name]
         self._notices.tell(pb.EVENT_KIND_EVICTED, why.message, [name])
         member.ended = why
         member.refuse(why.with_message(why.message))
         self._barrier.remove(member.participant)
-        # No move is at work: what the participant leaves behind acts from now on.
+        # No move is under way, so the inputs that the participant leaves behind act from now on.
         self._barrier.settle()
         self._members.gone.pop(name, None)
         self._evictions += 1
         self._engine.count("evictions")
         facts = {"session": self.id, "participant": name, "reason": errors.TABLE[type(why)][1]}
-        _log.info("participant taken out", extra=facts)
+        _log.info("participant removed", extra=facts)
         self._less()
 
     def release(self, name: str) -> None:
-        """The session goes on without ``name`` from now on, even if it was expected."""
+        """Removes ``name`` from the expected participants."""
         self._barrier.release(name)
 
     # ------------------------------------------------------------ the clock
@@ -290,23 +292,23 @@ class Participation:
         self._moves.advance_if_due()
 
     def exclusive(self) -> AbstractAsyncContextManager[None]:
-        """The clock stands between two ticks for the length of the block, and nothing else changes the session."""
+        """Holds the clock between two ticks during the block; nothing else changes the session."""
         return self._moves.exclusive()
 
     async def tell(self, kind: pb.EventKind) -> None:
-        """Tells every participant what has happened; one that cannot be told in time counts as gone."""
+        """Sends an event to all participants; one that does not take it in time counts as gone."""
         for member in await self._notices.tell_everyone(kind, self.config.tell_timeout):
             self.detach(member, member.event_sink)
 
     async def tell_new_epoch(self, kind: pb.EventKind, what: str) -> None:
-        """The same of another past; whoever waits is refused."""
+        """Sends the event of a new epoch to all participants, and refuses all waits."""
         await self.tell(kind)
         for member in self._members:
             error = self._barrier.wrong_epoch(member.participant, self.epoch - 1)
             member.refuse(error.with_message(f"the session was {what}: {error.message}"))
 
     def record(self, kind: pb.EventKind, text: str = "", origin: pb.Snapshot | None = None) -> None:
-        """Notes an event in the recording, if there is one; ``origin`` is a new past."""
+        """Records an event, if the session is recorded; ``origin`` is given with an event that begins an epoch."""
         recording = self._engine.recording
         if recording is not None:
             event = pb.RecordedEvent(kind=kind, epoch=self.epoch, tick=self.tick, text=text, origin=origin)
@@ -315,11 +317,11 @@ class Participation:
             recording.event(event, None if origin is None else self.outputs())
 
     def fail(self, error: errors.ServiceError) -> None:
-        """The session cannot go on; whoever waits is told."""
+        """Sets the session to FAILED, and refuses all waits."""
         self.state = SessionState.FAILED
         self._engine.count("failed_sessions")
         self.failure_reason = errors.TABLE[type(error)][1]
-        # The clock is where the move began; the model may have gone on from there before it failed.
+        # The clock is at the start of the move; the model may have advanced from there before it failed.
         self.failure = f"at tick {self.tick + error.done}: {error.message}"
         _log.warning("session failed", extra={"session": self.id, "reason": self.failure_reason, "text": self.failure})
         text = f"{self.failure_reason} {self.failure}"
@@ -330,20 +332,20 @@ class Participation:
     # ------------------------------------------------------------ inside
 
     def _less(self) -> None:
-        """Somebody has gone."""
+        """Handles the loss of a participant or connection."""
         self._members.prune()
         if not self.connections:
             self._engine.restart_pace()
         self.advance_if_due()
 
     def _taken(self, ticks: int) -> None:
-        """The barrier has chosen the next move, or none."""
+        """Called with the next move that the barrier has chosen, or 0."""
         barrier = self._barrier
         if self._engine.meter is not None:
             self._engine.meter.incidents["missed_ticks"] = barrier.missed
         if barrier.first_missed:
             late, barrier.first_missed = sorted(barrier.first_missed), []
-            text = f"tick {self.tick}: the clock goes on without {', '.join(late)}"
+            text = f"tick {self.tick}: the clock moves on without {', '.join(late)}"
             self._notices.tell(pb.EVENT_KIND_MISSED, text, late)
         if len(barrier.participants) != len(self._members):
             self._members.prune()
@@ -351,7 +353,7 @@ class Participation:
             self.state = SessionState.RUNNING
 
     def _stopped(self, reached: list[Participant]) -> None:
-        """The clock stands at another tick, at which these participants are due."""
+        """Called when the clock has reached a tick at which these participants are due."""
         recording, tick = self._engine.recording, self._barrier.tick
         recorded = recording is not None and tick >= recording.next_tick
         if not reached and not recorded and tick < self._viewers.next_tick:

@@ -1,6 +1,6 @@
-"""A session as its callers see it: control of the clock, snapshots, viewers, the recording, its end.
+"""A session: control of the clock, snapshots, viewers, the recording, and its end.
 
-What participants do is in ``participation.py``.
+The participants' side is in ``participation.py``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from jounce_service.transport import describe, errors
 
 
 class Session(Participation):
-    """One hosted instance that participants, or one simple client, advance."""
+    """One hosted instance, which is advanced by participants or by Advance calls."""
 
     def __init__(
         self,
@@ -38,30 +38,30 @@ class Session(Participation):
         config: ServerConfig,
         stalls: Stalls | None = None,
     ) -> None:
-        """At tick 0; the instance is set up and belongs to the session from now on. ``stalls`` are the server's."""
+        """Starts at tick 0; ``instance`` is initialized and owned by the session. ``stalls`` are the server's."""
         super().__init__(session_id, setup, instance, config, stalls)
         self.last_used = 0.0
         self.created_ns = time.time_ns()
-        #: Whose session it is.
+        #: The owner (`Caller.owner`), None on a server without tenants.
         self.owner: bytes | None = None
         #: The last Advance with a request number, and its reply.
         self.last_advance: tuple[pb.AdvanceRequest, pb.AdvanceResponse] | None = None
-        # The server's stalls before this session.
+        # The server's stalls before this session began.
         self._stalls_before = self._engine.stalls.count, self._engine.stalls.seconds
         self._snapshots = Store(config.max_snapshots, config.max_snapshot_bytes)
 
     @property
     def meter(self) -> Meter | None:
-        """Its counters, where the server has metrics."""
+        """The session's counters, if the server has metrics."""
         return self._engine.meter
 
     @property
     def recording(self) -> Recording | None:
-        """What it is recorded to."""
+        """The session's recording, if it is recorded."""
         return self._engine.recording
 
     def status(self) -> pb.GetSessionResponse:
-        """Where it stands, on the wire."""
+        """The GetSession reply."""
         self.require("GetSession")
         stalls, pacer = self._engine.stalls, self._engine.pacer
         return pb.GetSessionResponse(
@@ -84,15 +84,15 @@ class Session(Participation):
         )
 
     def wall_time(self, ticks: int) -> float:
-        """Wall-clock time [s] that so many ticks take at its pace; 0 without."""
+        """Wall-clock time [s] of ``ticks`` at the session's pace; 0 if it is free."""
         return 0.0 if self._engine.pacer is None else self._engine.pacer.duration(ticks)
 
     # ------------------------------------------------------------ the clock
 
     async def drive(self, columns: Columns, values: Vector, ticks: int) -> Vector:
-        """Sets inputs, advances; all outputs then. Within ``exclusive``, of a session without participants.
+        """Sets inputs, advances, and returns all outputs. Within ``exclusive``, for a session without participants.
 
-        CallTooLong changes nothing; whatever else is raised has made the session fail.
+        CallTooLong changes nothing; any other error has made the session fail.
         """
         barrier = self._barrier
         barrier.settle()
@@ -112,21 +112,21 @@ class Session(Participation):
             raise
 
     def pause(self) -> None:
-        """Time stands still: leases, timers and the pace. Within ``exclusive``."""
+        """Stops leases, timers and the pace. Within ``exclusive``."""
         self.state = SessionState.PAUSED
         self._engine.stop_time()
         self.record(pb.EVENT_KIND_PAUSED)
 
     def resume(self) -> None:
-        """It goes on from where it stood. Within ``exclusive``."""
+        """Lets leases, timers and the pace go on. Within ``exclusive``."""
         self.state = SessionState.RUNNING if self.tick else SessionState.CREATED
         self._engine.let_time_go()
         self.record(pb.EVENT_KIND_RESUMED)
 
-    # ------------------------------------------------------------ past and future
+    # ------------------------------------------------------------ snapshots
 
     def past(self) -> pb.Snapshot:
-        """What a recording needs of a session at tick 0: parameters and start inputs make the state."""
+        """The origin of a recording at tick 0: parameters and start inputs, which determine the state."""
         return pb.Snapshot(
             model=self.setup.name,
             build=self.setup.model.build,
@@ -138,7 +138,7 @@ class Session(Participation):
         )
 
     async def snapshot(self) -> pb.Snapshot:
-        """Everything that the future depends on. Within ``exclusive``."""
+        """Returns a snapshot of the complete state. Within ``exclusive``."""
         self._barrier.settle()
         snapshot = self.past()
         snapshot.state = await self._engine.ask_or(self.fail, self._engine.instance.get_state)
@@ -146,22 +146,22 @@ class Session(Participation):
         return snapshot
 
     async def restore(self, snapshot: pb.Snapshot) -> None:
-        """Back to a snapshot; one that the model refuses changes nothing. Within ``exclusive``."""
+        """Restores a snapshot; changes nothing if the model refuses it. Within ``exclusive``."""
         check_dues(snapshot, self._barrier)
         await self._engine.ask_or(self.fail, self._engine.instance.set_state, snapshot.state)
         self._adopt(snapshot)
 
     def revive(self, snapshot: pb.Snapshot) -> None:
-        """Takes over a snapshot whose state the new session's instance has."""
+        """Takes over the rest of a snapshot, whose state the new session's instance has already."""
         self._adopt(snapshot)
-        # Nobody has seen an epoch of the new session yet.
+        # The epochs of the new session start at 1.
         self._barrier.epoch = 1
 
     def replace(self, instance: HostedInstance, setup: Setup, inputs: Vector, tick: int) -> None:
-        """Another past: the instance, inputs and tick it has led to, in a new epoch. Within ``exclusive``."""
+        """Replaces instance, settings, inputs and tick, in a new epoch. Within ``exclusive``."""
         self._engine.replace(instance)
         self.setup = setup
-        # Parameters choose which inputs are judged.
+        # The parameters determine which inputs are used, and checked.
         self._inputs = Selector(in_use(self.table, setup.parameters), "input")
         for member in self._members:
             member.inputs = self._inputs(member.inputs.names)
@@ -174,32 +174,32 @@ class Session(Participation):
             self.state = SessionState.RUNNING if tick else SessionState.CREATED
 
     def check_room(self, size: int) -> None:
-        """Raises TooManySnapshots where one of that many bytes would be too much to keep."""
+        """Raises TooManySnapshots if there is no room for a snapshot of that size [bytes]."""
         self._snapshots.check_room(size)
 
     def keep_snapshot(self, data: bytes) -> str:
-        """Keeps a snapshot; its id. Raises TooManySnapshots."""
+        """Keeps a snapshot and returns its id. Raises TooManySnapshots."""
         return self._snapshots.keep(data)
 
     def find_snapshot(self, snapshot_id: str) -> bytes:
-        """A snapshot that is kept; raises UnknownSnapshot."""
+        """Returns a kept snapshot; raises UnknownSnapshot."""
         return self._snapshots.find(snapshot_id)
 
     def delete_snapshot(self, snapshot_id: str) -> None:
-        """Forgets a snapshot; raises UnknownSnapshot."""
+        """Deletes a snapshot; raises UnknownSnapshot."""
         self._snapshots.delete(snapshot_id)
 
-    # ------------------------------------------------------------ who looks on
+    # ------------------------------------------------------------ viewers and recording
 
     def watch(self, request: pb.WatchRequest) -> Viewer:
-        """A new viewer."""
+        """Adds a viewer. Raises UnknownSignal, BadField or TooManyViewers."""
         self.require("Watch")
         viewer = Viewer(self._outputs(request.outputs), request.every_ticks or 1)
         self._viewers.add(viewer, self.config.max_viewers)
         return viewer
 
     def unwatch(self, viewer: Viewer) -> None:
-        """A viewer has gone."""
+        """Removes a viewer."""
         self._viewers.remove(viewer)
 
     def end_views(self) -> None:
@@ -207,21 +207,21 @@ class Session(Participation):
         self._viewers.end()
 
     def record_to(self, recording: Recording) -> None:
-        """Records from now on."""
+        """Starts to record the session."""
         self._engine.recording = recording
 
-    # ------------------------------------------------------------ its end
+    # ------------------------------------------------------------ end
 
     def interrupt(self) -> None:
-        """Ends what a worker is at, and the worker with it."""
+        """Ends a call that is under way in a worker, and the worker with it."""
         self._engine.interrupt()
 
     def abandon(self) -> None:
-        """Frees a session that nobody has got."""
+        """Frees a session whose creation failed."""
         self._engine.close()
 
     async def close(self) -> None:
-        """Closes the session; whoever waits is told."""
+        """Closes the session, and refuses all waits."""
         async with self.exclusive():
             self.require("DeleteSession")
             self.state = SessionState.CLOSED

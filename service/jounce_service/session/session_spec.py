@@ -1,4 +1,4 @@
-"""What a session is made of, checked: the one place where requests for sessions are read."""
+"""Reads and checks the settings of a session."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from jounce_service.transport import errors
 class Setup:
     """A session's settings, all names and values checked."""
 
-    #: Model, and the name by which clients asked for it.
+    #: Model, and the name by which clients requested it.
     model: HostedModel
     name: str
     #: Parameters that were given, by scalar name [unit of each].
     parameters: Mapping[str, float]
     #: All inputs at tick 0 [unit of each].
     start: Vector
-    #: Participants without whom the clock does not move.
+    #: Participants that must be present for the clock to move.
     expected: tuple[str, ...] = ()
-    #: Participants whose own token controls the session.
+    #: Participants whose token may control the session.
     controllers: frozenset[str] = frozenset()
     #: Real-time pacing; None = free.
     pacing: Pacing | None = None
@@ -41,12 +41,12 @@ class Setup:
         return self.model.create(session_id, dict(self.parameters), start)
 
     def changed(self, parameters: Mapping[str, pb.Value], start_inputs: Mapping[str, float]) -> Setup:
-        """The same with some parameters and start inputs replaced; raises a ServiceError naming a bad one."""
+        """A copy with some parameters and start inputs replaced; raises a ServiceError that names a bad one."""
         table = self.model.table
         values = dict(self.parameters)
         known = {s.name: s for s in table.parameters}
         for name, value in parameters.items():
-            # The look-up in a table is long where a foreign model has thousands of them.
+            # ``scalar_of`` searches linearly, which is slow for foreign models with thousands of parameters.
             scalar = known.get(name) or scalar_of(table, table.parameters, name, "parameter")
             kind = value.WhichOneof("kind")
             values[name] = parse(scalar, getattr(value, kind) if kind else None)
@@ -58,12 +58,12 @@ class Setup:
         return replace(self, parameters=values, start=start)
 
     def with_past(self, parameters: Mapping[str, float], start: Vector) -> Setup:
-        """The same with the parameters and start inputs of a snapshot."""
+        """A copy with the parameters and start inputs of a snapshot."""
         return replace(self, parameters=parameters, start=start)
 
 
 def setup_of(model: HostedModel, request: pb.CreateSessionRequest, max_participants: int) -> Setup:
-    """The settings of a CreateSession; raises a ServiceError naming a bad one."""
+    """Reads the settings of a CreateSession; raises a ServiceError that names a bad one."""
     start = np.array([s.start for s in model.table.inputs], dtype=np.float64)
     bare = Setup(
         model,
@@ -78,7 +78,7 @@ def setup_of(model: HostedModel, request: pb.CreateSessionRequest, max_participa
 
 
 def names_of(names: Sequence[str], field: str, most: int) -> tuple[str, ...]:
-    """Participant names, which must be distinct; raises BadField."""
+    """Checks participant names, which must be distinct; raises BadField."""
     if len(names) > most or len(set(map(partial(named, field=field), names))) != len(names):
         raise errors.BadField(
             f"{field} must be distinct names", field=field, given=len(names), allowed=f"up to {most} names"

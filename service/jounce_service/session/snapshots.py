@@ -1,4 +1,4 @@
-"""Snapshots as bytes, checked before they are parsed, and the few that a session keeps."""
+"""Serializes snapshots, checks their bytes before parsing, and stores those that a session keeps."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _FORMAT: Final = 1
 #: Magic, format, length of the message, SHA-256 of all that and the message.
 _HEADER: Final = struct.Struct("<4sIQ")
 _HASH: Final = 32
-#: Most fields of the message [1]. Parameters, ramps and holds are one each, and far fewer; parsed, each takes up to 30
-#: times its bytes, and whoever sends a bomb can compute its hash.
+#: Most fields of the message [1]. Each parameter, ramp and hold is one, so real snapshots have far fewer. The number is
+#: limited because a parsed field takes up to 30 times its bytes, and the hash does not protect against an attacker.
 MOST_FIELDS: Final = 1 << 16
-#: Bytes [1] of the wire types that have a fixed length.
+#: Wire type -> length [bytes], for those with a fixed length.
 _FIXED: Final = {1: 8, 5: 4}
 
 
 def pack(snapshot: pb.Snapshot) -> bytes:
-    """A snapshot as bytes."""
+    """Serializes a snapshot."""
     message = snapshot.SerializeToString(deterministic=True)
     head = _HEADER.pack(_MAGIC, _FORMAT, len(message))
     return head + hashlib.sha256(head + message).digest() + message
 
 
 def unpack(data: bytes, model: str, build: str) -> pb.Snapshot:
-    """The snapshot in the bytes; nothing is parsed before length and hash are right.
+    """Reads a snapshot, after checking its length and hash.
 
-    Raises SnapshotCorrupt, or SnapshotForeign where it is not of this ``model`` and ``build``.
+    Raises SnapshotCorrupt, or SnapshotForeign if it is not of this ``model`` and ``build``.
     """
     start = _HEADER.size + _HASH
     if len(data) < start:
-        raise _corrupt(f"{len(data)} bytes are too few", len(data), f"{start} bytes or more")
+        raise _corrupt(f"{len(data)} bytes are too few", len(data), f"at least {start} bytes")
     magic, number, length = _HEADER.unpack_from(data)
     if magic != _MAGIC or number != _FORMAT:
         raise _corrupt("the bytes are not a snapshot of this format", data[: _HEADER.size].hex(), f"format {_FORMAT}")
@@ -64,9 +64,10 @@ def unpack(data: bytes, model: str, build: str) -> pb.Snapshot:
 
 
 def _check_fields(data: bytes, at: int) -> None:
-    """Raises SnapshotCorrupt where the message from ``at`` on has too many fields.
+    """Raises SnapshotCorrupt if the message that begins at ``at`` has too many fields.
 
-    Source: Protocol Buffers, Encoding: a tag (field number, and wire type in the last three bits), then its payload.
+    Each field is a tag (field number, and the wire type in the last three bits) and its payload (Protocol Buffers,
+    Encoding).
     """
     for _ in range(MOST_FIELDS):
         if at >= len(data):
@@ -84,7 +85,7 @@ def _check_fields(data: bytes, at: int) -> None:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that begins at ``at``, and where it ends."""
+    """(number that begins at ``at``, index after it). Raises SnapshotCorrupt."""
     value = 0
     for i, byte in enumerate(data[at : at + 10]):
         value |= (byte & 0x7F) << 7 * i
@@ -94,7 +95,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def check_upload(data: bytes, size: int, sha256: bytes) -> None:
-    """Raises SnapshotCorrupt where the bytes are not those that the sender announced."""
+    """Raises SnapshotCorrupt if length or hash differ from those that the sender announced."""
     if len(data) != size:
         raise _corrupt("the length is not the one announced", len(data), f"{size} bytes")
     if hashlib.sha256(data).digest() != sha256:
@@ -102,7 +103,7 @@ def check_upload(data: bytes, size: int, sha256: bytes) -> None:
 
 
 def note_clock(snapshot: pb.Snapshot, barrier: Barrier) -> None:
-    """Puts the first-order holds and what every participant has delivered into a snapshot."""
+    """Writes the first-order holds and the participants' last deliveries into a snapshot."""
     snapshot.ramps.extend(pb.Ramp(input=c, tick=t, value=v, slope=s) for c, t, v, s in barrier.ramps.save())
     snapshot.holds.extend(
         pb.Hold(
@@ -116,17 +117,17 @@ def note_clock(snapshot: pb.Snapshot, barrier: Barrier) -> None:
 
 
 def check_dues(snapshot: pb.Snapshot, barrier: Barrier) -> None:
-    """Raises SnapshotCorrupt where a participant would be due at a tick that cannot be."""
+    """Raises SnapshotCorrupt if the due tick of a participant is out of range."""
     last = snapshot.tick + barrier.longest
     for hold in snapshot.holds:
         if hold.HasField("due_tick") and not snapshot.tick <= hold.due_tick <= last:
             raise _corrupt(
-                f"the due tick of {hold.participant!r} cannot be", hold.due_tick, f"{snapshot.tick} to {last}"
+                f"the due tick of {hold.participant!r} is out of range", hold.due_tick, f"{snapshot.tick} to {last}"
             )
 
 
 def load_clock(snapshot: pb.Snapshot, barrier: Barrier) -> None:
-    """Gives a barrier that stands at the snapshot's tick what ``note_clock`` noted."""
+    """Restores what ``note_clock`` wrote, in a barrier at the snapshot's tick."""
     barrier.ramps.load((r.input, r.tick, r.value, r.slope) for r in snapshot.ramps)
     for hold in snapshot.holds:
         participant = barrier.participants.get(hold.participant)
@@ -140,31 +141,31 @@ class Store:
     """The snapshots of one session, by id."""
 
     def __init__(self, most: int, most_bytes: int) -> None:
-        """At most ``most`` of ``most_bytes`` in all."""
+        """Keeps at most ``most`` snapshots of ``most_bytes`` [bytes] in total."""
         self._most, self._most_bytes = most, most_bytes
         self._kept: dict[str, bytes] = {}
         self._made = 0
 
     def check_room(self, size: int) -> None:
-        """Raises TooManySnapshots where ``size`` more bytes would be too many."""
+        """Raises TooManySnapshots if there is no room for ``size`` [bytes]."""
         total = sum(map(len, self._kept.values())) + size
         if len(self._kept) >= self._most or total > self._most_bytes:
             raise errors.TooManySnapshots(
-                "no room for another snapshot; DeleteSnapshot makes some",
+                "there is no room for another snapshot; DeleteSnapshot makes room",
                 field="snapshots",
                 given=f"{len(self._kept) + 1} of {total} bytes",
                 allowed=f"{self._most} of {self._most_bytes} bytes",
             )
 
     def keep(self, data: bytes) -> str:
-        """Keeps the bytes; their id. Raises TooManySnapshots."""
+        """Keeps the bytes and returns their id. Raises TooManySnapshots."""
         self.check_room(len(data))
         self._made += 1
         self._kept[str(self._made)] = data
         return str(self._made)
 
     def find(self, snapshot_id: str) -> bytes:
-        """The bytes; raises UnknownSnapshot."""
+        """Returns the bytes; raises UnknownSnapshot."""
         try:
             return self._kept[snapshot_id]
         except KeyError:
@@ -176,7 +177,7 @@ class Store:
             ) from None
 
     def delete(self, snapshot_id: str) -> None:
-        """Forgets a snapshot; raises UnknownSnapshot."""
+        """Deletes a snapshot; raises UnknownSnapshot."""
         self.find(snapshot_id)
         del self._kept[snapshot_id]
 

@@ -1,4 +1,4 @@
-"""The states of a session and the calls that each allows; the one table of them."""
+"""The states of a session, and the table of the calls that each state allows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jounce_service.transport.errors import SessionClosed, SessionFailed, WrongS
 
 
 class SessionState(IntEnum):
-    """As on the wire."""
+    """States of a session; the numbers are those of the wire."""
 
     CREATED = 1
     RUNNING = 2
@@ -45,7 +45,7 @@ ALLOWED: Final[dict[str, frozenset[SessionState]]] = {
 }
 
 
-#: State -> state, and what leads there: calls, or words for what is no call.
+#: (state, next state) -> causes: calls, or texts for causes that are not calls.
 TRANSITIONS: Final[dict[tuple[SessionState, SessionState], tuple[str, ...]]] = {
     (SessionState.CREATED, SessionState.RUNNING): ("Advance", "Step", "RestoreSnapshot"),
     (SessionState.CREATED, SessionState.PAUSED): ("PauseSession",),
@@ -61,7 +61,10 @@ TRANSITIONS: Final[dict[tuple[SessionState, SessionState], tuple[str, ...]]] = {
 
 
 def require(call: str, state: SessionState, why: str = "", reason: str = "") -> None:
-    """Raises where the state does not allow the call; ``why`` and ``reason`` are those of a failure."""
+    """Raises SessionFailed, SessionClosed or WrongState if the state does not allow the call.
+
+    ``why`` and ``reason`` are the message and the reason of a failed session.
+    """
     allowed = ALLOWED[call]
     if state in allowed:
         return

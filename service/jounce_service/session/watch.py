@@ -1,4 +1,4 @@
-"""Viewers of a session: decimated outputs. A slow viewer drops frames and does not slow the session."""
+"""Viewers of a session, which get decimated outputs. A slow viewer drops frames and does not slow the session down."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Viewer:
     """One viewer: its queue of frames, and the number of frames dropped."""
 
     def __init__(self, outputs: Selection, every: int) -> None:
-        """``every`` [ticks] is the decimation."""
+        """``every`` [ticks] is the distance between frames."""
         self.outputs = outputs
         self.every = every
         self.dropped = 0
@@ -28,7 +28,7 @@ class Viewer:
         self._ended = False
 
     def put(self, frame: pb.WatchResponse) -> None:
-        """Queues a frame; drops the oldest one where the queue is full."""
+        """Queues a frame; drops the oldest one if the queue is full."""
         if len(self._frames) >= _QUEUE:
             self._frames.popleft()
             self.dropped += 1
@@ -36,12 +36,12 @@ class Viewer:
         self._wake.set()
 
     def end(self) -> None:
-        """There will be no more frames."""
+        """Ends the stream after the queued frames."""
         self._ended = True
         self._wake.set()
 
     async def frame(self) -> pb.WatchResponse | None:
-        """The next frame, None at the end of the session."""
+        """Returns the next frame; None at the end of the session."""
         while not self._frames:
             if self._ended:
                 return None
@@ -56,10 +56,10 @@ class Viewers:
     """All viewers of a session."""
 
     def __init__(self) -> None:
-        """No viewers yet."""
+        """Starts without viewers."""
         self._viewers: list[Viewer] = []
         self._dropped = 0
-        #: Tick [1] at which a viewer wants its next frame; none before. The session compares, and goes on.
+        #: Next tick at which a viewer is due.
         self.next_tick: float = float("inf")
 
     def __len__(self) -> int:
@@ -67,11 +67,11 @@ class Viewers:
 
     @property
     def dropped(self) -> int:
-        """Frames dropped so far [1]."""
+        """Number of frames dropped so far [1]."""
         return self._dropped + sum(v.dropped for v in self._viewers)
 
     def add(self, viewer: Viewer, most: int) -> None:
-        """A viewer comes; its first frame is at the next stop of the clock. Raises TooManyViewers."""
+        """Adds a viewer, whose first frame is at the next stop of the clock. Raises TooManyViewers."""
         if len(self._viewers) >= most:
             raise errors.TooManyViewers(
                 "too many viewers", field="session_id", given=len(self._viewers) + 1, allowed=f"{most} viewers"
@@ -80,19 +80,19 @@ class Viewers:
         self.next_tick = 0
 
     def remove(self, viewer: Viewer) -> None:
-        """A viewer has gone."""
+        """Removes a viewer."""
         self._viewers.remove(viewer)
         self._dropped += viewer.dropped
         self._plan()
 
     def restart(self) -> None:
-        """The clock may have gone back: everyone wants a frame at its next stop."""
+        """Lets every viewer get a frame at the next stop of the clock, which may have been set back."""
         for viewer in self._viewers:
             viewer.next_tick = 0
         self._plan()
 
     def show(self, epoch: int, tick: int, sim_ns: int, outputs: Vector) -> None:
-        """The clock stands at ``tick``: a frame for everyone who wants one by now."""
+        """Queues a frame at ``tick`` for every viewer that is due."""
         for viewer in self._viewers:
             if tick >= viewer.next_tick:
                 viewer.next_tick = (tick // viewer.every + 1) * viewer.every
@@ -101,7 +101,7 @@ class Viewers:
         self._plan()
 
     def end(self) -> None:
-        """The session is closed."""
+        """Ends the streams of all viewers."""
         for viewer in self._viewers:
             viewer.end()
 
