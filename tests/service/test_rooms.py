@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "service" / "jounce_service"
 MODULES = {str(p.relative_to(ROOT)): ast.parse(p.read_text(encoding="utf-8")) for p in sorted(ROOT.rglob("*.py"))}
 #: The classes of a session's parts, and of what a model runs in.
-PARTS = {"Barrier", "Engine", "Members", "Moves", "Notices", "Patience", "Pacer", "Store", "Viewers", "Ramps",
+PARTS = {"Barrier", "Engine", "Members", "Moves", "Notices", "BarrierTimeouts", "Pacer", "Store", "Viewers", "Ramps",
          "HostedInstance", "WorkerHost", "FmuHost"}  # fmt: skip
 HOSTS = {"InProcess", "FmuHost", "WorkerHost"}
 #: Lines of a module, at most.

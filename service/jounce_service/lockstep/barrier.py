@@ -23,8 +23,8 @@ import numpy as np
 
 from jounce_service.lockstep.first_order_hold import Ramps
 from jounce_service.lockstep.participant import (
+    DEFAULT_LATENESS,
     NO_COLUMNS,
-    PATIENT,
     Columns,
     Late,
     Lateness,
@@ -97,7 +97,7 @@ class Barrier:
         period: int = 1,
         phase: int = 0,
         *,
-        lateness: Lateness = PATIENT,
+        lateness: Lateness = DEFAULT_LATENESS,
         ramps: Columns = NO_COLUMNS,
         now: float = 0.0,
     ) -> Participant:

@@ -43,7 +43,7 @@ class Lateness:
 
 
 #: Default policy: the clock waits without limit, and the participant is removed when its connection goes.
-PATIENT: Final = Lateness()
+DEFAULT_LATENESS: Final = Lateness()
 NO_COLUMNS: Final = np.empty(0, dtype=np.intp)
 
 
@@ -70,7 +70,7 @@ class Participant:
     period: int
     phase_ticks: int
     due: int
-    lateness: Lateness = PATIENT
+    lateness: Lateness = DEFAULT_LATENESS
     ramps: Columns = field(default_factory=lambda: NO_COLUMNS)
     phase: Phase = Phase.IDLE
     #: Number of the last request accepted, its tick, and whether it has been answered.

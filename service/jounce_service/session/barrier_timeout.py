@@ -17,7 +17,7 @@ from jounce_service.transport import errors
 _LOOK: Final = 0.05
 
 
-class Patience:
+class BarrierTimeouts:
     """Ends waits of a session's members with BarrierTimeout, each after the member's own timeout."""
 
     def __init__(
@@ -30,7 +30,7 @@ class Patience:
     def begin(self, member: Member) -> None:
         """Begins a wait. The timer keeps running after its end and serves the next wait, so a step needs none."""
         if member.timeout:
-            member.deadline = self._engine.patience.now() + member.timeout
+            member.deadline = self._engine.session_time.now() + member.timeout
             if member.timer is None:
                 self._look_in(member, member.timeout)
 
@@ -41,7 +41,7 @@ class Patience:
         member.timer = None
         if member.pending is None:
             return
-        now = self._engine.patience.now()
+        now = self._engine.session_time.now()
         missing = [name for name in self._barrier.missing(now) if name != member.name]
         left = member.deadline - now
         if left > 0.0:

@@ -38,7 +38,7 @@ class Engine:
         self.stalls = stalls or Stalls(asyncio.get_running_loop().time)
         #: Wall-clock time, for the pace, and the participants' time, which stands still while the server does not run.
         self.clock = SessionClock(asyncio.get_running_loop().time)
-        self.patience = SessionClock(self.stalls.time)
+        self.session_time = SessionClock(self.stalls.time)
         self.pacer = None if pacing is None else Pacer(pacing, instance.tick_length)
         self.meter = Meter(instance.tick_length, self.pacer) if config.metrics_address else None
         self._config = config
@@ -202,20 +202,20 @@ class Engine:
     def stop_time(self) -> None:
         """Stops leases, timers and the pace."""
         self.clock.stop()
-        self.patience.stop()
+        self.session_time.stop()
 
     def let_time_go(self) -> None:
         """Lets leases, timers and the pace go on."""
         self.clock.go()
-        self.patience.go()
+        self.session_time.go()
 
     def wake_at(self, when: float) -> None:
         """Calls ``woken`` at a time [s] on ``clock``."""
         self._wake(self.clock.wall(when))
 
     def wake_when_due(self, when: float) -> None:
-        """Calls ``woken`` at a time [s] on ``patience``."""
-        self._wake(self.stalls.base(self.patience.wall(when)))
+        """Calls ``woken`` at a time [s] on ``session_time``."""
+        self._wake(self.stalls.base(self.session_time.wall(when)))
 
     def _wake(self, when: float) -> None:
         if self._alarm is None:

@@ -145,7 +145,7 @@ class Moves:
             asyncio.get_running_loop().call_soon(self.advance_if_due)
 
     def _now(self) -> float:
-        return self._engine.patience.now() if self._barrier.timed else 0.0
+        return self._engine.session_time.now() if self._barrier.timed else 0.0
 
     def _finish(self, ticks: int, now: float) -> bool:
         """Ends a move; returns whether a participant's due tick was reached."""

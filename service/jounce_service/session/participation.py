@@ -19,7 +19,7 @@ from jounce_service.lockstep.barrier import Barrier, Delivery
 from jounce_service.lockstep.participant import Late, Participant, Vector
 from jounce_service.server.config import ServerConfig
 from jounce_service.server.stalls import Stalls
-from jounce_service.session.barrier_timeout import Patience
+from jounce_service.session.barrier_timeout import BarrierTimeouts
 from jounce_service.session.engine import Engine
 from jounce_service.session.members import EventSink, Member, Members, ReplyCallback, Terms, replaced
 from jounce_service.session.moves import Moves
@@ -76,7 +76,7 @@ class Participation:
         )
         self._members = Members(self._barrier)
         self._notices = Notices(self._engine, self._barrier, self._members)
-        self._patience = Patience(
+        self._timeouts = BarrierTimeouts(
             self._engine, self._barrier, self._members, self._notices, lambda: self._moves.at_work
         )
         self._viewers = Viewers()
@@ -175,11 +175,11 @@ class Participation:
         if self._members.get(name) is not None:
             # Nothing can fail from here on.
             self.evict(name, replaced(name))
-        return self._members.admit(terms, event_sink, self._engine.patience.now())
+        return self._members.admit(terms, event_sink, self._engine.session_time.now())
 
     def rejoin(self, member: Member, event_sink: EventSink) -> None:
         """Lets a participant rejoin over a new stream. Within ``exclusive``."""
-        self._members.rejoin(member, event_sink, self._engine.patience.now())
+        self._members.rejoin(member, event_sink, self._engine.session_time.now())
 
     def step(
         self, member: Member, request: packed.Step, reply_callback: ReplyCallback | None = None
@@ -205,7 +205,7 @@ class Participation:
         if waiter.done():
             return waiter.result()
         member.reply_callback = reply_callback
-        self._patience.begin(member)
+        self._timeouts.begin(member)
         return waiter
 
     async def sync(self, member: Member) -> packed.Reply:
@@ -221,7 +221,7 @@ class Participation:
                 return self._reply_to(member, self.outputs())
             # Before the clock moves, since it may reach the due tick at once.
             waiter = member.wait()
-            self._patience.begin(member)
+            self._timeouts.begin(member)
         return await self.answered(member, waiter)
 
     async def answered(self, member: Member, waiter: Future[packed.Reply]) -> packed.Reply:
@@ -247,7 +247,7 @@ class Participation:
         """Handles the end of a member's stream; does nothing if the member has another stream by now."""
         if member.event_sink is not event_sink:
             return
-        if not self._barrier.detach(member.participant, self._engine.patience.now()):
+        if not self._barrier.detach(member.participant, self._engine.session_time.now()):
             return
         if member.participant.lateness.policy is Late.FAIL and self.state in (*_OPEN, SessionState.PAUSED):
             self.fail(

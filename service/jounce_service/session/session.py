@@ -72,7 +72,7 @@ class Session(Participation):
             tick=self.tick,
             sim_ns=self.sim_ns,
             tick_seconds=self.tick_length,
-            participants=describe.participants(self._barrier, self.table, self._engine.patience.now()),
+            participants=describe.participants(self._barrier, self.table, self._engine.session_time.now()),
             failure=self.failure,
             failure_reason=self.failure_reason,
             pacing=None if pacer is None else pacer.status(),
@@ -165,7 +165,7 @@ class Session(Participation):
         self._inputs = Selector(in_use(self.table, setup.parameters), "input")
         for member in self._members:
             member.inputs = self._inputs(member.inputs.names)
-        self._barrier.restart(inputs, tick, self._engine.patience.now())
+        self._barrier.restart(inputs, tick, self._engine.session_time.now())
         for member in self._members:
             member.reply, member.seen = None, tick
         self._viewers.restart()

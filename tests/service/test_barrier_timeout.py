@@ -12,7 +12,7 @@ from virtual import Connection, Lobby, run
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import ServerConfig
-from jounce_service.session.barrier_timeout import Patience
+from jounce_service.session.barrier_timeout import BarrierTimeouts
 from jounce_service.session.session import Session
 from jounce_service.session.session_spec import Setup
 
@@ -53,13 +53,13 @@ def test_a_wait_ends_its_own_time_after_it_began_and_not_after_an_earlier_one() 
 
 def test_thousands_of_waits_within_one_timeout_take_one_timer_each_member(monkeypatch: pytest.MonkeyPatch) -> None:
     armed: list[str] = []
-    arm = Patience._look_in
+    arm = BarrierTimeouts._look_in
 
-    def counted(self: Patience, member: Any, seconds: float) -> None:
+    def counted(self: BarrierTimeouts, member: Any, seconds: float) -> None:
         armed.append(member.name)
         arm(self, member, seconds)
 
-    monkeypatch.setattr(Patience, "_look_in", counted)
+    monkeypatch.setattr(BarrierTimeouts, "_look_in", counted)
 
     async def play() -> int:
         lobby = Lobby(session())
