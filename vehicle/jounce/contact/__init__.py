@@ -1,1 +1,1 @@
-"""What the ground does to a wheel."""
+"""Contact of wheels and body with the ground."""

@@ -1,7 +1,7 @@
-"""The body on the ground: points of its outline, each a stiff damped contact with friction.
+"""Contact of the body with the ground, at points of its outline: a stiff damped contact with friction at each.
 
-A vehicle that rolls over lies on these. The terrain is that of the wheels: every point belongs to the corner of the
-vehicle that it is nearest to and sees that wheel's plane, so that nothing else must be asked of a terrain.
+A vehicle that has rolled over lies on these points. They use the terrain of the wheels: each point belongs to the
+nearest corner of the vehicle and uses the plane under that wheel, so no further terrain data is needed.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ RESULTS = Layout(wrench=6, force=3, energy=1)
 
 
 def function() -> ca.Function:
-    """outline(CHASSIS, wheel.INPUTS, POINT, CONTACT) -> RESULTS of one point; zero where it is above the ground.
+    """outline(CHASSIS, wheel.INPUTS, POINT, CONTACT) -> RESULTS of one point, which are zero above the ground.
 
-    Along the normal `springs.hard_contact`. Friction opposes the sliding velocity v with min(mu N, d |v|): Coulomb's
-    law with a viscous part near rest (the regularised law 2.2 of Olsson et al. 1998, Eur. J. Control 4, 176), which
-    needs no state; a body that should hold on a slope creeps at (tangential force) / (d times the points that carry).
-    Both only take energy.
+    The normal force is that of `springs.hard_contact`. Friction opposes the sliding velocity v with min(mu N, d |v|):
+    Coulomb's law with a viscous part near rest (the regularised law 2.2 of Olsson et al. 1998, Eur. J. Control 4, 176).
+    It needs no state; but on a slope, where a body should stay at rest, it creeps at the tangential force divided by d
+    times the number of points in contact. Both forces only dissipate energy.
 
-    Where the terrain is known under the wheels alone (`height_only`), the plane's height is taken right below the
-    anchor, some centimetres from where the terrain was asked.
+    If the terrain is known only under the wheels (`height_only`), the plane's height is that right below the anchor,
+    some centimetres from the query point.
     """
     parts = (wheel.CHASSIS, wheel.INPUTS, POINT, CONTACT)
     flat = [SX.sym(f"b{k}", part.size) for k, part in enumerate(parts)]

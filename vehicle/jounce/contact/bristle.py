@@ -1,24 +1,24 @@
-"""Friction that holds at rest: an elastic bristle which yields at the friction limit, and only there.
+"""Friction that holds at rest: an elastic bristle that yields only at the friction limit.
 
-One kinematic law serves the tire's contact patch (two components), its turning and rolling at rest, and the brake
-disc. Forces are its stretch times a constant stiffness k. With the deflection z, the sliding velocity v, the limit
-z_s = (largest friction force) / k, and Z = |z|:
+The same kinematic law is used for the tire's contact patch (two components), for turning and rolling of the tire at
+rest, and for the brake disc. Forces are the stretch times a constant stiffness k. With the deflection z, the sliding
+velocity v, the limit z_s = (largest friction force) / k, and Z = |z|:
 
     z_dot = s (v - (P / z_s + shrink) z) - r z
     P = A (z . v)+ / Z,   A = 0 below BREAKAWAY z_s, rising to 1 at z_s
     stretch = z min(1, z_s / Z) + d (z_dot but for shrink),   within the circle of radius z_s
 
-- Below break-away z_dot = v: the bristle is a spring, its motion bounded whatever shakes it. A law that yields at every
-  deflection (Dahl, LuGre) walks under a load that swings.
-- In steady sliding Z = z_s and z points along v. The part of v along z yields, the rest turns z: plastic flow with a
-  circular yield surface.
-- shrink = rate_limit (1 - z_s / Z)+ gives way where the limit falls below the deflection.
-- r is the relaxation of a contact that rolls on.
+- Below break-away z_dot = v: the bristle is a spring, and its motion is bounded under any load. With a law that yields
+  at every deflection (Dahl, LuGre), the contact would drift under an oscillating load.
+- In steady sliding Z = z_s and z is parallel to v. The part of v along z yields, and the rest rotates z, which is
+  plastic flow with a circular yield surface.
+- shrink = rate_limit (1 - z_s / Z)+ reduces the deflection if the limit falls below it.
+- r is the relaxation of a rolling contact.
 - s = 1 / (max(1, V / (rate_limit z_s)) + STEEP P / (2 z_s rate_limit) + shrink / rate_limit), V = |v|, keeps the
   eigenvalues of steady sliding below 2 rate_limit, so that an explicit step stays stable at any speed, and leaves the
   steady states alone. It is 1 below break-away unless the bristle would cross its whole range within 1 / rate_limit.
 
-It never makes energy. With the stored energy k Z^2 / 2, whose k does not depend on the load, the power lost over k is
+The law is passive. With the stored energy k Z^2 / 2, whose k does not depend on the load, the power lost over k is
 stretch . v - z . z_dot. The limit may vary in time in any way.
 
 - Z < z_s, loading (z . v >= 0), b = 1 - s + s A Z / z_s <= 1: the power is at least
@@ -34,7 +34,7 @@ Where s < 1 without yielding (V > rate_limit z_s), d >= 1 / rate_limit covers th
 Source: P. Dupont, V. Hayward, B. Armstrong, F. Altpeter 2002, "Single state elasto-plastic friction models", IEEE
 Trans. Automatic Control 47, 787, Eqs. 7-12 (z_dot = v (1 - alpha z / z_ss), alpha = 0 below break-away and where z
 unloads; stiction without drift); J. C. Simo, T. J. R. Hughes 1998, "Computational Inelasticity", section 1.2 and 2.7
-(the yield surface in more than one dimension). The rate limit, the damping's law and the moving limit are ours.
+(the yield surface in more than one dimension). The rate limit, the damping's law and the variable limit are our own.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ from jounce.math.algebra import SX, dot
 __all__ = ["BREAKAWAY", "Bristle", "bristle"]
 
 BREAKAWAY: Final = 0.9
-"""Share of the limit below which nothing yields."""
+"""Fraction of the limit below which nothing yields."""
 STEEP: Final = 1.0 + 1.0 / (1.0 - BREAKAWAY)
-"""Eigenvalue of the state over V / z_s where A rises."""
+"""Eigenvalue of the state divided by V / z_s in the range where A increases."""
 LEAST: Final = 1e-9
-"""Least limit [m, rad]: a bristle without grip has a direction, too."""
+"""Smallest limit [m, rad], so that the direction is defined without friction as well."""
 TINY: Final = 1e-30
-"""Added to squares, so that the direction of nothing is defined."""
+"""Added to squares, so that the direction of a zero vector is defined."""
 
 
 @dataclass(frozen=True)
 class Bristle:
-    """What the bristle does."""
+    """Result of the law."""
 
     rate: SX
     """z_dot (n) [m/s] or [rad/s]."""

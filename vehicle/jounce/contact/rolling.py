@@ -1,7 +1,7 @@
-"""Wheels that already roll in their ruts: where a vehicle starts on soil without a fall.
+"""Start states for wheels that already roll in their ruts, so that a vehicle on soil does not drop at the start.
 
-``equilibrium`` gives the sinkage at which soil carries a load at a speed and the torque that rolling takes; ``roll_in``
-gives a soil the memory of the stretch that wheels would have rolled before.
+``equilibrium`` computes the sinkage at which soil carries a load at a speed, and the torque against the rolling
+resistance. ``roll_in`` sets the soil's state as if the wheels had rolled before.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import numpy as np
 
 from jounce.contact.soil import Array, ContactWrench, Soil, SoilContact, WheelGeometry, WheelMotion
 
-#: Steps of a stretch one wheel diameter long, after which no cell under a wheel is left of the time before.
+#: Number of steps over one wheel diameter, after which all cells under a wheel are new.
 _STEPS = 100
-#: Below this speed [m/s] the soil is only pressed.
+#: Speed [m/s] below which the wheel only presses on the soil.
 _AT_REST = 0.01
 _ITERATIONS = 40
-#: Largest step of the slip [1], and the error of the forces at the end, as a part of the load [1].
+#: Largest step of the slip [1], and the tolerance of the forces relative to the load [1].
 _STEP, _TOLERANCE = 0.05, 1e-6
 #: Steps of the difference quotients: sinkage [m], slip [1].
 _DZ, _DS = 1e-6, 1e-5
 
 
 def roll_in(contact: SoilContact, motion: WheelMotion) -> ContactWrench:
-    """Let the wheels come to ``motion`` along a straight stretch of one diameter, at that height and velocity.
+    """Rolls the wheels to ``motion`` along a straight line of one diameter, at that height and velocity.
 
-    Their spin on the way is the one at which the soil neither drives nor brakes them. Returns the wrench at the end.
+    Their spin on the way is that of free rolling, without longitudinal force. Returns the wrench at the end.
     """
     slip = np.zeros(len(motion.omega))
     for _ in range(_ITERATIONS if _rolls(motion) else 0):
@@ -39,10 +39,11 @@ def roll_in(contact: SoilContact, motion: WheelMotion) -> ContactWrench:
 def equilibrium(soil: Soil, loads: Array, speed: float, wheel: WheelGeometry | None = None) -> tuple[Array, Array]:
     """Sinkage (n,) [m] and drive torque (n,) [N.m] of wheels that carry ``loads`` (n,) [N] at ``speed`` [m/s], level.
 
-    Newton's method on load and forward force over sinkage and slip. ValueError where the soil does not carry a load.
+    It uses Newton's method for load and forward force as functions of sinkage and slip. Raises ValueError if the soil
+    does not carry a load.
     """
     n, wheel = len(loads), wheel or WheelGeometry()
-    loads = np.maximum(loads, 1.0)  # a wheel that hangs touches the ground
+    loads = np.maximum(loads, 1.0)  # A wheel without load touches the ground.
 
     def rolled(z: Array, s: Array) -> tuple[ContactWrench, WheelMotion]:
         position = np.zeros((n, 3))
@@ -75,7 +76,7 @@ def equilibrium(soil: Soil, loads: Array, speed: float, wheel: WheelGeometry | N
         now = forces(z, s)
     else:
         raise refusal
-    # With no force forwards, the moment about the contact point is that about the axle.
+    # Without a forward force, the moment about the contact point equals that about the axle.
     return z, -rolled(z, s)[0].moment[:, 1]
 
 

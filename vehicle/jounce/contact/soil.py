@@ -1,23 +1,23 @@
 """Rigid wheels on deformable soil: Bekker sinkage and Janosi-Hanamoto shear over the contact arc.
 
-Every wheel carries a strip of soil cells under it, fixed to the ground along the path of the wheel. A cell
-remembers its deepest sinkage and its elastic shear displacement, so the arc is symmetric at rest and
-one-sided when rolling, and no case distinction for slip, braking or standstill is needed.
+Every wheel has a strip of soil cells under it, fixed to the ground along the path of the wheel. A cell stores its
+deepest sinkage and its elastic shear displacement. The contact arc is therefore symmetric at rest and one-sided when
+rolling, without separate cases for slip, braking or standstill.
 
     normal pressure   p = (k_c / b + k_phi) z^n                    (loading, Bekker)
                       p = p(z_max) - k_u (z_max - z) >= 0           (unloading and reloading, elastic)
     shear stress      tau = (c + p tan phi) s / K,  ds/dt = v - |v| s / K
 
-For monotone shearing over a displacement j the last line is *exactly* Janosi and Hanamoto's
-tau = tau_max (1 - exp(-j / K)); on reversal it unloads elastically with the initial modulus and stays passive
-(it is Dahl's friction law), so a wheel at rest holds still instead of creeping.
+For monotone shearing over a displacement j the last line is exactly Janosi and Hanamoto's law
+tau = tau_max (1 - exp(-j / K)). On reversal it unloads elastically with the initial modulus and stays passive (it is
+Dahl's friction law), so a wheel at rest stays at rest and does not creep.
 
-Wong and Reece follow a point of the rim from its entry; here the soil element is followed, as the memory is the
-soil's. The two agree at small slip; at slip i a soil element is in contact 1 / (1 - i) times longer than a rim
-point, so thrust rises somewhat faster with slip (``wong_displacement``, ``soil_displacement``).
+Wong and Reece follow a point of the rim from its entry; here a soil element is followed, since the state belongs to the
+soil. The two agree at small slip. At slip i a soil element is in contact 1 / (1 - i) times longer than a rim point, so
+thrust rises somewhat faster with slip (``wong_displacement``, ``soil_displacement``).
 
-Left out, on purpose: bulldozing in front of and beside the wheel, tread lugs, multi-pass (every wheel meets
-virgin soil), slopes; a cambered wheel is treated as a cylinder of the same track on the ground.
+Not modelled: bulldozing in front of and beside the wheel, tread lugs, multi-pass (every wheel meets undisturbed soil),
+and slopes. A cambered wheel is treated as a cylinder with the same track on the ground.
 
 Sources: Bekker, Introduction to Terrain-Vehicle Systems (1969); Janosi and Hanamoto, 1st ISTVS conference,
 Turin (1961); Wong and Reece, J. Terramechanics 4(1), 1967 (stress over the arc); Wong, Theory of Ground
@@ -89,7 +89,7 @@ class WheelGeometry:
 
 @dataclass(frozen=True)
 class WheelMotion:
-    """What the vehicle says about n wheels, in world axes.
+    """Motion of n wheels, in world axes.
 
     ``position`` (n, 3) of the wheel centre [m]; ``velocity`` (n, 3) [m/s]; ``axis`` (n, 3) unit spin axis,
     pointing left; ``omega`` (n,) spin [rad/s], forward positive.
@@ -103,7 +103,7 @@ class WheelMotion:
 
 @dataclass(frozen=True)
 class ContactWrench:
-    """What the soil does to n wheels.
+    """Forces of the soil on n wheels.
 
     ``force`` (n, 3) [N], ``moment`` (n, 3) [N.m] about ``point``, ``point`` (n, 3) [m], all in world axes;
     ``sinkage`` (n,) [m]; ``load`` (n,) vertical force [N]; ``slip`` (n,) longitudinal slip [1], driving
@@ -122,22 +122,22 @@ class ContactWrench:
         return np.concatenate([self.force, self.moment, self.point], axis=1).ravel()
 
 
-#: Signals of the vehicle that the soil takes and gives, for `motion_of` and `ContactWrench.packed`.
+#: Signals of the vehicle that the soil uses, for `motion_of`, and that it sets, for `ContactWrench.packed`.
 TAKES = [f"wheel_{w}.{what}" for w in WHEELS for what in ("pos", "rot", "lin_vel", "omega")]
 GIVES = [f"wheel_{w}.{what}" for w in WHEELS for what in ("force", "moment", "point")]
 
-#: Shear damping time at standstill [s]; it and the damping of rocking in the rut fade over a speed [m/s],
-#: because rolling damps by itself. Both are numerical aids of this program, not soil data.
+#: Shear damping time at standstill [s]. It and the damping of rocking in the rut fade out over a speed [m/s], because
+#: rolling itself dissipates. Both are numerical aids, not soil data.
 _SHEAR_DAMPING_TIME = 0.005
 _CREEP_SPEED = 0.1
-#: Damping of rocking to and fro in the wheel's own rut, as a multiple of the soil's damping.
+#: Damping of rocking back and forth in the wheel's own rut, as a multiple of the soil's damping.
 _ROCKING = 10.0
 #: Speed [m/s] below which the reported slip is regularised.
 _SLIP_SPEED = 0.5
 
 
 class SoilContact:
-    """Contact of ``wheels`` wheels with flat soil at height ``ground`` [m]; holds the state of the soil cells."""
+    """Contact of ``wheels`` wheels with flat soil at height ``ground`` [m], with the state of the soil cells."""
 
     def __init__(self, soil: Soil, wheel: WheelGeometry | None = None, *, wheels: int = 4, ground: float = 0.0,
                  cell: float = 0.005) -> None:
@@ -161,11 +161,11 @@ class SoilContact:
         return self._travel, self._key, self._deepest, self._shear_x, self._shear_y
 
     def memory(self) -> bytes:
-        """All that the soil remembers, bit for bit."""
+        """The state of all soil cells, as bytes."""
         return b"".join(array.tobytes() for array in self._memory)
 
     def recall(self, memory: bytes) -> None:
-        """Back to a ``memory`` of a contact of the same size; ValueError for another size, which changes nothing."""
+        """Restores a ``memory``; raises ValueError, with nothing changed, for that of another number of cells."""
         size = sum(array.nbytes for array in self._memory)
         if len(memory) != size:
             raise ValueError(f"soil memory of {len(memory)} bytes: expected {size}")
@@ -174,7 +174,7 @@ class SoilContact:
             memory = memory[array.nbytes:]
 
     def advance(self, motion: WheelMotion, dt: float) -> ContactWrench:
-        """Move the soil state to ``motion``, ``dt`` [s] after the last call, and return the wrench.
+        """Advances the soil to ``motion``, ``dt`` [s] after the last call, and returns the wrench.
 
         Source: module docstring; the resultants are Wong and Reece (1967) with r cos(theta) d(theta) = dx.
         """
@@ -218,7 +218,7 @@ class SoilContact:
         return ContactWrench(force, moment, motion.position + arm, np.maximum(sinkage, 0.0), force[:, 2], slip)
 
     def _move_cells(self, step: Array) -> Array:
-        """Shift the strips by ``step`` (n,) [m]; return the cells' place ahead of the wheel centre (n, cells)."""
+        """Shifts the strips by ``step`` (n,) [m]; returns the cells' x ahead of the wheel centre (n, cells) [m]."""
         self._travel += step
         cells = self._slot.size
         first = np.floor(self._travel / self._dx).astype(np.int64)[:, None] - self._half
@@ -231,7 +231,7 @@ class SoilContact:
         return x
 
     def _pressure(self, z: Array, rate: Array, rocking: Array) -> Array:
-        """Normal pressure [Pa] of every cell at sinkage ``z`` [m]; remembers the deepest.
+        """Normal pressure [Pa] of every cell at sinkage ``z`` [m]; stores the deepest sinkage.
 
         ``rate`` [m/s] is the vertical speed of sinking; ``rocking`` [m/s] damps cells that were loaded deeper.
         """
@@ -248,7 +248,7 @@ class SoilContact:
         rate = np.hypot(slip_x, slip_y)
         inverse = 1.0 / np.maximum(rate, 1e-12)
         decay = np.exp(-rate * time / k)
-        # Exact solution of ds/dt = v - |v| s / K over the interval for constant v.
+        # Exact solution of ds/dt = v - |v| s / K over the interval, for constant v.
         gain = k * (1.0 - decay) * inverse
         touching = p > 0.0
         self._shear_x = np.where(touching, self._shear_x * decay + gain * slip_x, 0.0)

@@ -1,6 +1,6 @@
-"""The contact of a tire near standstill: bristles that hold at rest and roll with the curves of the tire.
+"""The contact of a tire near standstill: bristles that hold at rest, and follow the curves of the tire when rolling.
 
-See `jounce.contact.tires.tmeasy` for what they stand for and `jounce.contact.bristle` for their law.
+See `jounce.contact.tires.tmeasy` for their meaning and `jounce.contact.bristle` for their law.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ __all__ = ["RATE_LIMIT", "SOFT", "STATES", "Hold", "Motion", "Standstill", "roll
 #: the contact slides, so that friction is that of sliding.
 STATES = Layout(bristle=2, rolled=1, turned=1, travelled=1, sliding=1)
 
-#: Numerical guards and choices, not properties of the tire.
+#: Numerical safeguards and choices, not properties of the tire.
 RATE_LIMIT: Final = 500.0
 """Half the largest eigenvalue of the bristle states [1/s]: what a 1 ms step resolves."""
 ROLLING_DAMPING: Final = 0.3
 """Damping over stiffness of the rolling resistance at rest [s]: a vehicle that has coasted to rest does not swing."""
 SLIDING_SPEED: Final = 0.05
-"""Speed [m/s] from which a contact slides rather than yields."""
+"""Speed [m/s] above which a contact counts as sliding, not yielding."""
 SLIDING_RATE: Final = 50.0
-"""Rate [1/s] at which friction falls from break-away to sliding, and recovers."""
+"""Rate [1/s] at which friction changes between break-away and sliding."""
 SOFT: Final = 1.0
 """Least stiffness of the tread [N/m], and least force over slip that it relaxes by [N]."""
 NARROW: Final = 1e-3
-"""Least length of the contact [m]."""
+"""Smallest length of the contact [m]."""
 
 
 @dataclass(frozen=True)
 class Motion:
-    """How the contact moves."""
+    """Motion of the contact."""
 
     sliding: SX
     """Velocity of the contact point (2) [m/s], less what rolls."""
@@ -53,7 +53,7 @@ class Motion:
 
 @dataclass(frozen=True)
 class Hold:
-    """What the contact can bear."""
+    """Load, size and limits of the contact."""
 
     friction: SX
     """Force at break-away [N]."""
@@ -73,7 +73,7 @@ class Hold:
 
 @dataclass(frozen=True)
 class Standstill:
-    """What the contact does."""
+    """Forces of the contact and rates of its states."""
 
     rates: SX
     """Rates of the STATES (5)."""
@@ -88,7 +88,7 @@ class Standstill:
 
 
 def rolled_on(travelled: SX, length: SX) -> SX:
-    """-1 to 1: how far a contact of this length [m] has begun to roll on."""
+    """-1 to 1: distance rolled, relative to half the contact length [m]."""
     return ca.fmax(ca.fmin(travelled / (0.5 * (length + NARROW)), 1.0), -1.0)
 
 
@@ -123,7 +123,7 @@ def standstill(state: dict[str, SX], motion: Motion, hold: Hold, par: Mapping[st
     relaxation = stiffness * travel / (slope_x * slope_y) * ca.vertcat(slope_y, slope_x)
     tread = bristle(state["bristle"], motion.sliding, limit=held / stiffness, damping=damping, rate_limit=RATE_LIMIT,
                     relaxation=relaxation)  # fmt: skip
-    # what sticks to the ground does not turn with the frame
+    # The part that sticks to the ground does not rotate with the contact frame.
     turned = ca.vertcat(state["bristle"][1], -state["bristle"][0]) * motion.yaw
     slides = ca.fmin((tread.slip / SLIDING_SPEED) ** 2, 1.0) - state["sliding"]
 

@@ -35,9 +35,9 @@ from jounce.suspension.springs import hard_contact
 
 __all__ = ["STATES", "start", "tmeasy"]
 
-#: Numerical guards, not properties of the tire.
+#: Numerical safeguards, not properties of the tire.
 ROLLING_SPIN: Final = 1.0
-"""Spin rate [rad/s] from which the rolling resistance of a fast wheel is fully there."""
+"""Spin rate [rad/s] above which the rolling resistance of a fast wheel has its full value."""
 FLIGHT_RATE: Final = 50.0
 """Rate at which the bristle springs back off the ground [1/s]."""
 MU_MIN: Final = 0.01
@@ -150,7 +150,7 @@ def _steady(sx: SX, sy: SX, c: _Curves, par: Mapping[str, SX]) -> _Steady:
     """
     plain, unit = par["combined_slip"] - 1.0, par["pn"] * par["pn"]
     here, there, slips = c.fxm * c.dfy0 / unit, c.fym * c.dfx0 / unit, c.sxm + c.sym
-    # the factors times a common denominator, which cancels: slips of any scale combine to the same forces
+    # The factors have a common denominator, which cancels: slips of any scale combine to the same forces.
     half = slips * (here + there)
     hat_x = c.sxm * (here + there) + here * slips
     hat_x += plain * (half - hat_x)

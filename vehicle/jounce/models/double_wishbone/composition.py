@@ -40,7 +40,7 @@ REPORTS = Layout(force=3, moment=3, slip=1, slip_angle=1, deflection=1, centre=3
 
 
 def right_hand_side(vehicle: Vehicle) -> ca.Function:
-    """f(state, input) -> (state rate, reports of FL FR RL RR), the vehicle's numbers baked in."""
+    """f(state, input) -> (state rate, reports of FL FR RL RR), with the vehicle's numbers as constants."""
     p = {name: SX(entry.value) for name, entry in vehicle.entries.items()}
     state, inputs = SX.sym("x", STATES.size), SX.sym("u", INPUTS.size)
     x, u = STATES.split(state), INPUTS.split(inputs)

@@ -88,7 +88,7 @@ class Code:
 
     @cached_property
     def scalars(self) -> list[ca.Function]:
-        """Evaluated once a vehicle."""
+        """Evaluated once per vehicle."""
         once = [self.functions[name] for name in ("steering", "chassis", "motion", "external", "chassis_report")]
         derive = parameters.derive_function(self.vehicle, self.corner[1], self.prepared_wheel[1])
         return [*once, derive, self.wheel.start_function()]
@@ -110,7 +110,7 @@ def shared_forward(functions: list[ca.Function]) -> dict[str, list[int]]:
 
 
 def emit_layouts(table: SignalTable, code: Code) -> str:
-    """C header with the place of every named part; the entries of the vehicle data close the parameters."""
+    """C header with the index of every named part; the entries of the vehicle data are the last parameters."""
     lines = [f"    JN_FIRST_ENTRY = {len(table.parameters) - len(code.vehicle.entries)},"]
     for prefix, layout in code.layouts.items():
         lines += enumerators(prefix, layout)
@@ -120,7 +120,7 @@ def emit_layouts(table: SignalTable, code: Code) -> str:
 
 
 def emit_inputs() -> str:
-    """C function that copies the inputs of a wheel that are used as they are."""
+    """C function that copies the inputs of a wheel that need no conversion."""
     places = ((f"JN_U_WHEEL_{signal}", wheel.INPUTS.sizes[name], f"JN_WHEEL_INPUT_{name}")
               for name, signal in wheel.SIGNALS.items())  # fmt: skip
     copies = "".join(f"    copy_inputs(u, c, {signal}{'_x' * (size > 1)}, {size}, {place}, wheel_inputs);\n"
@@ -130,7 +130,7 @@ def emit_inputs() -> str:
 
 
 def check_reports(table: SignalTable) -> None:
-    """Raise ValueError where a report's order is not that of the output signals."""
+    """Raises ValueError if the order of a report differs from that of the output signals."""
     wanted = [s.name for s in table.signals if s.causality == "output"]
     first = [*reports.CHASSIS.sizes, *(f"wheel_{w}.{name}" for w in WHEELS for name in reports.WHEEL.sizes)]
     if wanted[: len(first)] != first:
@@ -139,7 +139,7 @@ def check_reports(table: SignalTable) -> None:
 
 
 def check_inputs(table: SignalTable) -> None:
-    """Raise ValueError unless the inputs of each wheel are those of the first, in its order, wheel after wheel.
+    """Raises ValueError unless each wheel has the inputs of the first in the same order, wheel after wheel.
 
     The C glue knows the first wheel's by name and the others by their distance.
     """

@@ -1,4 +1,4 @@
-"""What the vehicle tells the world: the output signals, from states, corner and wheel quantities.
+"""The output signals of the vehicle, computed from states, corner and wheel quantities.
 
 Layouts carry the names of the signal table without their prefix, in its order; the emitter refuses to write a
 report that differs from the table.
@@ -45,16 +45,16 @@ def product(a: SX, b: SX) -> SX:
 
 
 def small_turn(axes: SX) -> SX:
-    """Quaternion of a rotation matrix that turns by less than a right angle."""
+    """Quaternion w x y z of a rotation matrix whose angle is less than a right angle."""
     w = 0.5 * ca.sqrt(ca.fmax(1 + axes[0, 0] + axes[1, 1] + axes[2, 2], 1.0))
     v = ca.vertcat(axes[2, 1] - axes[1, 2], axes[0, 2] - axes[2, 0], axes[1, 0] - axes[0, 1])
     return ca.vertcat(w, v / (4 * w))
 
 
 def steering_load(part: dict[str, SX], load: dict[str, SX], acceleration: SX, theta: SX, along: SX, shaft: SX) -> SX:
-    """Share of one corner in the torque [N.m] of the linkage on the Pitman arm, left positive.
+    """Contribution of one corner to the torque [N.m] of the linkage on the Pitman arm, left positive.
 
-    Virtual work of a unit turn of the arm at fixed chassis and theta: applied forces less inertia forces
+    It is the virtual work of a unit rotation of the arm at fixed chassis and theta: applied minus inertia forces
     (Jain 2016, Eqs. 9-11 with the arm's column of X); wheel spin eliminated as in `articulated.inward_sweep`.
     """
     torque = dot(part["axis"], load["moment"]) + load["drive"] + load["brake"]

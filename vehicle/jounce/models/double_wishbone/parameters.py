@@ -1,4 +1,4 @@
-"""From the vehicle data to the derived numbers of the generated functions, symbolically.
+"""Computes the derived numbers of the generated functions from the vehicle data, symbolically.
 
 Parameters stay run-time inputs: these expressions are emitted as C and evaluated once, at the end of
 initialization. The right side mirrors y of every point and multiplies every rotation axis by -1 (axes are
@@ -98,8 +98,8 @@ def corner_numbers(p: Numbers, axle: str, side: float) -> SX:
 def chassis_inertia(p: Numbers) -> SX:
     """(mass, first moment 3, inertia 6) about the chassis origin, chassis axes: body, steering link and arm.
 
-    The steering mechanism is treated kinematically (Jain 2016, section 4.1): its masses ride on the chassis as
-    points in the design position.
+    The steering mechanism is treated kinematically (Jain 2016, section 4.1): its masses are points of the chassis in the
+    design position.
     """
     tilt = SX([0, 1, 0])
     c, s = ca.cos(p["steering.tilt"]), ca.sin(p["steering.tilt"])
@@ -133,7 +133,7 @@ def outline_points(p: Numbers, name: str, axle: str, side: float) -> SX:
 
 
 def _together(*bodies: tuple[SX, SX, SX]) -> tuple[SX, SX, SX]:
-    """(mass, centre of mass, inertia about it) of rigidly joined bodies, each given so."""
+    """(mass, centre of mass, inertia about it) of rigidly joined bodies, which are given in the same form."""
     mass = sum((m for m, _, _ in bodies), SX(0))
     com = sum((m * r for m, r, _ in bodies), SX(3, 1)) / mass
     inertia = SX(3, 3)
