@@ -98,8 +98,8 @@ def corner_numbers(p: Numbers, axle: str, side: float) -> SX:
 def chassis_inertia(p: Numbers) -> SX:
     """(mass, first moment 3, inertia 6) about the chassis origin, chassis axes: body, steering link and arm.
 
-    The steering mechanism is treated kinematically (Jain 2016, section 4.1): its masses are points of the chassis in the
-    design position.
+    The steering mechanism is treated kinematically (Jain 2016, section 4.1): its masses are points of the chassis in
+    the design position.
     """
     tilt = SX([0, 1, 0])
     c, s = ca.cos(p["steering.tilt"]), ca.sin(p["steering.tilt"])
