@@ -32,7 +32,7 @@ Times = NDArray[np.float64]
 WATCHER = SERVER + 5
 #: Period of their wake-ups, and the lateness of one from which the core was away [ns].
 WAKE, AWAY = 500e3, 100e3
-HEAD = ["1 kHz", "away a second", "time away", "overruns", "by the client's log", "undisturbed rounds",
+HEAD = ["1 kHz", "lost a second", "time lost", "overruns", "by the client's log", "undisturbed rounds",
         "overruns in them", "stolen"]
 
 
