@@ -62,7 +62,7 @@ def mjcf(vehicle: Vehicle, tree: Tree, rests: Mapping[str, Rest], speed: float, 
     ET.SubElement(world, "geom", name="ground", type="plane", size="0 0 1", contype="1", conaffinity="1")
     elements: list[ET.Element] = []
     radius = vehicle["tire.unloaded_radius"]
-    stiffness, damping = vehicle["tire.vertical_stiffness_linear_N_m"], vehicle["tire.vertical_damping_Ns_m"]
+    stiffness, damping = vehicle["tire.vertical_stiffness"], vehicle["tire.vertical_damping"]
     for b in tree.bodies:
         base = tree.bodies[b.parent].point if b.parent >= 0 else np.array([0.0, 0.0, -height])
         mother = elements[b.parent] if b.parent >= 0 else world

@@ -43,7 +43,7 @@ def energy(record: Record, vehicle: str) -> Array:
     """
     data, deep = load_vehicle(vehicle), record.wheels("deflection")
     onto_rim = np.maximum(deep - (data["tire.unloaded_radius"] - data["tire.rim_radius"]), 0.0)
-    tires = data["tire.vertical_stiffness_linear_N_m"] * deep**2 + data["tire.rim_stiffness"] * onto_rim**2
+    tires = data["tire.vertical_stiffness"] * deep**2 + data["tire.rim_stiffness"] * onto_rim**2
     return np.asarray(record("energy.kinetic") + record("energy.potential") + 0.5 * tires.sum(axis=1))
 
 

@@ -219,8 +219,8 @@ def test_a_hard_landing_bottoms_on_the_rims_and_throws_no_higher(car: Callable[.
 
 
 STIFF = [("front.shock.rebound", 1e7), ("rear.shock.compression", 1e7), ("front.shock.end_stiffness", 1e10),
-         ("rear.stop.force.10", 1e8), ("tire.vertical_damping_Ns_m", 1e7),
-         ("tire.rim_stiffness", 1e10), ("tire.vertical_stiffness_linear_N_m", 1e9),
+         ("rear.stop.force.10", 1e8), ("tire.vertical_damping", 1e7),
+         ("tire.rim_stiffness", 1e10), ("tire.vertical_stiffness", 1e9),
          ("chassis.contact.stiffness", 1e10), ("chassis.contact.friction_damping", 1e7)]  # fmt: skip
 
 

@@ -108,7 +108,7 @@ def test_without_friction_nothing_holds() -> None:
 
 @pytest.mark.parametrize("integrator", ["RK4", "ROSENBROCK"])
 @pytest.mark.parametrize(
-    ("name", "value"), [("brake.capacity", 1e6), ("tire.dahl_sigma1", 1e5), ("tire.dahl_sigma0", 1e9)]
+    ("name", "value"), [("brake.capacity", 1e6), ("tire.tread_damping", 1e5), ("tire.tread_stiffness", 1e9)]
 )
 def test_friction_too_stiff_for_the_step_is_refused_with_the_reason(name: str, value: float, integrator: str) -> None:
     with pytest.raises(FmuError, match=f"(?s){name}.*on the wheel's inertia"):

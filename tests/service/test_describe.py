@@ -63,7 +63,7 @@ def test_the_table_and_markdown_have_a_line_per_signal_with_the_same_cells(capsy
         cells[0] = cells[0].strip("`")
         assert [" ".join(c.split()) for c in cells] == [" ".join(c.split()) for c in by_name[cells[0]]]
     assert by_name["front.SPINDLE.x"][3:5] == ["suspension", "-0.040386"]
-    assert by_name["imu.pos.x"][3] == "chassis" and by_name["tire.pn"][3] == "-"
+    assert by_name["imu.pos.x"][3] == "chassis" and by_name["tire.nominal_load"][3] == "-"
 
 
 def test_ones_own_vehicle_is_described_after_its_overrides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,8 +100,9 @@ def test_a_parameter_is_in_the_frame_that_its_description_names() -> None:
 
 def test_a_quantity_without_a_direction_has_no_frame() -> None:
     found = frames(TABLE)
-    for name in ("chassis.mass", "tire.pn", "tire.width", "front.spring.k1", "tick", "integrator", "energy.kinetic",
-                 "terrain.mu", "wheel_FL.terrain_mu", "brake.capacity", "steering_ratio"):  # fmt: skip
+    for name in ("chassis.mass", "tire.nominal_load", "tire.width", "front.spring.k1", "tick", "integrator",
+                 "energy.kinetic", "terrain.mu", "wheel_FL.terrain_mu", "brake.capacity",
+                 "steering_ratio"):  # fmt: skip
         assert found[name] == "", name
     assert found["gravity"] == found["init.x"] == found["terrain.slope"] == "world"
     assert found["steering.tilt"] == found["front.origin.x"] == "chassis"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jounce.data import load_vehicle
 from jounce.models.double_wishbone.signals import LEDGER, table
 from jounce.references import FIRST, RATE_OFFSET, Ledger, LedgerError
+from jounce.renamed import FORMER
 from jounce.signals import Signal, SignalTable, State
 
 VEHICLE = table(load_vehicle("hmmwv"))
@@ -27,12 +28,24 @@ FIRST_RELEASE = {
     "steering_wheel_angle": 1000, "wheel_FL.drive_torque": 1002, "wheel_RR.terrain_mu": 1065,
     "chassis.ext_moment.z": 1071,
     "ref_frame.pos.x": 10000, "wheel_FL.pos.x": 10033, "closure_residual": 10185, "tick_count": 10186, "tick": 100000,
-    "chassis.mass": 100018, "tire.dahl_sigma1": 100333, "state.pos.x": 200000, "state.wheel_RR.brake_wind_up": 200040,
+    "chassis.mass": 100018, "tire.tread_damping": 100333, "state.pos.x": 200000, "state.wheel_RR.brake_wind_up": 200040,
+}  # fmt: skip
+
+
+#: Parameters that have another name since, by that of the first release.
+RENAMED_SINCE = {
+    "tire.pn": 100296, "tire.vertical_stiffness_linear_N_m": 100299, "tire.dfx0_pn": 100303, "tire.sqe_p2n": 100328,
+    "tire.vnum": 100329, "tire.frblend_end_mps": 100331, "tire.dahl_sigma1": 100333,
 }  # fmt: skip
 
 
 def test_the_references_of_the_first_release_stand() -> None:
     assert FIRST_RELEASE.items() <= references(VEHICLE).items()
+
+
+def test_a_parameter_keeps_its_reference_under_a_new_name() -> None:
+    now = references(VEHICLE)
+    assert {old: now[FORMER[old]] for old in RENAMED_SINCE} == RENAMED_SINCE
 
 
 @given(place=st.integers(0, len(VEHICLE.signals)), kind=st.sampled_from(("input", "output", "parameter")),

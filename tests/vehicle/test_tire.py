@@ -24,8 +24,8 @@ COAST = Path(__file__).parents[1] / "data" / "tire_coast.csv"
 VEHICLE = load_vehicle("hmmwv")
 CHRONO = load_vehicle("hmmwv_chrono")
 PAR = {name: VEHICLE[f"tire.{name}"] for name in TMEASY.parameters}
-RADIUS, PN, CZ = PAR["unloaded_radius"], PAR["pn"], PAR["vertical_stiffness_linear_N_m"]
-K = PAR["dahl_sigma0"]
+RADIUS, PN, CZ = PAR["unloaded_radius"], PAR["nominal_load"], PAR["vertical_stiffness"]
+K = PAR["tread_stiffness"]
 LOAD = CZ * (RADIUS - 0.4499)
 RESISTING = PAR["rolling_resistance"] * PN * RADIUS**2 / PAR["rolling_deflection"]  # N.m/rad
 
@@ -35,7 +35,7 @@ def bore_radius(load: float) -> float:
     return 2 / 3 * (np.sqrt(RADIUS * load / CZ) + PAR["width"] / 2) / 2
 
 
-TWIST = PAR["mu_0"] * PN * bore_radius(PN) / PAR["bore_deflection"]  # N.m/rad
+TWIST = PAR["nominal_friction"] * PN * bore_radius(PN) / PAR["bore_deflection"]  # N.m/rad
 OUTPUTS = (
     "force", "moment", "rate", "contact_force", "contact_moment", "slip", "slip_angle", "deflection",
     "contact_point", "stored_energy",
@@ -111,17 +111,17 @@ def test_a_coasting_wheel_reports_what_chrono_reports() -> None:
 def test_curves_reach_the_published_force_at_the_published_slip_and_nominal_load() -> None:
     height = RADIUS - PN / CZ
     radius = RADIUS - PN / CZ / 3
-    for name, sign in (("fxm", 1.0), ("fxm", -1.0)):
-        slip = sign * PAR["sxm_pn"]
+    for sign in (1.0, -1.0):
+        slip = sign * PAR["peak_slip_x_nominal"]
         spin = 20.0
-        transport = radius * spin + PAR["vnum"]
-        out = tire((0, 0, height), (radius * spin - slip * transport, 0, 0), spin, mu=PAR["mu_0"])
-        assert out["contact_force"][0] == pytest.approx(sign * PAR[f"{name}_pn"], rel=1e-9)
+        transport = radius * spin + PAR["min_slip_speed"]
+        out = tire((0, 0, height), (radius * spin - slip * transport, 0, 0), spin, mu=PAR["nominal_friction"])
+        assert out["contact_force"][0] == pytest.approx(sign * PAR["peak_force_x_nominal"], rel=1e-9)
         assert out["contact_force"][2] == pytest.approx(PN)
-    slip = PAR["sym_pn"]
-    transport = radius * spin + PAR["vnum"]
-    out = tire((0, 0, height), (radius * spin, -slip * transport, 0), spin, mu=PAR["mu_0"])
-    assert out["contact_force"][1] == pytest.approx(PAR["fym_pn"], rel=1e-9)
+    slip = PAR["peak_slip_y_nominal"]
+    transport = radius * spin + PAR["min_slip_speed"]
+    out = tire((0, 0, height), (radius * spin, -slip * transport, 0), spin, mu=PAR["nominal_friction"])
+    assert out["contact_force"][1] == pytest.approx(PAR["peak_force_y_nominal"], rel=1e-9)
 
 
 def test_a_parked_tire_below_the_friction_limit_does_not_creep_at_all() -> None:
@@ -225,7 +225,7 @@ def test_zero_load_zero_slip_and_zero_speed_are_ordinary_points(height: float) -
     assert np.all(out["contact_force"][:2] == 0.0)
 
 
-@pytest.mark.parametrize(("axis", "slope"), [(0, "dfx0"), (1, "dfy0")])
+@pytest.mark.parametrize(("axis", "slope"), [(0, "slip_stiffness_x"), (1, "slip_stiffness_y")])
 def test_slow_rolling_settles_at_the_slope_of_the_curve(axis: int, slope: str) -> None:
     height, slip, spin = RADIUS - PN / CZ, 1e-5, 1.0
     radius = RADIUS - PN / CZ / 3
@@ -233,10 +233,10 @@ def test_slow_rolling_settles_at_the_slope_of_the_curve(axis: int, slope: str) -
     velocity = np.array([radius * spin, 0.0, 0.0])
     velocity[axis] += sliding
     z = np.zeros(2)
-    z[axis] = -slip * PAR[f"{slope}_pn"] / K
+    z[axis] = -slip * PAR[f"{slope}_nominal"] / K
     out = tire((0, 0, height), velocity, spin, {"bristle": z, **ROLLING})
     assert abs(bristle_rate(out)[axis]) < 1e-3 * abs(sliding)
-    assert out["contact_force"][axis] == pytest.approx(slip * PAR[f"{slope}_pn"], rel=1e-2)
+    assert out["contact_force"][axis] == pytest.approx(slip * PAR[f"{slope}_nominal"], rel=1e-2)
 
 
 @pytest.mark.parametrize("mu", [0.05, 0.9])
@@ -277,7 +277,7 @@ def test_dampers_of_tire_and_rim_take_energy_at_any_lean(lean: float, deep: floa
     still, _, _ = leaning(lean, deep, (0.0,) * 6)
     # up to LEAN the damper meets the hub's speed, as Chrono's: d short of the contact's, -c v (v + d) <= c d^2 / 4
     short = LEAN * RADIUS * np.linalg.norm(turning)
-    chrono = (PAR["vertical_damping_Ns_m"] + PAR["rim_damping"]) * short**2 / 4
+    chrono = (PAR["vertical_damping"] + PAR["rim_damping"]) * short**2 / 4
     assert power(out, velocity, turning) <= power(still, velocity, turning) + chrono * 1.5 + 1e-6
 
 
@@ -314,7 +314,7 @@ def slipping(sx: float, sy: float, load: float, speed: float = 20.0, **given: An
     """A rolling wheel at slips over |R_eff omega| + vnum."""
     deflection = load / CZ
     radius = RADIUS - deflection / 3
-    transport = speed + PAR["vnum"]
+    transport = speed + PAR["min_slip_speed"]
     velocity = (speed - sx * transport, -sy * transport, 0.0)
     return tire((0, 0, RADIUS - deflection), velocity, speed / radius, **{"state": ROLLING, **given})
 
@@ -324,7 +324,7 @@ def slipping(sx: float, sy: float, load: float, speed: float = 20.0, **given: An
 )
 def test_combined_slip_is_that_of_the_named_law(plain: bool, force: tuple[float, float]) -> None:
     """The published law evaluated apart from the model, at a slip of 0.05 along both axes under 6.4 kN, mu = mu_0."""
-    out = slipping(0.05, 0.05, 6400.0, mu=PAR["mu_0"], plain=plain)
+    out = slipping(0.05, 0.05, 6400.0, mu=PAR["nominal_friction"], plain=plain)
     assert out["contact_force"][:2] == pytest.approx(force, abs=1.0)
 
 
@@ -336,11 +336,13 @@ def rill(sx: float, sy: float, load: float) -> tuple[float, float]:
     """
     q = load / PN
     c = {}
-    for name in ("dfx0", "dfy0", "fxm", "fym"):
-        first, second = PAR[f"{name}_pn"], PAR[f"{name}_p2n"]
-        c[name] = q * (2 * first - second / 2 - (first - second / 2) * q)
-    for name in ("sxm", "sym"):
-        c[name] = PAR[f"{name}_pn"] + (PAR[f"{name}_p2n"] - PAR[f"{name}_pn"]) * (q - 1)
+    for letters, name in (("dfx0", "slip_stiffness_x"), ("dfy0", "slip_stiffness_y"), ("fxm", "peak_force_x"),
+                          ("fym", "peak_force_y")):  # fmt: skip
+        first, second = PAR[f"{name}_nominal"], PAR[f"{name}_double"]
+        c[letters] = q * (2 * first - second / 2 - (first - second / 2) * q)
+    for letters, name in (("sxm", "peak_slip_x"), ("sym", "peak_slip_y")):
+        first, second = PAR[f"{name}_nominal"], PAR[f"{name}_double"]
+        c[letters] = first + (second - first) * (q - 1)
     knee_x, knee_y = c["fxm"] / c["dfx0"], c["fym"] / c["dfy0"]
     hat_x = c["sxm"] / (c["sxm"] + c["sym"]) + knee_x / (knee_x + knee_y)
     hat_y = c["sym"] / (c["sxm"] + c["sym"]) + knee_y / (knee_x + knee_y)
@@ -357,7 +359,7 @@ def rill(sx: float, sy: float, load: float) -> tuple[float, float]:
 @given(st.floats(-0.06, 0.06), st.floats(-0.12, 0.12), st.floats(1000.0, 15000.0))
 def test_normalized_slips_give_the_published_forces(sx: float, sy: float, load: float) -> None:
     assume(np.hypot(sx, sy) > 1e-6)
-    out = slipping(sx, sy, load, mu=PAR["mu_0"])
+    out = slipping(sx, sy, load, mu=PAR["nominal_friction"])
     assert out["contact_force"][:2] == pytest.approx(rill(sx, sy, load), rel=1e-6, abs=1e-3)
 
 
@@ -374,8 +376,8 @@ def settled(velocity: tuple[float, float, float], seconds: float, mu: float, **g
 @pytest.mark.parametrize("speed", [0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
 def test_a_locked_wheel_feels_the_sliding_force_of_the_curve_at_every_speed(speed: float) -> None:
     q, mu = LOAD / PN, 0.9
-    first, second = PAR["fxs_pn"], PAR["fxs_p2n"]
-    force = mu / PAR["mu_0"] * q * (2 * first - second / 2 - (first - second / 2) * q)
+    first, second = PAR["sliding_force_x_nominal"], PAR["sliding_force_x_double"]
+    force = mu / PAR["nominal_friction"] * q * (2 * first - second / 2 - (first - second / 2) * q)
     out = settled((speed, 0.0, 0.0), 0.5 + 0.1 / speed, mu)
     assert -out["contact_force"][0] == pytest.approx(force, rel=0.02)
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.axles import DEFAULT, Axle, AxleError, axles_of, wheel_names
+from jounce.renamed import FORMER, present, twice
 
 __all__ = ["DataError", "Entry", "Vehicle", "load_vehicle", "vehicle_names"]
 
@@ -141,7 +142,8 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
             fields = {"source": f"{manifest.name} of {name}"} | _fields(key, changed, entries[key].items)
             entries[key] = _checked(key, replace(entries[key], **fields))
         return Vehicle(name, entries, description, base.axles, base.lists, head.get("tire", base.tire))
-    entries = {}
+    entries, tire = {}, head.get("tire", Vehicle.tire)
+    today = set(FORMER.values()) if tire == Vehicle.tire else ()  # another law's parameters may have any name
     lists: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for file in head.get("files", ()):
         content = _read(manifest.parent / file)
@@ -149,7 +151,8 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
             if key in lists:
                 raise DataError(f"{name}: list {key!r} stands in two files")
             lists[key] = tables
-        for key, table in _walk(content, ""):
+        for was, table in _walk(content, ""):
+            key = present(was, today)
             if key in entries:
                 raise DataError(f"{name}: entry {key!r} is in two files; expected in one")
             fields = _fields(key, table, tuple(table.get("items", ())))
@@ -162,7 +165,7 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
         raise DataError(f"{manifest}: {error}") from error
     if odd := next((k for k in lists if k.partition(".")[0] not in {a.name for a in axles if a.kind == "graph"}), ""):
         raise DataError(f"{name}: list [[{odd}]]: expected lists of axles of kind graph alone")
-    return Vehicle(name, entries, description, axles, lists, head.get("tire", Vehicle.tire))
+    return Vehicle(name, entries, description, axles, lists, tire)
 
 
 def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
@@ -201,8 +204,11 @@ def _overrides(
     table: Mapping[str, Any], entries: Mapping[str, Entry], vehicle: str, prefix: str = ""
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yields (entry name, changed keys); a plain number is a value, and names may be quoted or nested tables."""
+    names = [prefix + key for key in table]
+    if fault := twice(names, entries):
+        raise DataError(f"{vehicle}: {fault}")
     for key, item in table.items():
-        name = prefix + key
+        name = present(prefix + key, entries)
         if name in entries:
             alone = str if entries[name].items else int | float
             if isinstance(item, bool) or not isinstance(item, alone | dict):

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Literal
 
 from jounce.references import RATE_OFFSET, Kind, Ledger
+from jounce.renamed import present
 
 Causality = Literal["input", "output", "parameter"]
 Type = Literal["Real", "Integer", "Boolean", "Enumeration", "String"]
@@ -168,7 +169,8 @@ class SignalTable:
         return tuple(r + RATE_OFFSET for r in self.state_references)
 
     def by_name(self, name: str) -> Scalar:
-        """Finds a scalar by name; raises KeyError that lists similar names."""
+        """Finds a scalar by its name, or by a former one; raises KeyError that lists similar names."""
+        name = present(name, self._index)
         try:
             return self._index[name]
         except KeyError:

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.renamed import present, twice
 from jounce.signals import Scalar, SignalTable, named_groups
 from jounce.values import BadValue, Value, double
 from jounce_fmu.importer.host import open_builtin
@@ -291,6 +292,9 @@ def _double(scalar: Scalar, value: Any) -> float:
 
 def _checked(scalars: Sequence[Scalar], values: Mapping[str, Value], what: str) -> dict[str, float]:
     by_name = {s.name: s for s in scalars}
+    if fault := twice(values, by_name):
+        raise InputError(fault)
+    values = {present(n, by_name): v for n, v in values.items()}
     _chosen(scalars, [n for n in values if n not in by_name], what)  # Raises for unknown names, with suggestions.
     if vector := next((n for n in values if n not in by_name), None):
         raise InputError(f"{vector} is a vector; expected its components by name")

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.renamed import present
 from jounce.values import BadValue, Value, expected, read
 from jounce_fmu.importer.foreign import Interface, Variable
 
@@ -157,7 +158,7 @@ class FmuInstance:
         """
         by_call: dict[str, dict[int, list[float]]] = {}
         for name, value in values.items():
-            v = self._settable.get(name)
+            v = self._settable.get(present(name, self._settable))
             if v is None:
                 raise FmuError(f"unknown input or parameter {name!r}; {self.table._hint(name)}")
             rows = by_call.setdefault(v.call, {})

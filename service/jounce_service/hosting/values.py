@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce import values
+from jounce.renamed import present
 from jounce.signals import XYZ, Scalar, SignalTable, named_groups
 from jounce_service.transport import errors
 
@@ -178,11 +179,12 @@ def named(name: str, field: str = "name") -> str:
 
 
 def scalar_of(table: SignalTable, scalars: Sequence[Scalar], name: str, what: str) -> Scalar:
-    """Finds a scalar by name among ``scalars``; raises UnknownSignal."""
-    for s in scalars:
-        if s.name == name:
-            return s
-    raise _unknown(name, [s.name for s in scalars], what, f" in {table.name}")
+    """Finds a scalar by name, or by a former one, among ``scalars``; raises UnknownSignal."""
+    names = {s.name: s for s in scalars}
+    today = present(name, names)
+    if today not in names:
+        raise _unknown(name, names, what, f" in {table.name}")
+    return names[today]
 
 
 def _unknown(name: str, names: Iterable[str], what: str, where: str = "") -> errors.UnknownSignal:

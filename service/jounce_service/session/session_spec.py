@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from jounce.renamed import twice
 from jounce.values import in_use
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.models import HostedInstance, HostedModel, Vector
@@ -45,11 +46,14 @@ class Setup:
         table = self.model.table
         values = dict(self.parameters)
         known = {s.name: s for s in table.parameters}
+        if fault := twice(parameters, known):
+            name = fault.partition(" ")[0]
+            raise errors.BadField(fault, field="parameters", given=name, allowed="each parameter once")
         for name, value in parameters.items():
             # ``scalar_of`` searches linearly, which is slow for foreign models with thousands of parameters.
             scalar = known.get(name) or scalar_of(table, table.parameters, name, "parameter")
             kind = value.WhichOneof("kind")
-            values[name] = parse(scalar, getattr(value, kind) if kind else None)
+            values[scalar.name] = parse(scalar, getattr(value, kind) if kind else None)
         start = self.start.copy()
         known = {s.name: s for s in in_use(table, values)}
         for name, number in start_inputs.items():

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from jounce.renamed import present
 from jounce.signals import SignalTable
 from jounce_fmu.importer.trajectory import InputError, Inputs, Track, interval, ticks
 from jounce_service.hosting.models import HostedModel, Vector
@@ -168,10 +169,14 @@ def planned(path: Path, content: Mapping[str, Any], model: HostedModel) -> tuple
 def _parameters(
     file: str, content: Mapping[str, Any], table: SignalTable
 ) -> tuple[dict[str, float], dict[str, list[float]], dict[str, Draw]]:
-    fixed = {n: _value(f"{file}: [set] {n}", table, n, v) for n, v in _flat(content["set"])}
-    grid = {n: _values(f"{file}: [grid] {n}", table, n, v) for n, v in _flat(content.get("grid", {}))}
-    drawn = {n: _draw(f"{file}: [random] {n}", table, n, v) for n, v in _flat(content.get("random", {}))}
-    names = [*fixed, *grid, *drawn]
+    known = {s.name for s in table.parameters}
+    held, gridded, random = (
+        [(present(n, known), v) for n, v in _flat(content.get(part, {}))] for part in ("set", "grid", "random")
+    )
+    fixed = {n: _value(f"{file}: [set] {n}", table, n, v) for n, v in held}
+    grid = {n: _values(f"{file}: [grid] {n}", table, n, v) for n, v in gridded}
+    drawn = {n: _draw(f"{file}: [random] {n}", table, n, v) for n, v in random}
+    names = [*fixed, *(n for n, _ in (*gridded, *random))]  # one of [set] may be replaced by --set
     if twice := sorted({n for n in names if names.count(n) > 1}):
         raise UsageError(f"{file}: {', '.join(twice)}: expected one of [set], [grid] and [random]")
     return fixed, grid, drawn

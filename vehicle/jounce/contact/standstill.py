@@ -104,9 +104,9 @@ def standstill(state: dict[str, SX], motion: Motion, hold: Hold, par: Mapping[st
     Source: G. Rill, "Road Vehicle Dynamics: Fundamentals and Modeling", ch. 3 (bore torque and bore radius; first-order
     tire forces, whose relaxation is stiffness times transport velocity over F(s) / s).
     """
-    radius, width, pn = par["unloaded_radius"], par["width"], par["pn"]
-    stiffness = ca.fmax(par["dahl_sigma0"], SOFT)
-    damping = ca.fmax(par["dahl_sigma1"] / stiffness, 1.0 / RATE_LIMIT)
+    radius, width, pn = par["unloaded_radius"], par["width"], par["nominal_load"]
+    stiffness = ca.fmax(par["tread_stiffness"], SOFT)
+    damping = ca.fmax(par["tread_damping"] / stiffness, 1.0 / RATE_LIMIT)
 
     give = par["rolling_deflection"] / radius
     rolled_limit = hold.load * (give / pn)
@@ -127,8 +127,8 @@ def standstill(state: dict[str, SX], motion: Motion, hold: Hold, par: Mapping[st
     turned = ca.vertcat(state["bristle"][1], -state["bristle"][0]) * motion.yaw
     slides = ca.fmin((tread.slip / SLIDING_SPEED) ** 2, 1.0) - state["sliding"]
 
-    vertical = ca.fmax(par["vertical_stiffness_linear_N_m"], SOFT)
-    nominal = par["mu_0"] * pn * (2.0 * ca.sqrt(radius * pn / vertical) + width)
+    vertical = ca.fmax(par["vertical_stiffness"], SOFT)
+    nominal = par["nominal_friction"] * pn * (2.0 * ca.sqrt(radius * pn / vertical) + width)
     twist = nominal / 6.0 / par["bore_deflection"]
     bore_radius = (length + width) / 6.0
     turned_limit = hold.friction * bore_radius / twist

@@ -10,7 +10,11 @@ from jounce.signals import State
 
 __all__ = ["LAWS", "TMEASY", "Law", "find", "laws", "register", "unregister"]
 
-_CURVES = ("dfx0", "fxm", "fxs", "sxm", "sxs", "dfy0", "fym", "fys", "sym", "sys", "nL0", "sq0", "sqe")
+_CURVES = (
+    *(f"{of}_{axis}" for axis in "xy" for of in ("slip_stiffness", "peak_force", "sliding_force", "peak_slip",
+                                                 "sliding_slip")),
+    "trail", "trail_zero_slip", "trail_end_slip",
+)  # fmt: skip
 
 #: Curves and bristles after Rill; see `jounce.contact.tires.tmeasy`.
 TMEASY = Law(
@@ -21,22 +25,22 @@ TMEASY = Law(
         "rim_radius",
         "rim_stiffness",
         "rim_damping",
-        "pn",
-        "pn_max",
-        "mu_0",
-        "vertical_stiffness_linear_N_m",
+        "nominal_load",
+        "max_load",
+        "nominal_friction",
+        "vertical_stiffness",
         "vertical_stiffness_quadratic",
-        "vertical_damping_Ns_m",
+        "vertical_damping",
         "rolling_resistance",
-        "vnum",
-        "frblend_begin_mps",
-        "frblend_end_mps",
-        "dahl_sigma0",
-        "dahl_sigma1",
+        "min_slip_speed",
+        "blend_begin",
+        "blend_end",
+        "tread_stiffness",
+        "tread_damping",
         "combined_slip",
         "rolling_deflection",
         "bore_deflection",
-        *(f"{curve}_{load}" for curve in _CURVES for load in ("pn", "p2n")),
+        *(f"{curve}_{load}" for curve in _CURVES for load in ("nominal", "double")),
     ),
     contact=later("jounce.contact.tires.tmeasy", "tmeasy"),
     states=(
@@ -48,15 +52,15 @@ TMEASY = Law(
         State("sliding", "1", "share in which the contact's friction is that of sliding", 0.1),
     ),
     start=later("jounce.contact.tires.tmeasy", "start"),
-    rising=(("frblend_begin_mps", "frblend_end_mps"),),
+    rising=(("blend_begin", "blend_end"),),
     stiffnesses=(
-        Stiffness("vertical_stiffness_linear_N_m", "spring", "normal"),
+        Stiffness("vertical_stiffness", "spring", "normal"),
         Stiffness("vertical_stiffness_quadratic", "spring", "normal", factor=2.0, power=1),
         Stiffness("rim_stiffness", "spring", "normal"),
-        Stiffness("vertical_damping_Ns_m", "damper", "normal"),
+        Stiffness("vertical_damping", "damper", "normal"),
         Stiffness("rim_damping", "damper", "normal"),
-        Stiffness("dahl_sigma1", "damper", "tread"),
-        Stiffness("dahl_sigma0", "spring", "tread"),
+        Stiffness("tread_damping", "damper", "tread"),
+        Stiffness("tread_stiffness", "spring", "tread"),
     ),
 )
 

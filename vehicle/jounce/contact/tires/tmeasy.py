@@ -1,8 +1,8 @@
 """TMeasy tire on a plane, with bristles in its place near standstill.
 
 Contact frame: x along the wheel's heading in the terrain plane, y to the left, z along the terrain normal.
-The patch is a single point: where the disc's own radius towards the plane meets it. Above `frblend_end_mps`
-the forces are the steady-state TMeasy curves (no relaxation). Below `frblend_begin_mps` they are those of bristles
+The patch is a single point: where the disc's own radius towards the plane meets it. Above `blend_end`
+the forces are the steady-state TMeasy curves (no relaxation). Below `blend_begin` they are those of bristles
 (`jounce.contact.bristle`) that hold at rest:
 
 - tread (x, y): as far as the wheel rolls it relaxes to the same curves; at rest it breaks away at the ground's friction
@@ -58,7 +58,7 @@ FLOOR: Final = 0.05
 
 @dataclass(frozen=True)
 class _Curves:
-    """Curve parameters at the load. Forces and slopes are over pn q; slips carry the friction scale."""
+    """Curve parameters at the load, in Rill's letters. Forces and slopes are over pn q; slips scale with friction."""
 
     dfx0: SX
     fxm: SX
@@ -76,31 +76,31 @@ class _Curves:
 
 
 def _curves(q: SX, scale: SX, par: Mapping[str, SX]) -> _Curves:
-    """Parameters at the load ratio q = F_z / pn; quadratic (through zero) for forces, linear for slips."""
+    """Parameters at the load ratio q = F_z / nominal_load; quadratic (through zero) for forces, linear for slips."""
 
     def quadratic(name: str) -> SX:
-        first, second = par[f"{name}_pn"], par[f"{name}_p2n"]
+        first, second = par[f"{name}_nominal"], par[f"{name}_double"]
         value = 2.0 * first - 0.5 * second - (first - 0.5 * second) * q
         return ca.fmax(value, FLOOR * first)
 
     def linear(name: str) -> SX:
-        first, second = par[f"{name}_pn"], par[f"{name}_p2n"]
+        first, second = par[f"{name}_nominal"], par[f"{name}_double"]
         return ca.fmax(first + (second - first) * (q - 1.0), FLOOR * first)
 
     return _Curves(
-        dfx0=quadratic("dfx0"),
-        fxm=scale * quadratic("fxm"),
-        fxs=scale * quadratic("fxs"),
-        sxm=scale * linear("sxm"),
-        sxs=scale * linear("sxs"),
-        dfy0=quadratic("dfy0"),
-        fym=scale * quadratic("fym"),
-        fys=scale * quadratic("fys"),
-        sym=scale * linear("sym"),
-        sys=scale * linear("sys"),
-        nL0=linear("nL0"),
-        sq0=linear("sq0"),
-        sqe=linear("sqe"),
+        dfx0=quadratic("slip_stiffness_x"),
+        fxm=scale * quadratic("peak_force_x"),
+        fxs=scale * quadratic("sliding_force_x"),
+        sxm=scale * linear("peak_slip_x"),
+        sxs=scale * linear("sliding_slip_x"),
+        dfy0=quadratic("slip_stiffness_y"),
+        fym=scale * quadratic("peak_force_y"),
+        fys=scale * quadratic("sliding_force_y"),
+        sym=scale * linear("peak_slip_y"),
+        sys=scale * linear("sliding_slip_y"),
+        nL0=linear("trail"),
+        sq0=linear("trail_zero_slip"),
+        sqe=linear("trail_end_slip"),
     )
 
 
@@ -148,7 +148,7 @@ def _steady(sx: SX, sy: SX, c: _Curves, par: Mapping[str, SX]) -> _Steady:
     "generalized slip"): sx_hat = sxm / (sxm + sym) + (fxm / dfx0) / (fxm / dfx0 + fym / dfy0), sy_hat = 2 - sx_hat.
     PLAIN: both are 1.
     """
-    plain, unit = par["combined_slip"] - 1.0, par["pn"] * par["pn"]
+    plain, unit = par["combined_slip"] - 1.0, par["nominal_load"] * par["nominal_load"]
     here, there, slips = c.fxm * c.dfy0 / unit, c.fym * c.dfx0 / unit, c.sxm + c.sym
     # The factors have a common denominator, which cancels: slips of any scale combine to the same forces.
     half = slips * (here + there)
@@ -233,22 +233,22 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
     camber = ca.atan(lean / upright)
 
     vx, vy, vz = dot(hub.velocity, heading), dot(hub.velocity, left), dot(hub.velocity, n)
-    spring = deflection * (par["vertical_stiffness_linear_N_m"] + par["vertical_stiffness_quadratic"] * deflection)
+    spring = deflection * (par["vertical_stiffness"] + par["vertical_stiffness_quadratic"] * deflection)
     spring *= by_tilted * ca.fmax(upright, LEVEL)
     # beyond LEAN dampers meet the speed at the contact, which tilting moves along the normal: with the hub's they push
     beyond = ca.if_else(flat, 0.0, lean - ca.fmax(ca.fmin(lean, LEAN), -LEAN))
     rising = vz + beyond * arm * dot(hub.turning, heading)
     rim = hard_contact(deflection - (radius - par["rim_radius"]), -rising, par["rim_stiffness"], par["rim_damping"])
     rim *= by_tilted * ca.fmax(upright, LEVEL)  # as the spring's: load and moment from one potential
-    load = ca.if_else(deflection > 0.0, ca.fmax(spring - par["vertical_damping_Ns_m"] * rising, 0.0) + rim, 0.0)
+    load = ca.if_else(deflection > 0.0, ca.fmax(spring - par["vertical_damping"] * rising, 0.0) + rim, 0.0)
     touching = load > 0.0
-    grip = ca.fmin(load, par["pn_max"])
+    grip = ca.fmin(load, par["max_load"])
     mu = ca.fmax(terrain.friction, MU_MIN)
-    q = grip / par["pn"]
-    curves = _curves(q, mu / par["mu_0"], par)
+    q = grip / par["nominal_load"]
+    curves = _curves(q, mu / par["nominal_friction"], par)
 
     speed = ca.fabs(vx)
-    begin, end = par["frblend_begin_mps"], par["frblend_end_mps"]
+    begin, end = par["blend_begin"], par["blend_end"]
     u = ca.fmax(ca.fmin((speed - begin) / (end - begin), 1.0), 0.0)
     blend = u * u * (3.0 - 2.0 * u)
     length = 2.0 * ca.sqrt(radius * deflection)
@@ -256,11 +256,11 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
     rolls = rolled_on(parts["travelled"], length)
     # A contact that has not rolled on hangs on the wheel by radii that do not change: its place is one of the wheel's
     # pose, and a wheel that rocks and bounces at once leaves it where it is.
-    settled = par["pn"] / ca.fmax(par["vertical_stiffness_linear_N_m"], SOFT)
+    settled = par["nominal_load"] / ca.fmax(par["vertical_stiffness"], SOFT)
     on = ca.fmax(ca.fabs(rolls), blend)
     # Chrono's heading has the length `upright`, which makes the rolling radius R_eff / upright.
     # Where the data end, which is at pn_max, what lies between it and the radial distance stays: it makes energy.
-    normal = ca.fmin(deflection, par["pn_max"] / ca.fmax(par["vertical_stiffness_linear_N_m"], SOFT))
+    normal = ca.fmin(deflection, par["max_load"] / ca.fmax(par["vertical_stiffness"], SOFT))
     rolling_radius = radius - (settled + on * (normal - settled)) / 3.0 - on * (deflection - normal)
     # one that lies flat does not roll: the lever of its side about the axis, so that F_x does the spin's work
     rolling_radius = ca.if_else(flat, height * upright, rolling_radius * by_level)
@@ -268,7 +268,7 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
     spin = dot(hub.axis, hub.turning)
     tilting = lateral_radius * dot(hub.turning, cross(down, left))
     sliding = ca.vertcat(vx - rolling_radius * spin, vy + (1.0 - blend) * tilting)
-    transport = ca.fabs(rolling_radius * spin) + par["vnum"]
+    transport = ca.fabs(rolling_radius * spin) + par["min_slip_speed"]
     sx, sy = -sliding[0] / transport, -sliding[1] / transport
 
     curve = _steady(sx, sy, curves, par)
@@ -285,7 +285,7 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
 
     camber = ca.fmax(ca.fmin(camber, LEAN), -LEAN)  # beyond, the tread stands on its edge
     overturning = -(par["width"] ** 2) / 12.0 * camber
-    overturning *= par["vertical_stiffness_linear_N_m"]
+    overturning *= par["vertical_stiffness"]
     overturning += -(par["width"] ** 2) / 6.0 * camber * par["vertical_stiffness_quadratic"] * deflection
     forward = blend * vx / ca.fmax(speed, begin) + (1.0 - blend) * rolls
     aligning = -forward * fy * length * _offset(sy, curves) - (1.0 - blend) * rest.bore
@@ -321,11 +321,11 @@ def start(starting: Starting, par: Mapping[str, SX]) -> Started:
     """The tread bent by the force that it carries; where the wheel has rolled on, its rolling resistance and travel."""
     radius, none = par["unloaded_radius"], STATES.split(SX(STATES.size, 1))
     # a divisor for each: of one that they share the emitter makes an inverse, with other last bits
-    bent = ca.vertcat(*(-force / ca.fmax(par["dahl_sigma0"], SOFT) for force in ca.vertsplit(starting.force)))
-    rolled = starting.way * (starting.load / par["pn"]) * par["rolling_deflection"] / radius
+    bent = ca.vertcat(*(-force / ca.fmax(par["tread_stiffness"], SOFT) for force in ca.vertsplit(starting.force)))
+    rolled = starting.way * (starting.load / par["nominal_load"]) * par["rolling_deflection"] / radius
     travelled = starting.way * ca.sqrt(radius * starting.deflection)
     return Started(
-        grip=starting.friction * ca.fmin(starting.load, par["pn_max"]),
+        grip=starting.friction * ca.fmin(starting.load, par["max_load"]),
         resting=STATES.join(**none | {"bristle": bent}),
         rolling=STATES.join(**none | {"rolled": rolled, "travelled": travelled}),
     )
