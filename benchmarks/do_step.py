@@ -1,4 +1,4 @@
-"""What do FMI and Python add to a step of 1 ms?
+"""Measures what FMI and Python add to a step of 1 ms.
 
 The bare core, the built FMU library in a C master, and the same library through jounce's own host and through fmpy.
 """

@@ -1,6 +1,6 @@
-"""Two peers that compute nothing: protobuf messages with a length before them on a plain socket, and gRPC alone.
+"""Two peers without computation: length-prefixed protobuf messages on a plain socket, and gRPC.
 
-Both answer each LockstepRequest with a LockstepReply of the asked number of outputs.
+Both answer each LockstepRequest with a LockstepReply that has the requested number of outputs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def send(connection: socket.socket, message: bytes) -> None:
 
 
 def reply(request: pb.LockstepRequest, outputs: list[float]) -> pb.LockstepReply:
-    """What both peers answer."""
+    """The reply of both peers."""
     step = request.step
     return pb.LockstepReply(state=pb.State(epoch=step.epoch, tick=step.tick, sim_ns=step.tick * 1_000_000,
                                            outputs=outputs, request=step.request))

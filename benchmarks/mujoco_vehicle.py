@@ -36,7 +36,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class Driving:
-    """What MuJoCo does while it is measured."""
+    """State of MuJoCo's vehicle while it is measured."""
 
     height: float
     """Chassis frame above the ground [m]"""
@@ -153,7 +153,7 @@ class MuJoCo:
     def drive(self, steps: int) -> Driving:
         """Go on for so many steps and tell how the vehicle stands."""
         if self._library.mujoco_steps(steps):
-            raise RuntimeError("MuJoCo's vehicle has blown up")
+            raise RuntimeError("MuJoCo's simulation has diverged")
         values = [ct.c_double() for _ in range(5)]
         self._library.mujoco_state(*map(ct.byref, values))
         return Driving(*(v.value for v in values))

@@ -1,9 +1,8 @@
-"""Does a session paced at 1 kHz keep its time, and what of it reaches a client, on each path?
+"""Measures the timing of a session paced at 1 kHz, in the server and at a client, for each transport.
 
-One participant a path, in a process of its own, answers each state at once. The floor, measured before each path, is
-what the machine gives to two C programs that do the same with empty messages (`native/pair_loop.c`). With `--realtime`
-the server runs as `jounce serve --realtime`, clients at a lower real-time priority, the floor likewise. Prints a
-Markdown table.
+For each transport one participant, in its own process, answers every state at once. As a baseline, two C programs do
+the same with empty messages (`native/pair_loop.c`) before each measurement. With `--realtime` the server runs as
+`jounce serve --realtime`, and clients and baseline at lower real-time priorities. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ HEAD = ["1 kHz", "overruns", "late releases", "late slots", "p50", "p99", "p99.9
 
 
 class Stolen:
-    """Time [% of all cores] that the host did not give to this machine, where the system tells it."""
+    """Time [% of all cores] that the host did not give to this virtual machine, if the system reports it."""
 
     def __init__(self) -> None:
         """From now on."""

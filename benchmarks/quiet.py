@@ -1,11 +1,11 @@
-"""How many overruns has a session paced at 1 kHz while nobody else takes its cores?
+"""Counts the overruns of a session paced at 1 kHz that are not caused by the host of a shared machine.
 
-On a shared machine most overruns are the host's. A watcher on each core, at a higher real-time priority than all that
-is measured, wakes every 0.5 ms; where it wakes late, the core was not there for anybody. Rounds that such a moment
-touches are left out, and the overruns of the others are counted. When those were is told by the client's log: the rule
-of `jounce_service.session.pacing`, with the one time that the client cannot see chosen such that the number agrees with
-the server's. The watchers alone, and beside two C programs that only sleep, send and answer, show what of this is the
-session's own doing. Needs the rights of `--realtime` and a C compiler. Prints a Markdown table.
+A watcher on each core, with a higher real-time priority than everything measured, wakes up every 0.5 ms. If it wakes up
+late, the host had taken the core away. Rounds that overlap such a moment are left out, and the overruns of the others
+are counted. The client's log tells which rounds had an overrun, by the rule of `jounce_service.session.pacing`; the one
+time that the client does not know is chosen so that the number agrees with the server's. For comparison the watchers
+also run alone, and beside two C programs that only sleep, send and answer. Needs the rights of `--realtime` and a C
+compiler. Prints a Markdown table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long does one lockstep round trip take, against the same protobuf messages on a raw unix socket?
+"""Measures a lockstep round trip, and compares it with the same protobuf messages on a raw unix socket.
 
 Processes: this one, `jounce serve` with the built-in vehicle, another one whose sessions are in worker processes, and
 the two peers of `echo.py`. Blocks of round trips through each are interleaved. A jounce round trip includes the

@@ -1,4 +1,4 @@
-"""How do round trip and throughput change with participants in a session, and with sessions, per transport?
+"""Measures round trip and throughput for different numbers of participants and sessions, per transport.
 
 Two servers, one with its sessions in process and one with a worker for each (`--workers`). Every participant is a
 process of its own that steps as fast as it may: the native clients cost next to nothing and show the server's limit,

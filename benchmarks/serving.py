@@ -1,4 +1,4 @@
-"""What the benchmarks of the service share: servers, what a participant owns, and the raw peer."""
+"""Code that the benchmarks of the service share: servers, inputs of a participant, and the raw peer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWNED = [
 
 @contextlib.contextmanager
 def process(command: list[str], ready: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A Python process that has said it is ready by making a file; what it logs goes to one beside it."""
+    """Starts a Python process and waits until it creates the file ``ready``; its log goes to a file beside it."""
     log = logged(ready)
     with log.open("w") as errors, subprocess.Popen(
             [sys.executable, *command], stdout=subprocess.DEVNULL, stderr=errors) as running:

@@ -1,4 +1,4 @@
-"""Does a server that is used for a long time keep its memory, its descriptors and its manners?
+"""Checks that a server in use for a long time leaks no memory or descriptors and reports no errors.
 
 A `jounce serve` of its own with the built-in vehicle, recordings and metrics; eight sessions, each with two
 participants that close a loop (gRPC streams over TCP and unix sockets, and the fast lane over both). Every session
@@ -43,7 +43,7 @@ SPEED = 12.0  # where the pilot keeps the vehicle [m/s]
 
 @dataclass(frozen=True)
 class Sample:
-    """What the system says of the server."""
+    """Memory, descriptors and processes of the server, as the system reports them."""
 
     seconds: float
     megabytes: float
@@ -86,11 +86,11 @@ def flags(folder: Path) -> list[str]:
     return found
 
 
-# ---------------------------------------------------------------- what uses it
+# ---------------------------------------------------------------- the load
 
 
 class Dropped(Exception):
-    """A participant's connection ends without a word."""
+    """Ends a participant's connection without a Leave."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How long do a right-hand side and a step take, RK4 and ROSENBROCK, and how long do MuJoCo and Pinocchio take?
+"""Measures a right-hand side and a step (RK4 and ROSENBROCK), and those of MuJoCo and Pinocchio for comparison.
 
 All loops run in C or C++, on one thread, interleaved. See README.md for what is comparable and what is not.
 """

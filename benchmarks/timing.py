@@ -1,4 +1,4 @@
-"""Interleaved repeats, what is kept of them, and how they are printed."""
+"""Interleaved measurements, their samples, and tables of the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vehicle as other libraries take it: a tree of joints, cut loops, and loads, from the same vehicle data.
+"""The vehicle in the form that other libraries need: a tree of joints, cut loops, and loads, from the vehicle data.
 
 29 bodies: the chassis, and per corner both arms, upright, wheel, tierod and the two shock tubes. The loops are cut
 at the upper ball joint, at the tierod's outer end and at the shock's upper end: 50 velocities less 36 closure rows

@@ -1,5 +1,5 @@
-/* pair_loop: a paced session with nothing in it. Reads a count, sends so many states, 1 ms apart, to a process that
- * answers each at once; prints of each its deadline, when the answer before it was there, and when it arrived [ns]. */
+/* pair_loop: a paced session without a model. It reads a count and sends that many states, 1 ms apart, to a process
+ * that answers each at once. For each it prints its deadline, the time of the previous answer, and its arrival [ns]. */
 #define _DEFAULT_SOURCE
 
 #include <sched.h>

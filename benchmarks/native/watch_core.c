@@ -1,5 +1,5 @@
-/* watch_core CORE: is the core there when it is wanted? Reads a count, wakes so often, 0.5 ms apart, on that core, and
- * prints when it should have woken and when it did [ns, CLOCK_MONOTONIC]. */
+/* watch_core CORE: measures when a core is available. It reads a count, wakes up that many times on that core, 0.5 ms
+ * apart, and prints when it should have woken up and when it did [ns, CLOCK_MONOTONIC]. */
 #define _GNU_SOURCE
 
 #include <sched.h>

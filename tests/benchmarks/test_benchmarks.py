@@ -1,4 +1,4 @@
-"""The benchmarks run, and measure the vehicle they say; nothing here asks for a time."""
+"""The benchmarks run, and measure the right vehicle; nothing here depends on a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which overruns the quiet benchmark takes for the host's."""
+"""Which overruns the quiet benchmark attributes to the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connection itself: where nobody answers, what is left at the end of a program, who gives no sign of life."""
+"""The connection itself: servers that do not answer, programs that end without closing, and silent peers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker's time does not go on while its server does not run."""
+"""The time limit of a worker does not count the time in which its server does not run."""
 
 from __future__ import annotations
 

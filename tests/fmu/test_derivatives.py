@@ -1,4 +1,4 @@
-"""Directional derivatives of the vehicle are those of what it shows, through FMI 2 and 3."""
+"""Directional derivatives of the vehicle are those of the values that an importer reads, in FMI 2 and 3."""
 
 from __future__ import annotations
 

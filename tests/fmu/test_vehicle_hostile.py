@@ -1,4 +1,4 @@
-"""The vehicle under odd parameters and inputs, other compilers and sanitizers: numbers, or an error that names why."""
+"""The vehicle with extreme parameters and inputs, other compilers and sanitizers: finite numbers, or a clear error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of those who mean the server harm: refused on every listener, and the server is healthy.
+"""Attacks on the server: each is refused on every listener, and the server stays healthy.
 
 One ``jounce serve`` with all five listeners stands all of it. Certificates: ``test_security.py``, ``test_endpoint.py``.
 """

@@ -1,4 +1,4 @@
-"""A wait ends after its own time, whatever was waited for before, and a step needs no timer of its own."""
+"""A wait ends after its own timeout, whatever came before, and a step needs no timer of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metrics' endpoint: encrypted with the calls' certificate, and patient with nobody."""
+"""The metrics endpoint: encrypted with the server's certificate, with limits on connections and time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dead and slow clients, and long steps: they cost nobody else anything."""
+"""Dead and slow clients, and long steps, do not affect other sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request costs before it is refused, on both lanes: no more than a good one."""
+"""A refused request costs no more time than a good one, on both lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Three participants under every misfortune: what survives is the serial run, what fails fails as its policy says.
+"""Three participants with random faults: what survives equals a serial run, and failures follow the policies.
 
 Time is virtual. A participant's inputs depend on the outputs at its due tick, so that one wrong bit anywhere spreads.
 The reference never saw a barrier: it is a loop over ticks.

@@ -1,4 +1,4 @@
-"""A cable that is pulled: both sides of both lanes notice within the keep-alive. Needs root for its own network."""
+"""A pulled cable: both sides of both lanes notice it within the keep-alive. Needs root for its own network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Late and lost participants at the clock itself: time is an argument, so every moment can be tried."""
+"""Late and lost participants at the barrier itself, where time is an argument, so that every moment can be tested."""
 
 from __future__ import annotations
 

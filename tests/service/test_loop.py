@@ -1,4 +1,4 @@
-"""The event loop that polls before it sleeps: what it gives and when is the same."""
+"""The event loop that polls before it sleeps gives the same events at the same times as asyncio's own."""
 
 from __future__ import annotations
 

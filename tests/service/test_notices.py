@@ -1,4 +1,4 @@
-"""Notices: who asks for them is told, at once and before any later reply; nobody else is."""
+"""Notices go to participants that requested them, at once and before any later reply, and to nobody else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings from three places, metrics, log lines, and how a server that stops takes its leave."""
+"""Settings from three places, metrics, log lines, and the shutdown of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads take turns: one connection's do not pile up before anybody else's work."""
+"""Reads are limited per connection, so that those of one do not delay the work of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that did not run for a while charges nobody else for it: in virtual time, and as a stopped process."""
+"""A server's own stalls are not charged to participants: in virtual time, and with a stopped process."""
 
 from __future__ import annotations
 

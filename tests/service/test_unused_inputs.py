@@ -1,4 +1,4 @@
-"""What acts on nothing is not judged at the server either, and directions are judged as a whole."""
+"""Unused inputs are not checked at the server either, and directions are checked as a whole."""
 
 from __future__ import annotations
 

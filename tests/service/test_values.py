@@ -1,4 +1,4 @@
-"""Which values from the wire are let in, and where a selection's lie."""
+"""Which values from the wire are accepted, and the indices of a selection."""
 
 from __future__ import annotations
 

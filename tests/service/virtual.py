@@ -1,4 +1,4 @@
-"""An event loop whose time is made: a wait costs nothing, and one that nothing can end is an error.
+"""An event loop in virtual time: a wait takes no time, and one that nothing can end is an error.
 
 Connections to a session on it need no network.
 """

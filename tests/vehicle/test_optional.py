@@ -1,4 +1,4 @@
-"""What is said of optional packages that are not there."""
+"""The message about missing optional packages."""
 
 from __future__ import annotations
 

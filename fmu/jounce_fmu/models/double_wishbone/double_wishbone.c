@@ -36,7 +36,7 @@ static int refuse_steering(const double *u, jn_fault *f) {
                   "linkage out of range: the steering four-bar cannot close");
 }
 
-/* Does every suspension close? Names the corner, its angle and the loop. */
+/* Finds a suspension that cannot close; the fault names the corner, its angle and the loop. */
 static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
     int c;
     for (c = 0; c < JN_CORNERS; c++) {
@@ -64,7 +64,7 @@ static double sum(const double *lanes, int k) {
 #undef JN_AT
 }
 
-/* The lane with the largest number. */
+/* Index of the lane with the largest number. */
 static int argmax(const double *lanes, int k) {
     const double *v = lanes + JN_CORNERS * k;
     int best = 0, c;
@@ -91,7 +91,7 @@ void jn_out_of_lanes(const double *lanes, double *x) {
             x[JN_X_spin + k * JN_WHEELS + w] = lanes[JN_X_spin + k * JN_CORNERS + JN_LANE_OF(w)];
 }
 
-/* The same where the two differ. */
+/* The same, where the states in lanes differ from those outside; otherwise no copy is made. */
 static const double *in_lanes(const double *x, double *lanes) { return JN_SPREAD ? jn_in_lanes(x, lanes) : x; }
 
 static void out_of_lanes(const double *lanes, double *x) {
@@ -115,7 +115,7 @@ static void collect_outputs(const double *share, const double *body, const doubl
     memcpy(y + JN_Y_chassis_ground_force_x, ground, 3 * sizeof *y);
 }
 
-/* The angles in the chassis's report, which comes with their opposite sides in their places: four atan2 at once. */
+/* Computes the angles of the chassis's report, which has their opposite sides instead, with four atan2 at once. */
 enum { N_ANGLES = 4 };
 static const int angle_places[N_ANGLES] = {JN_Y_ref_frame_yaw, JN_Y_ref_frame_pitch, JN_Y_ref_frame_roll,
                                            JN_Y_sideslip};
@@ -138,7 +138,7 @@ static void copy_inputs(const double *u, int c, int from, int n, int place, doub
 
 #include "double_wishbone_inputs.inc"
 
-/* A vector divided by this, of whatever length it is, has a square that is a number. */
+/* A scale by which a vector of any length can be divided so that its square neither overflows nor underflows. */
 static double measure(const double *v) { return fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2])); }
 
 void jn_unit_normal(const double *v, double *unit) {
@@ -171,7 +171,7 @@ static void fill_wheel_inputs(const double *u, const double *d, double *wheel_in
     }
 }
 
-/* Tangent of v / |v| for a vector of n numbers that moves by d_v; may stand in its place. */
+/* Tangent of v / |v| for a vector of n numbers with the tangent d_v; may be written in place. */
 static void unit_forward(int n, const double *v, const double *d_v, double *d_unit) {
     double square = 0.0, along = 0.0;
     int k;
@@ -182,7 +182,7 @@ static void unit_forward(int n, const double *v, const double *d_v, double *d_un
     for (k = 0; k < n; k++) d_unit[k] = (d_v[k] - along / square * v[k]) / sqrt(square);
 }
 
-/* Tangents of `fill_wheel_inputs` for inputs that move by d_u. */
+/* Tangents of `fill_wheel_inputs` for the tangents d_u of the inputs. */
 static void fill_wheel_inputs_forward(const double *u, const double *d, const double *d_u, double *d_wheel_inputs) {
     int c, k;
     memset(d_wheel_inputs, 0, JN_CORNERS * JN_WHEEL_INPUT_N * sizeof *d_wheel_inputs);
@@ -209,8 +209,8 @@ static void to_chassis(const double *q, const double *n, double *out) {
     out[2] = 2 * (x * z + w * y) * n[0] + 2 * (y * z - w * x) * n[1] + (1 - 2 * (x * x + y * y)) * n[2];
 }
 
-/* Does the box around the body's outline reach below the terrain anywhere? Most often it does not. Where an external
- * partner carries the wheels it alone knows the ground, and the body touches nothing. */
+/* Whether the box around the body's outline reaches below the terrain anywhere, which is rare. With an external contact
+ * partner only that partner knows the ground, and the body has no contact. */
 static int body_is_near(const double *x, const double *d, const double *wheel_inputs) {
     const int planes = d[D_HEIGHT_ONLY] != 0.0 ? JN_CORNERS : 1;
     const double *box = d + D_BOX, *at = x + JN_X_position;
@@ -253,7 +253,7 @@ static double uprightness(const double *x, const double *wheel_inputs) {
     return lies[2] / sqrt(mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]);
 }
 
-/* Is a tire pressed in farther than `limit` [m]? */
+/* Checks that no tire is deflected by more than `limit` [m]. */
 static int refuse_deflection(const jn_evaluation *e, const double *d, double limit, jn_fault *f) {
     int c;
     for (c = 0; c < JN_CORNERS; c++) {
@@ -280,7 +280,7 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, double lim
 #undef JN_STRIDE
 #define JN_STRIDE JN_CORNERS
 
-/* Is any of these numbers not zero? */
+/* Whether any of these numbers is not zero. */
 static int any_of(const double *v, size_t bytes) {
     size_t k;
     int some = 0;
@@ -355,7 +355,7 @@ static int refuse_inertia(const double *p, jn_fault *f) {
     return refuse(f, JN_ROW_P + JN_P_chassis_inertia_xx, xx, "chassis.inertia is not positive definite");
 }
 
-/* Moments of inertia of a body of positive density: none is above the sum of the other two. Chrono's arms are not. */
+/* Checks that no moment of inertia is above the sum of the other two, which Chrono's arms violate. */
 static int doubt(const double *p, int k, jn_fault *f) {
     size_t b;
     for (b = 0; b < sizeof jn_bodies / sizeof *jn_bodies; b++) {
@@ -384,10 +384,10 @@ static int above(const double *p, int k, double most, const char *unit, const ch
     return 1;
 }
 
-/* Friction that is too stiff for the step: of the brakes, or of the tires about the wheels' axes, where a tread meets the
- * least mass. Damping and spring act on the wheel's spin inertia; a step of RK4 is stable up to 2.8 over the rate of
- * either, 2 is left here. ROSENBROCK, which is stable, still makes energy where friction changes sides within a step: it
- * gets what RK4 holds at 1 ms. */
+/* Refuses friction that is too stiff for the step: that of the brakes, and that of the tires about the wheels' axes,
+ * where the tread acts on the smallest mass. Spring and damping act on the wheel's spin inertia. RK4 is stable up to a
+ * step of 2.8 over the rate of either; 2 is allowed here. ROSENBROCK is stable, but generates energy if friction changes
+ * its sign within a step, so it gets the limit of RK4 at 1 ms. */
 static int refuse_stiff_friction(const double *p, const double *d, jn_fault *f) {
     static const char brake[] = "a stiffer brake is unstable on the wheel's inertia at this tick with RK4, and makes energy "
                                 "with ROSENBROCK; brake.deflection and brake.damping soften it";
@@ -474,7 +474,7 @@ static int derive(const double *p, double *d, jn_fault *f) {
     return p[JN_P_integrator] == 1.0 && jn_refuse_stiff(p, d, f);
 }
 
-/* May the outputs be read? Within the arms' range they may, at any input; else they are tried. */
+/* Whether the outputs can be read. Within the arms' range they can, for any input; otherwise they are evaluated. */
 static int readable(const double *x, const double *u, const double *p, const double *d, jn_fault *f) {
     double y[JN_N_Y];
     int w;
@@ -495,7 +495,7 @@ static void finish(double *x, const double *u, const double *p) {
     x[N_STATES] = rate;
 }
 
-/* Tangents of `finish`, for states before it. */
+/* Tangents of `finish`, given the states before it. */
 static void finish_forward(const double *x, const double *u, const double *p, const double *d_u, double *d_x) {
     const double rate = d_u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
     (void)u;
@@ -523,7 +523,7 @@ const jn_model *const jn_models[] = {&one_lane, NULL};
 #if defined(JN_FOUR_LANES) && defined(__x86_64__)
 #include <cpuid.h>
 
-/* AVX2 in the processor, and the system saves its registers. */
+/* The processor has AVX2, and the operating system saves its registers. */
 static int has_avx2(void) {
     unsigned a, b, c, d, low, high;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;

@@ -1,6 +1,6 @@
-/* Inside the vehicle's model: derived numbers, and one evaluation of the recursion.
- * A wheel has a lane; number k of lane c lies at [JN_CORNERS k + c]. Lanes come in fours: where wheels are fewer, the
- * last lanes do what the last wheel does, and count nowhere.
+/* Internals of the vehicle's model: derived numbers, and one evaluation of the recursion.
+ * Each wheel has a lane; number k of lane c is at [JN_CORNERS k + c]. The number of lanes is a multiple of four: further
+ * lanes are copies of the last wheel, whose results are not used.
  */
 #ifndef DOUBLE_WISHBONE_H
 #define DOUBLE_WISHBONE_H
@@ -31,7 +31,7 @@ enum {
     D_EXTERNAL,    /* 1: contact wrench from the inputs */
     D_RATIO,       /* steering-wheel angle over arm angle */
     D_TICK,
-    D_PRESSED, /* tire deflection beyond which the data mean nothing [m] */
+    D_PRESSED, /* tire deflection beyond which the data are not valid [m] */
     D_LOWEST,  /* range of the arm angle in which every loop closes at any steering, by corner; empty if unknown */
     D_HIGHEST = D_LOWEST + JN_CORNERS,
     D_END = D_HIGHEST + JN_CORNERS,
@@ -44,7 +44,7 @@ enum {
     X_THETA = JN_X_spin + JN_WHEELS
 };
 
-/* Two points that must lie apart, by the rows of their x in p. */
+/* Two points that must not coincide, by the rows of their x in p. */
 typedef struct {
     int from, to;
     const char *what, *axle;
@@ -59,7 +59,7 @@ typedef struct {
 /* Rows in p of an axle's springs and shocks, and the lane of its left wheel. */
 typedef struct {
     int lane, k1, k3, rest_length, min_length, stop_depth, stop_force, end_stiffness, dampers[5];
-    const char *loops[2]; /* what must close */
+    const char *loops[2]; /* names of the loops that must close */
 } jn_axle;
 
 /* A parameter that makes the contact of the tires stiff: factor deflection^power of it is their stiffness (order 2) or
@@ -83,11 +83,11 @@ typedef struct {
     double articulated_body[JN_CORNERS * JN_ARTICULATED_BODY_N];
     double back[JN_CORNERS * 2];  /* theta and spin accelerations */
     double acceleration[6];       /* chassis, angular and linear less gravity */
-    int near;                     /* may the body be on the ground? */
+    int near;                     /* whether the body may touch the ground */
     double body[4];               /* force of the ground on it (world), energy stored there */
 } jn_evaluation;
 
-/* What the columns of the Jacobian share, and the tangents of the present one. */
+/* Data that the columns of the Jacobian share, and the tangents of the present column. */
 typedef struct {
     jn_evaluation value, move;
     double back_by[6][JN_CORNERS * 2]; /* accelerations of the corners by those of the chassis */
@@ -109,7 +109,7 @@ void jn_unit_normal(const double *v, double *unit);
 /* Fills D_LOWEST and D_HIGHEST of derived numbers that are otherwise complete. */
 void jn_arm_range(const double *p, double *d);
 
-/* Refuses springs, dampers, stops, tires and body contacts that RK4 does not hold at its tick. */
+/* Refuses springs, dampers, stops, tires and body contacts with which RK4 is unstable at its tick. */
 int jn_refuse_stiff(const double *p, const double *d, jn_fault *f);
 
 /* Deflection of a tire that has its rim on the ground [m]. */

@@ -76,7 +76,7 @@ void jn_arm_range(const double *p, double *d) {
     }
 }
 
-/* One over the mass [1/kg] that a force on a wheel centre meets along x, y, z; the other wheels hang free. */
+/* Inverse of the effective mass [1/kg] for a force on a wheel centre along x, y, z; the other wheels hang free. */
 static int wheel_mobility(probe *s, int c, double mobility[3], jn_fault *f) {
     double r[3], before[3];
     double *force = s->u + JN_U_WHEEL_force_x + JN_WHEEL_OF(c) * U_WHEEL, *point = s->u + JN_U_WHEEL_point_x + JN_WHEEL_OF(c) * U_WHEEL;
@@ -156,8 +156,8 @@ static int body_mobility(probe *s, const double *point, double *mobility, jn_fau
     return 0;
 }
 
-/* Refuses p[k] whose `share` of stiffness (order 2) or damping (order 1) meets a mass too light for the tick. `times`:
- * stiffness or damping per unit of p[k]. */
+/* Refuses p[k] if its `share` of stiffness (order 2) or damping (order 1) acts on a mass that is too small for the tick.
+ * `times` is the stiffness or damping per unit of p[k]. */
 static int stiff(const probe *s, int k, double times, double mobility, int order, jn_fault *f) {
     const double h = s->p[JN_P_tick], most = pow(STABLE / h, order) / (mobility * times);
     if (!(mobility * times > 0.0) || fabs(s->p[k]) <= most) return 0;

@@ -126,7 +126,7 @@ static int settle(rest *r, double *x, jn_fault *f) {
     return jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f);
 }
 
-/* Accelerations that rest must not have: along the terrain's normal, pitch, roll, arms. */
+/* Accelerations that must vanish at rest: along the terrain's normal, pitch, roll, arms. */
 static int residual(rest *r, const double *v, double *x, double *out, jn_fault *f) {
     double felt[3], gravity = r->p[JN_P_gravity];
     int c;
@@ -276,7 +276,7 @@ static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
     return 0;
 }
 
-/* No vehicle starts with its rims on the ground. */
+/* Refuses a start with a rim on the ground. */
 static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
     const double limit = jn_rim_reached(d);
     int c, worst = 0;
