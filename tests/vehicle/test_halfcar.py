@@ -483,7 +483,7 @@ def test_a_friction_on_the_car_alone_has_no_reaction_on_the_wheel() -> None:
 
 def test_table_1_with_its_rear_strut_in_front_is_not_at_rest() -> None:
     """With P3x = +0.4 the strut leans the other way and the design position is not the one at rest."""
-    r = run(0, rest(), 0.5, torque_max=0.0, **{"rear__strut__x": 0.4})
+    r = run(0, rest(), 0.5, torque_max=0.0, rear__strut__x=0.4)
     assert abs(r["rear.load"] - r["rear.load"][0]).max() > 50.0
     still = run(0, rest(), 0.5, torque_max=0.0)
     assert abs(still["rear.load"] - still["rear.load"][0]).max() < 1e-2

@@ -1,4 +1,4 @@
-"""The half car of Ikoki et al. 2022 with one equation as it is printed, to show what that does.
+"""The half car of Ikoki 2022 with one equation as it is printed, to show what that does.
 
 Errors by their number in docs/model/halfcar.md; 0 is the paper's method with all of them mended (RELAXED). Run here by
 CasADi, apart from the C of the product.

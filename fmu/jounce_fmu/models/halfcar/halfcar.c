@@ -1,4 +1,4 @@
-/* The planar half car of Ikoki et al. 2022: rolling wheels with relaxed constraints, or traction within friction.
+/* The planar half car of Ikoki 2022: rolling wheels with relaxed constraints, or traction within friction.
  * jounce.models.halfcar has the equations; here are the order of their calls, the start, and the SATURATED law.
  */
 #include <math.h>

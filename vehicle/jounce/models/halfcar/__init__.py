@@ -1,1 +1,1 @@
-"""The planar half car of Ikoki et al. 2022: two wheels that roll or slide by one of four traction laws."""
+"""The planar half car of Ikoki 2022: two wheels that roll or slide by one of four traction laws."""

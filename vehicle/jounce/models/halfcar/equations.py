@@ -1,6 +1,6 @@
 """Equations of the half car, from its energies.
 
-Source: Ikoki et al. 2022, section 3, with the prints' errors corrected (docs/model/halfcar.md lists them). The plane
+Source: Ikoki 2022, section 3, with the prints' errors corrected (docs/model/halfcar.md lists them). The plane
 is x forward, z up; angles are positive about +y: nose down, forward rolling. The state is
 q = (x, z, pitch, front arm, front wheel, rear wheel, rear arm), arms and wheels relative to their carriers.
 
