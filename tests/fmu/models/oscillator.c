@@ -87,7 +87,7 @@ static const jn_model oscillator = {
     .by_reference = jn_by_reference, .derive = derive, .start = start, .rhs = rhs, .outputs = outputs,
     .step = NULL, .n_work = 0, .finish = NULL, .n_memory = 0, .nominals = jn_nominals,
     .state_references = jn_state_references, .directional = directional, .finish_forward = NULL, .jacobian = NULL,
-    .doubt = NULL, .readable = NULL,
+    .parameter_warning = NULL, .readable = NULL,
 };
 const jn_model *const jn_models[] = {&oscillator, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }

@@ -356,7 +356,7 @@ static int refuse_inertia(const double *p, jn_fault *f) {
 }
 
 /* Checks that no moment of inertia is above the sum of the other two, which Chrono's arms violate. */
-static int doubt(const double *p, int k, jn_fault *f) {
+static int parameter_warning(const double *p, int k, jn_fault *f) {
     size_t b;
     for (b = 0; b < sizeof jn_bodies / sizeof *jn_bodies; b++) {
         /* the matrix of second moments, trace / 2 - I, has no negative principal minor */
@@ -510,7 +510,8 @@ static void finish_forward(const double *x, const double *u, const double *p, co
      .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = jn_start,                  \
      .rhs = rhs_##lanes, .outputs = outputs_##lanes, .step = NULL, .n_work = 0, .finish = finish, .n_memory = N_MEMORY,       \
      .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional_##lanes,             \
-     .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .doubt = doubt, .readable = readable}
+     .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .parameter_warning = parameter_warning,               \
+     .readable = readable}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

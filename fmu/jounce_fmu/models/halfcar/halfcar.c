@@ -381,7 +381,7 @@ static int directional(const double *x, const double *u, const double *p, const 
     return 0;
 }
 
-static int doubt(const double *p, int k, jn_fault *f) {
+static int parameter_warning(const double *p, int k, jn_fault *f) {
     const double half = 0.5 * p[JN_P_front_pivot_x] + p[JN_P_arm_length] * jn_cos_1(p[JN_P_arm_angle]);
     const double radius = sqrt(p[JN_P_chassis_inertia] / p[JN_P_chassis_mass]);
     if (k || radius <= WIDE * half) return 0;
@@ -394,7 +394,8 @@ static const jn_model halfcar = {
     .name = "halfcar", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y, .n_p = JN_N_P,
     .n_d = N_D, .p_tick = JN_P_tick, .p_integrator = -1, .signals = jn_table, .n_signals = JN_N_SIGNALS,
     .by_reference = jn_by_reference, .derive = derive, .start = start, .rhs = rhs, .outputs = outputs,
-    .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional, .doubt = doubt,
+    .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional,
+    .parameter_warning = parameter_warning,
 };
 const jn_model *const jn_models[] = {&halfcar, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }
