@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 from collections.abc import Iterator
@@ -31,12 +32,13 @@ import linear_tire  # noqa: E402
 
 Array = NDArray[np.float64]
 HMMWV = Path(jounce.__file__).parent / "vehicles" / "hmmwv"
-K, CX, CY, SIGMA, RADIUS = 4e5, 1.2e5, 9e4, 0.5, 0.47
+K, CX, CY, SIGMA, RADIUS, COOLING = 4e5, 1.2e5, 9e4, 0.5, 0.47, 0.7
 TIRE = "[tire]\n" + "".join(
     f'{name} = {{ value = {value}, unit = "{unit}", source = "test", description = "{name}", minimum = 1e-3 }}\n'
     for name, value, unit in (
         ("unloaded_radius", RADIUS, "m"), ("rim_radius", 0.25, "m"), ("stiffness", K, "N/m"),
         ("longitudinal_stiffness", CX, "N"), ("cornering_stiffness", CY, "N"), ("relaxation_length", SIGMA, "m"),
+        ("cooling", COOLING, "s"),
     ))  # fmt: skip
 
 
@@ -91,9 +93,16 @@ class Wheel:
         heading = np.cross(axis, [0.0, 0.0, 1.0]) / np.hypot(axis[0], axis[1])
         velocity, self.height = vector("lin_vel"), vector("pos")[2]
         self.vx, self.vy = velocity @ heading, velocity @ np.cross([0.0, 0.0, 1.0], heading)
-        self.slip_x = (self.vx - RADIUS * axis @ vector("ang_vel")) / self.vx
-        self.slip_y = self.vy / self.vx
-        assert self.vx > linear_tire.SLOW or self.vx < 0.1
+        self.rolling = RADIUS * axis @ vector("ang_vel")
+
+    @property
+    def slip_x(self) -> float:
+        assert self.vx > linear_tire.SLOW
+        return float((self.vx - self.rolling) / self.vx)
+
+    @property
+    def slip_y(self) -> float:
+        return float(self.vy / self.vx)
 
 
 def test_it_stands_on_its_springs(car: Factory) -> None:
@@ -133,6 +142,18 @@ def test_a_steady_turn_takes_the_lateral_force_that_the_slip_angles_give(car: Fa
     assert sum(w.force[1] for w in now.wheels) / mass == pytest.approx(centripetal, rel=2e-2)
 
 
+@pytest.mark.parametrize("integrator", ["RK4", "ROSENBROCK"])
+def test_an_input_a_state_and_an_output_of_its_own_are_part_of_the_vehicle(car: Factory, integrator: str) -> None:
+    """The state starts where the law says and relaxes to the input: T = T_air + (300 K - T_air) exp(-t / tau)."""
+    run = Run(car, integrator=integrator)
+    y = run.go(0).y
+    assert [y[f"wheel_{w}.tire_temperature"] for w in WHEELS] == [300.0] * 4
+    air = {"FL": 250.0, "FR": 300.0, "RL": 350.0, "RR": 400.0}
+    y = run.go(900, **{f"wheel_{w}__air_temperature": t for w, t in air.items()}).y
+    for w, t in air.items():
+        assert y[f"wheel_{w}.tire_temperature"] == pytest.approx(t + (300.0 - t) * math.exp(-0.9 / COOLING), abs=1e-4)
+
+
 def test_the_implicit_step_knows_its_tangents(car: Factory) -> None:
     ends = []
     for integrator, tick in (("RK4", 0.0005), ("ROSENBROCK", 0.0005)):
@@ -163,6 +184,7 @@ def test_its_states_and_parameters_are_described_and_the_old_references_stay(car
     ours = {s.name: s.value_reference for s in table.scalars}
     assert {n: ours[n] for n in ours.keys() & known.keys()} == {n: known[n] for n in ours.keys() & known.keys()}
     assert min(ours[f"tire.{n}"] for n in ("stiffness", "relaxation_length")) > max(known.values())
+    assert ours["wheel_FL.air_temperature"] not in known.values()
 
 
 def test_a_vehicle_of_another_law_is_refused_with_the_laws(tmp_path: Path) -> None:

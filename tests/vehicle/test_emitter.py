@@ -251,7 +251,7 @@ def test_the_wheel_report_gives_the_same_bits_in_both_widths_and_casadis_values(
     for k in range(4):
         library.report_one(k, pointers, *(ctypes.c_void_p(a.ctypes.data) for a in one))
     assert [a.tobytes() for a in one] == [a.tobytes() for a in four]
-    function = reports.wheel_function(WHEEL.results)
+    function = reports.wheel_function(WHEEL)
     for k in range(4):
         lane = (corners[k], hubs[k], bodies[k], chassis, own[k], acceleration, CE.wheel_axial[k])
         for got, want in zip(four, function(*lane), strict=True):

@@ -55,6 +55,16 @@ class Wheel:
         return Layout(**dict.fromkeys(names, 1))
 
     @cached_property
+    def inputs(self) -> Layout:
+        """INPUTS and those of the tire's law."""
+        return _joined(INPUTS, [s.name for s in self.law.inputs])
+
+    @property
+    def signals(self) -> dict[str, str]:
+        """Inputs that are signals `wheel_XX.*` as they are, and these."""
+        return SIGNALS | {s.name: s.name for s in self.law.inputs}
+
+    @cached_property
     def dynamics(self) -> Layout:
         """What the equations of motion need.
 
@@ -64,13 +74,14 @@ class Wheel:
 
     @cached_property
     def results(self) -> Layout:
-        """First those, then what only the output signals and the start need."""
-        return Layout(**self.dynamics.sizes, force=3, moment=3, slip=1, slip_angle=1, query=3, centre=3, velocity=3,
-                      heading=3, left=3)  # fmt: skip
+        """First those, then what only the output signals and the start need; the outputs of the tire's law last."""
+        common = Layout(**self.dynamics.sizes, force=3, moment=3, slip=1, slip_angle=1, query=3, centre=3, velocity=3,
+                        heading=3, left=3)  # fmt: skip
+        return _joined(common, [s.name for s in self.law.outputs])
 
     def function(self) -> ca.Function:
-        """wheel(HUB, CHASSIS, states, INPUTS, numbers) -> results."""
-        parts = (HUB, CHASSIS, self.states, INPUTS, self.numbers)
+        """wheel(HUB, CHASSIS, states, inputs, numbers) -> results."""
+        parts = (HUB, CHASSIS, self.states, self.inputs, self.numbers)
         flat = [SX.sym(f"v{k}", part.size) for k, part in enumerate(parts)]
         hub, chassis, state, inputs, number = (part.split(v) for part, v in zip(parts, flat, strict=True))
         r = rotation(chassis["quaternion"])
@@ -84,6 +95,7 @@ class Wheel:
         below = ca.vertcat(query[:2], inputs["ground"][2])
         ground = ca.if_else(inputs["height_only"] > 0.5, below, inputs["ground"])
         plane = Plane(ground, inputs["normal"], inputs["friction"])
+        par |= {s.name: inputs[s.name] for s in law.inputs}
         contact = law.contact(body, plane, law.layout.join(**{name: state[name] for name in law.layout.sizes}), par)
         outside = inputs["external"] > 0.5
         frame = ca.horzcat(contact.heading, contact.left, plane.normal)
@@ -101,6 +113,7 @@ class Wheel:
             moment=ca.if_else(outside, frame.T @ inputs["moment"], contact.contact_moment), slip=contact.slip,
             slip_angle=contact.slip_angle, deflection=ca.if_else(outside, 0.0, contact.deflection), query=query,
             centre=centre, velocity=velocity, heading=contact.heading, left=contact.left,
+            **contact.outputs,
         )  # fmt: skip
         return ca.Function("wheel", flat, [ca.cse(out)])
 
@@ -114,3 +127,10 @@ class Wheel:
 
     def _of_tire(self, numbers: dict[str, SX]) -> dict[str, SX]:
         return {name: numbers[f"tire.{name}"] for name in self.law.parameters}
+
+
+def _joined(common: Layout, more: list[str]) -> Layout:
+    """The layout with more numbers behind it. Raises ValueError where a name is taken."""
+    if taken := sorted(set(more) & common.sizes.keys()):
+        raise ValueError(f"a tire law cannot call an input or output {taken[0]!r}: the wheel has one of that name")
+    return Layout(**common.sizes, **dict.fromkeys(more, 1))

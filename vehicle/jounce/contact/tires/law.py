@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from jounce.math.layout import Layout
-from jounce.signals import State
+from jounce.signals import Signal, State
 
 if TYPE_CHECKING:
     from jounce.math.algebra import SX
@@ -86,6 +86,8 @@ class Contact:
     """y axis of the contact frame (3), world axes."""
     stored_energy: SX
     """Elastic energy in the states [J]."""
+    outputs: Mapping[str, SX] = field(default_factory=dict)
+    """The law's own outputs, by name."""
 
 
 @dataclass(frozen=True)
@@ -161,9 +163,13 @@ class Law:
     parameters: tuple[str, ...]
     """Names under `tire.` of the vehicle data that it reads, those of `GEOMETRY` among them."""
     contact: Callable[[Hub, Plane, SX, Numbers], Contact]
-    """(hub, plane, states, numbers by name of the parameters) -> contact."""
+    """(hub, plane, states, numbers by name of the parameters and inputs) -> contact."""
     states: tuple[State, ...] = ()
     """Its states in their order; components of one vector are named `vector.x`, `vector.y`."""
+    inputs: tuple[Signal, ...] = ()
+    """Inputs of its own, one number for each wheel, named without `wheel_XX.`."""
+    outputs: tuple[Signal, ...] = ()
+    """Outputs of its own, likewise."""
     start: Callable[[Starting, Numbers], Started] | None = None
     """None: the states start as they say themselves, and the contact carries no force along the plane at rest."""
     query_point: Callable[[Hub, Numbers], SX] = lowest_point
@@ -177,6 +183,9 @@ class Law:
         used = {*(n for pair in self.rising for n in pair), *(s.parameter for s in self.stiffnesses), *GEOMETRY}
         if missing := sorted(used - set(self.parameters)):
             raise ValueError(f"tire law {self.name}: {', '.join(missing)} expected among its parameters")
+        for kind, signals in (("input", self.inputs), ("output", self.outputs)):
+            if odd := [s.name for s in signals if s.causality != kind or s.shape]:
+                raise ValueError(f"tire law {self.name}: {odd[0]}: expected an {kind} of one number")
 
     @cached_property
     def layout(self) -> Layout:

@@ -71,10 +71,10 @@ class Code:
             "LINKAGE": steering.NUMBERS, "LINK": steering.LINK, "INNER": steering.INNER,
             "INNER_NUMBER": steering.INNER_NUMBERS, "CORNER": corner.OUTPUTS,
             "CORNER_NUMBER": Layout(**corner.NUMBERS.sizes, prepared=corners - corner.NUMBERS.size),
-            "CHASSIS": wheel.CHASSIS, "WHEEL_INPUT": wheel.INPUTS,
+            "CHASSIS": wheel.CHASSIS, "WHEEL_INPUT": of_wheel.inputs,
             "WHEEL_NUMBER": Layout(**of_wheel.numbers.sizes, prepared=wheels - of_wheel.numbers.size),
             "WHEEL": of_wheel.results, "STARTING": wheel.STARTING, "ARTICULATED_BODY": articulated.ARTICULATED_BODY,
-            "REPORT": reports.WHEEL, "SHARE": reports.SHARE, "CHASSIS_NUMBER": reports.NUMBERS,
+            "REPORT": reports.of_wheel(of_wheel.law), "SHARE": reports.SHARE, "CHASSIS_NUMBER": reports.NUMBERS,
             "OUTLINE": outline.RESULTS, "POINT": outline.POINT, "CONTACT": outline.CONTACT,
         }  # fmt: skip
 
@@ -119,20 +119,20 @@ def emit_layouts(table: SignalTable, code: Code) -> str:
     return f"{_BANNER}enum {{\n{body}\n}};\n"
 
 
-def emit_inputs() -> str:
+def emit_inputs(of: Wheel) -> str:
     """C function that copies the inputs of a wheel that need no conversion."""
-    places = ((f"JN_U_WHEEL_{signal}", wheel.INPUTS.sizes[name], f"JN_WHEEL_INPUT_{name}")
-              for name, signal in wheel.SIGNALS.items())  # fmt: skip
+    places = ((f"JN_U_WHEEL_{signal}", of.inputs.sizes[name], f"JN_WHEEL_INPUT_{name}")
+              for name, signal in of.signals.items())  # fmt: skip
     copies = "".join(f"    copy_inputs(u, c, {signal}{'_x' * (size > 1)}, {size}, {place}, wheel_inputs);\n"
                      for signal, size, place in places)  # fmt: skip
     head = "static void copy_wheel_inputs(const double *u, int c, double *wheel_inputs) {\n"
     return f"{_BANNER}/* The inputs that are used as they are. */\n{head}{copies}}}\n"
 
 
-def check_reports(table: SignalTable) -> None:
+def check_reports(table: SignalTable, law: tires.Law = tires.TMEASY) -> None:
     """Raises ValueError if the order of a report differs from that of the output signals."""
     wanted = [s.name for s in table.signals if s.causality == "output"]
-    first = [*reports.CHASSIS.sizes, *(f"wheel_{w}.{name}" for w in WHEELS for name in reports.WHEEL.sizes)]
+    first = [*reports.CHASSIS.sizes, *(f"wheel_{w}.{name}" for w in WHEELS for name in reports.of_wheel(law).sizes)]
     if wanted[: len(first)] != first:
         odd = next((a, b) for a, b in zip(first, wanted, strict=False) if a != b)
         raise ValueError(f"the report has {odd[0]} where the signal table has {odd[1]}")
@@ -163,16 +163,16 @@ def _inputs(table: SignalTable, prefix: str) -> list[str]:
 
 def files(table: SignalTable, vehicle: Vehicle) -> dict[str, str]:
     """File name to C text, for a double-wishbone vehicle and its signal table."""
-    check_reports(table)
-    check_inputs(table)
     code = Code(vehicle)
+    check_reports(table, code.wheel.law)
+    check_inputs(table)
     SCHEDULE.check({f.name(): f for f in (*code.lanes, *code.scalars)})
     lanes, scalars, inner = code.lanes, code.scalars, axles_c.inner(vehicle)
     return {
         "double_wishbone_axles.h": axles_c.header(vehicle, table, inner),
         "double_wishbone_axles.inc": axles_c.tables(vehicle, table),
         "double_wishbone_derive.inc": axles_c.whole_derivation(),
-        "double_wishbone_inputs.inc": emit_inputs(),
+        "double_wishbone_inputs.inc": emit_inputs(code.wheel),
         "double_wishbone_recursion.inc": recursion.text(Lanes(vehicle.axles), inner),
         "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED),
         "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),

@@ -24,7 +24,7 @@ def functions(law: tires.Law = tires.TMEASY) -> dict[str, ca.Function]:
     made = (
         steering.function(), steering.inner_function(), corner.function(), wheel.function(),
         articulated.inward_sweep_function(), motion.external_function(), articulated.chassis_function(),
-        articulated.outward_sweep_function(), motion.function(), reports.wheel_function(wheel.results),
+        articulated.outward_sweep_function(), motion.function(), reports.wheel_function(wheel),
         reports.chassis_function(), reports.angle_function(),
     )  # fmt: skip
     return {f.name(): f for f in made}

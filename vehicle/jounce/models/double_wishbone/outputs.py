@@ -9,6 +9,7 @@ from __future__ import annotations
 import casadi as ca
 
 from jounce.contact import wheel
+from jounce.contact.tires import Law
 from jounce.dynamics.articulated import ARTICULATED_BODY, LOADS
 from jounce.math.algebra import SX, cross, dot, matrix, rotation
 from jounce.math.layout import Layout
@@ -64,12 +65,17 @@ def steering_load(part: dict[str, SX], load: dict[str, SX], acceleration: SX, th
     return applied - dot(part["steer_momentum"], acceleration) - part["steer_theta"] * theta - part["steer_bias"]
 
 
-def wheel_function(results: Layout) -> ca.Function:
-    """report(corner, wheel results, ARTICULATED_BODY, chassis, own, acceleration 6, [along, shaft]) -> WHEEL, SHARE.
+def of_wheel(law: Law) -> Layout:
+    """WHEEL and the outputs of the tires' law."""
+    return Layout(**WHEEL.sizes, **{s.name: 1 for s in law.outputs})
 
-    ``results`` are those of the vehicle's `Wheel`.
+
+def wheel_function(of: wheel.Wheel) -> ca.Function:
+    """report(corner, wheel results, ARTICULATED_BODY, chassis, own, acceleration 6, [along, shaft]) -> of_wheel, SHARE.
+
+    ``of`` is the vehicle's `Wheel`.
     """
-    layouts = (corner.OUTPUTS, results, ARTICULATED_BODY, wheel.CHASSIS, OWN)
+    layouts = (corner.OUTPUTS, of.results, ARTICULATED_BODY, wheel.CHASSIS, OWN)
     flat = [SX.sym(f"r{k}", layout.size) for k, layout in enumerate(layouts)]
     acceleration, axial = SX.sym("a", 6), SX.sym("w", 2)
     part, hub, articulated_body, chassis, own = (layout.split(v) for layout, v in zip(layouts, flat, strict=True))
@@ -77,7 +83,7 @@ def wheel_function(results: Layout) -> ca.Function:
     axis, omega = part["axis"], chassis["angular"]
     carrier = omega + part["upright_velocity"]
     theta = (articulated_body["epsilon"] - dot(part["momentum"], acceleration)) / part["d"]
-    report = WHEEL.join(
+    report = of_wheel(of.law).join(
         pos=hub["centre"], lin_vel=hub["velocity"],
         rot=product(chassis["quaternion"], small_turn(ca.reshape(part["upright_axes"], 3, 3))),
         ang_vel=r @ (carrier + axis * own["spin_rate"]), omega=own["spin_rate"], angle=own["spin"],
@@ -86,7 +92,7 @@ def wheel_function(results: Layout) -> ca.Function:
         spring_length=part["spring_length"], spring_force=part["spring_force"], shock_length=part["shock_length"],
         shock_rate=part["shock_rate"], shock_force=part["shock_force"], tire_force=hub["force"],
         tire_moment=hub["moment"], slip=hub["slip"], slip_angle=hub["slip_angle"], deflection=hub["deflection"],
-        query_point=hub["query"],
+        query_point=hub["query"], **{s.name: hub[s.name] for s in of.law.outputs},
     )  # fmt: skip
     share = SHARE.join(
         kinetic=part["kinetic"] + part["mass"] * (0.5 * dot(chassis["linear"], chassis["linear"]))

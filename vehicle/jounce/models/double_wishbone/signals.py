@@ -35,7 +35,7 @@ _FRAMES = {
 _STATE_NAMES = {"wind_up": "brake_wind_up"}
 
 
-def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
+def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     limit = vehicle["steering_ratio"] * vehicle["steering.max_arm_angle"]
     yield Signal("steering_wheel_angle", "input", "rad", "steering-wheel angle, left positive; the Pitman arm turns by "
                  "this over steering_ratio", minimum=-limit, maximum=limit, frame="steering")
@@ -62,6 +62,7 @@ def _inputs(vehicle: Vehicle) -> Iterator[Signal]:
                      start=(0.0, 0.0, 1.0), minimum=-1e300, maximum=1e300, used_where=ground, least_up=0.05)
         yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0, maximum=2.0,
                      frame="", used_where=ground)
+        yield from (replace(s, name=f"{p}.{s.name}") for s in law.inputs)
     yield Signal("chassis.ext_force", "input", "N", "external force at the chassis reference point", XYZ,
                  minimum=-1e6, maximum=1e6, nominal=1000.0)
     yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, minimum=-1e6, maximum=1e6,
@@ -100,7 +101,7 @@ def _wheel_outputs(w: str) -> Iterator[Signal]:
     yield out("query_point", "m", "point at which a terrain is asked", XYZ)
 
 
-def _outputs() -> Iterator[Signal]:
+def _outputs(law: tires.Law) -> Iterator[Signal]:
     def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), frame: str = "world",
             nominal: float = 1.0) -> Signal:
         return Signal(name, "output", unit, text, comp, frame=frame, nominal=nominal)
@@ -121,6 +122,7 @@ def _outputs() -> Iterator[Signal]:
     yield out("sideslip", "rad", "atan2(vy, vx) at the centre of mass", frame="chassis")
     for w in WHEELS:
         yield from _wheel_outputs(w)
+        yield from (replace(s, name=f"wheel_{w}.{s.name}") for s in law.outputs)
     yield out("steering.load_torque", "N.m", "torque of the linkage on the Pitman arm, left positive",
               frame="steering", nominal=100.0)
     yield out("steering.pitman_angle", "rad", "Pitman-arm angle, left positive", frame="steering")
@@ -221,8 +223,10 @@ def table(vehicle: Vehicle, ledger: Path = LEDGER) -> SignalTable:
     ``vehicle`` gives the law of its tires, and the start values of the vehicle-data parameters, which close the
     parameter vector. ``ledger`` has the references given so far. Raises DataError where the data do not fit the law.
     """
-    wheel_states = inner(_law(vehicle))
-    groups: Iterable[Iterator[Signal]] = (_inputs(vehicle), _outputs(), _run_parameters(), _vehicle_parameters(vehicle))
+    law = _law(vehicle)
+    groups: Iterable[Iterator[Signal]] = (
+        _inputs(vehicle, law), _outputs(law), _run_parameters(), _vehicle_parameters(vehicle)
+    )
     signals = tuple(s for group in groups for s in group)
-    return SignalTable(vehicle.name, signals, tuple(_states(wheel_states)), derivatives=True,
+    return SignalTable(vehicle.name, signals, tuple(_states(inner(law))), derivatives=True,
                        ledger=Ledger.read(ledger))  # fmt: skip
