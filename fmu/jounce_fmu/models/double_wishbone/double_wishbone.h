@@ -91,7 +91,8 @@ typedef struct {
 typedef struct {
     jn_evaluation value, move;
     double back_by[6][JN_CORNERS * 2]; /* accelerations of the corners by those of the chassis */
-    double total[JN_SUMS], loads[6];
+    double total[JN_SUMS];
+    const double *u;
 } jn_pass;
 
 /* Accelerations at a state (chassis axes), one corner at a time; tau seconds into a tick, while the Pitman arm

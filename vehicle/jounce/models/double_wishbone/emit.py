@@ -89,7 +89,7 @@ class Code:
     @cached_property
     def scalars(self) -> list[ca.Function]:
         """Evaluated once per vehicle."""
-        once = [self.functions[name] for name in ("steering", "chassis", "motion", "external", "chassis_report")]
+        once = [self.functions[call.function] for call in SCHEDULE.calls if not SCHEDULE.per_wheel(call)]
         derive = parameters.derive_function(self.vehicle, self.corner[1], self.prepared_wheel[1])
         return [*once, derive, self.wheel.start_function()]
 

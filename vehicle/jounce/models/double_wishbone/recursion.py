@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jounce.codegen.recursion import Recursion
+from jounce.dynamics.schedule import Call, Step, Sum
 from jounce.models.double_wishbone.axles_c import states
 from jounce.models.double_wishbone.lanes import Lanes
 from jounce.models.double_wishbone.schedule import EVALUATION, INNER_RATES, MOTION, RATES, REPORTS, SCHEDULE
@@ -13,7 +14,7 @@ _EVALUATE = """\
 /* All of e for a Pitman arm's angle, rate and acceleration; `full` adds what only the outputs and the start need. */
 JN_FN int JN_NAME(evaluate)(const double *arm, const double *x, const double *u, const double *d, int full,
                             jn_evaluation *e, jn_fault *f) {{
-    double loads[6], link[JN_LINK_N], total[JN_SUMS];
+    double loads[6], link[JN_LINK_N], total[JN_SUMS]{locals};
     int c;
 {values}    return 0;
 }}
@@ -22,7 +23,7 @@ JN_FN int JN_NAME(evaluate)(const double *arm, const double *x, const double *u,
 JN_FN int JN_NAME(evaluate_forward)(const double *arm, const double *d_arm, const double *x, const double *u,
                                     const double *d, const double *d_x, const double *d_u, jn_evaluation *e,
                                     jn_evaluation *d_e, jn_fault *f) {{
-    double link[JN_LINK_N], d_link[JN_LINK_N], loads[6], d_loads[6], total[JN_SUMS], d_total[JN_SUMS];
+    double link[JN_LINK_N], d_link[JN_LINK_N], loads[6], d_loads[6], total[JN_SUMS], d_total[JN_SUMS]{d_locals};
     int c;
 {tangents}    return 0;
 }}
@@ -32,13 +33,14 @@ _RATES = """\
 JN_FN void JN_NAME(collect_rates)(const double *x, const jn_evaluation *e, double *dx) {{
 {copies}}}
 
-JN_FN void JN_NAME(rates)(const double *x, const double *d, const jn_evaluation *e, double *dx) {{
+JN_FN void JN_NAME(rates)(const double *x, const double *u, const double *d, const jn_evaluation *e, double *dx) {{
 {values}    JN_NAME(collect_rates)(x, e, dx);
 }}
 
 /* Tangents of those that are not there already. */
-JN_FN void JN_NAME(motion_rates_forward)(const double *x, const double *d, const double *d_x, const jn_evaluation *e,
-                                         const jn_evaluation *d_e, double *d_dx) {{
+JN_FN void JN_NAME(motion_rates_forward)(const double *x, const double *u, const double *d, const double *d_x,
+                                         const double *d_u, const jn_evaluation *e, const jn_evaluation *d_e,
+                                         double *d_dx) {{
     double dx[JN_X_N];
 {tangents}}}
 """
@@ -68,7 +70,16 @@ JN_FN void JN_NAME(pass)(const double *x, const double *d, const double *d_x, in
     int c;
     if (!corner_moves) memset(d_e->corner, 0, sizeof d_e->corner);
 {calls}}}
+
+/* Tangents of the chassis's acceleration for those of the wheels' sums, with inputs that do not move. */
+JN_FN void JN_NAME(follow_chassis)(const double *x, const double *u, const double *d, const double *d_x,
+                                   const double *total, const double *d_total, jn_evaluation *e, jn_evaluation *d_e) {{
+    static const double d_u[JN_N_U] = {{0.0}};
+    double loads[6], d_loads[6]{d_locals};
+{follow}}}
 """
+#: Vectors of the evaluation that the texts above declare.
+_DECLARED = {"arm", "link", "loads", "total"}
 
 
 def text(lanes: Lanes, inner: Iterable[str]) -> str:
@@ -76,14 +87,31 @@ def text(lanes: Lanes, inner: Iterable[str]) -> str:
     c, sizes = Recursion(SCHEDULE, lanes.groups), states(lanes, inner := tuple(inner)).sizes
     rates = {**RATES, **{n: INNER_RATES.format(k=k) for k, n in enumerate(inner)}}
     copies = (f"    memcpy(dx + JN_X_{n}, {place}, {sizes[n]} * sizeof *dx);\n" for n, place in rates.items())
+    own = {"locals": _declared("{0}"), "d_locals": _declared("{0}, d_{0}")}
     still, guarded = {"inner": "still", "acceleration": "no_acceleration"}, {"corner": "corner_moves"}
     return "\n".join((
         "/* Made from the schedule of the recursion; do not edit. */\n",
-        _EVALUATE.format(values=c.values(EVALUATION, lean=True), tangents=c.tangents(EVALUATION)),
+        _EVALUATE.format(values=c.values(EVALUATION, lean=True), tangents=c.tangents(EVALUATION), **own),
         _RATES.format(copies="".join(copies), values=c.values(MOTION), tangents=c.tangents(MOTION)),
         _REPORTS.format(values=c.values(REPORTS), tangents=c.tangents(REPORTS)),
-        _PASS.format(moves=_read("corner", len(lanes)), calls=c.one_pass(EVALUATION, still, guarded)),
+        _PASS.format(moves=_read("corner", len(lanes)), calls=c.one_pass(EVALUATION, still, guarded),
+                     follow=c.tangents(_after_the_sums()), d_locals=own["d_locals"]),
     ))  # fmt: skip
+
+
+def _declared(form: str) -> str:
+    """Declarations of the further local vectors that the schedule's evaluation makes; ``form`` has the name as {0}."""
+    made = (SCHEDULE.vectors[name] for step in EVALUATION if isinstance(step, Call) for name in step.outputs)
+    own = [f"{v.place}[{v.size}]" for v in made if v.place.isidentifier() and v.place not in _DECLARED]
+    return "".join(f", {form.format(v)}" for v in own)
+
+
+def _after_the_sums() -> list[Step]:
+    """The steps from the sums over the wheels to the acceleration of the chassis."""
+    steps: list[Step] = list(EVALUATION)
+    first = next(k for k, step in enumerate(steps) if isinstance(step, Sum)) + 1
+    last = next(k for k, step in enumerate(steps) if isinstance(step, Call) and "acceleration" in step.outputs)
+    return steps[first : last + 1]
 
 
 def _read(function: str, lanes: int) -> str:
