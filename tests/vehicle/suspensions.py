@@ -21,7 +21,7 @@ SPRING: dict[str, Any] = {"k1": 4e4, "k3": 1e5, "table_step": 1e-3, "rest_length
                           "min_length": 0.05, "max_length": 0.9, "stop_depth": np.linspace(0, 0.1, 11),
                           "stop_force": np.linspace(0, 1e4, 11)}  # fmt: skip
 SHOCK: dict[str, Any] = {"compression": 2e3, "rebound": 5e3, "bump_compression": 2e3, "bump_rebound": 5e3,
-                         "shock_min": 0.1, "shock_max": 0.9, "shock_closed": 0.02, "shock_extended": 1.2,
+                         "shock_min": 0.25, "shock_max": 0.45, "shock_closed": 0.22, "shock_extended": 0.48,
                          "end_stiffness": 1e6, "end_damping": 1e3}  # fmt: skip
 
 
@@ -172,14 +172,14 @@ def solid_axle(*, panhard: bool = False, compliant: str = "", steered: bool = Fa
     joints = [Joint("suspension", "free", "chassis", "axle", [0, 0, 0])]
     on, prescribed = ["axle", "axle"], {}
     if steered:
-        drag = [0.35, 0.3, 0.1]
+        drag = [0.6, 0.5, 0.15]
         on, prescribed = ["left knuckle", "right knuckle"], {"drag": drag}
         for name, flip in zip(on, flips, strict=True):
             bodies.append(Body(name, 12.0, flip([0.0, 0.8, 0.0]), [0.3, 0.25, 0.3]))
             axis = flip([-0.05, -0.15, 1.0])
             joints.append(Joint(f"{name} pin", "revolute", "axle", name, flip([0.0, 0.72, 0.0]), axis))
         rods += [Rod("tierod", End(on[0], [-0.15, 0.68, 0.0]), End(on[1], [-0.15, -0.68, 0.0]), 3.0, 0.4),
-                 Rod("draglink", End(on[0], [0.15, 0.62, 0.1]), End("drag", drag), 2.0, 0.03)]  # fmt: skip
+                 Rod("draglink", End(on[0], [0.0, 0.53, 0.15]), End("drag", drag), 2.0, 0.03)]  # fmt: skip
     wheels = tuple(Wheel(f"wheel {k + 1}", on[k], flip(centre), **WHEEL) for k, flip in enumerate(flips))
     coordinates, parts = ("suspension.z", "suspension.rx"), (tuple(bodies), tuple(joints), tuple(rods), wheels)
     return Mechanism("axle rear", coordinates, *parts, forces=forces, prescribed=prescribed)

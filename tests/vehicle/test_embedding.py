@@ -13,7 +13,7 @@ from jounce.data import load_vehicle
 from jounce.dynamics.embedding import Embedding
 from jounce.dynamics.mechanism import Mechanism
 from jounce.suspension.double_wishbone import OUTPUTS
-from jounce.suspension.embedded import corner_function
+from jounce.suspension.embedded import close_function, corner_function
 
 Array = NDArray[np.float64]
 HMMWV = Ce(load_vehicle("hmmwv"))
@@ -24,7 +24,7 @@ class Corner:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.embedding = Embedding(mechanism)
-        self.function, self.close = corner_function(self.embedding), self.embedding.close_function()
+        self.function, self.close = corner_function(self.embedding), close_function(self.embedding)
         self.numbers = {side: ca.evalf(mechanism.numbers(side)) for side in (1, -1)}
 
     def closed(self, theta: float, places: list[Array], side: int) -> Array:
@@ -32,7 +32,7 @@ class Corner:
         u = np.zeros(len(self.embedding.dependent))
         for k, inner in enumerate(places, 1):
             for _ in range(4):
-                u = self.close(u, theta * k / len(places), inner, self.numbers[side])[0]
+                u = self.close(u, [theta * k / len(places), 0, 0], inner, self.numbers[side])
         return flat(u)
 
     def at(self, state: list[float], places: list[Array], omega: Array, side: int) -> dict[str, Array]:

@@ -63,6 +63,8 @@ class Embedding:
         self.independent = tuple(self.names.index(n) for n in mechanism.independent)
         self.dependent = tuple(k for k in range(len(self.names)) if k not in self.independent)
         self.tree = placed.tree
+        #: Of each independent coordinate: R turns, P slides.
+        self.kinds = tuple("P" if placed.columns[k].w.is_zero() else "R" for k in self.independent)
         if len(self.tree.aggregates) != 1 or self.tree.aggregates[0].parent != ROOT:
             groups = "; ".join(", ".join(a.bodies) for a in self.tree.aggregates)
             raise ValueError(f"{mechanism.name}: its bodies make {len(self.tree.aggregates)} aggregates ({groups}), "
@@ -129,17 +131,27 @@ class Embedding:
         residual = ca.vertcat(*(row.residual / row.unit for row in rows)) if rows else SX(0, 1)
         return ca.Function("rows", [q, c.told, c.numbers], [residual, y])
 
-    def close_function(self) -> ca.Function:
-        """close(u, theta, INNER of each prescribed point, numbers) -> (u after one Newton step, residual of the given u
-        [m], least pivot as part of its row, determinant of Y1)."""
-        c = self.symbols()
+    def closing(self, c: Coordinates) -> tuple[SX, SX, SX, SX]:
+        """(u after one Newton step, largest error of the given position [m], least pivot as part of its row,
+        determinant of Y1)."""
         placed = self.placed(c)
         rows = placed.rows()
         _, factors = self.factors(placed, rows)
         step = factors.solve([-row.residual for row in rows])
         u = ca.vertcat(*(c.u[k] + step[k] for k in range(len(step))))
-        out = [u, largest([row.residual / row.unit for row in rows]), factors.quality(), factors.determinant()]
-        return ca.Function("close", [c.u, c.theta, c.told, c.numbers], [ca.cse(v) for v in out])
+        return u, largest([row.residual / row.unit for row in rows]), factors.quality(), factors.determinant()
+
+    def slope(self, c: Coordinates, theta: SX, told: SX) -> SX:
+        """Tangent of the closed u for tangents of theta and of the prescribed points."""
+        placed = self.placed(c)
+        rows = placed.rows()
+        y, factors = self.factors(placed, rows)
+        move = _by_points(rows, {name: t.place for name, t in self.told(told).items()})
+        right = []
+        for row, rate in zip(y, move, strict=True):
+            by_theta = sum((row[k] * theta[j] for j, k in enumerate(self.independent) if k in row), SX(0))
+            right.append(-(by_theta + rate))
+        return ca.vertcat(*factors.solve(right))
 
     def moved(self, c: Coordinates) -> Moved:
         """Position, X, X_s and biases at a closed position."""
@@ -153,24 +165,15 @@ class Embedding:
             return self.position(SX.zeros(n) if theta is None else theta, ca.vertcat(*u) if u else SX(0, 1))
 
         def by_told(of: str) -> list[SX]:
-            """Rows' rates by the prescribed points alone."""
-            found = []
-            for row in rows:
-                rate = SX(0)
-                if row.a in told:
-                    rate += dot(row.wrench_a[3:], getattr(told[row.a], of))
-                if row.b in told:
-                    rate -= dot(row.wrench_b[3:], getattr(told[row.b], of))
-                found.append(rate)
-            return found
+            return [-rate for rate in _by_points(rows, {name: getattr(t, of) for name, t in told.items()})]
 
         x = SX.zeros(size, n)
         for j, k in enumerate(self.independent):
             unit = SX.zeros(n)
             unit[j] = 1
             x[:, j] = spread(factors.solve([-row.get(k, SX(0)) for row in y]), unit)
-        steer = spread(factors.solve([-r for r in by_told("partial")]))
-        rates = x @ c.rates + spread(factors.solve([-r for r in by_told("rate")]))
+        steer = spread(factors.solve(by_told("partial")))
+        rates = x @ c.rates + spread(factors.solve(by_told("rate")))
         moving = placed.moving(rates)
         motions: dict[str, Moving | Told] = {**moving, **told}
         bias = spread(factors.solve([-row.acceleration(motions[row.a], motions[row.b]) for row in rows]))
@@ -249,6 +252,19 @@ class Moved:
                            across),
                       Body(tubes.upper_mass, top - axis * up, at_top + tip * -up, None, turn)]  # fmt: skip
         return found
+
+
+def _by_points(rows: list[Row], velocities: dict[str, SX]) -> list[SX]:
+    """Rates of the rows when the prescribed points alone move: Phi_t."""
+    found = []
+    for row in rows:
+        rate = SX(0)
+        if row.a in velocities:
+            rate += dot(row.wrench_a[3:], velocities[row.a])
+        if row.b in velocities:
+            rate -= dot(row.wrench_b[3:], velocities[row.b])
+        found.append(rate)
+    return found
 
 
 def largest(residuals: list[SX]) -> SX:

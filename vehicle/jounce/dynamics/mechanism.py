@@ -218,7 +218,7 @@ class Mechanism:
         Of a whole axle -1 gives the same numbers with those of the two wheels exchanged.
         """
         if self.whole:
-            data = {name: value for name, _, _, value in _data_of(self)}
+            data = {name: _mirrored(kind, value, 1.0) for name, kind, _, value in _data_of(self)}
             other = {n: n.removesuffix("_2") if n.endswith("_2") else f"{n}_2" for n in data}
             return ca.vertcat(*(data[other[n]] if side < 0 and other[n] in data else v for n, v in data.items()))
         mirrored = [_mirrored(kind, value, side) for _, kind, _, value in _data_of(self)]

@@ -7,11 +7,16 @@ the left lane, with zeros on the right.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
-from jounce.dynamics.aggregate import Body, total
+from jounce.dynamics import chebyshev
+from jounce.dynamics.aggregate import total
 from jounce.dynamics.embedding import OPEN, Coordinates, Embedding, Moved
 from jounce.dynamics.mechanism import End, Wheel
 from jounce.math.algebra import SX, cross, dot
@@ -20,11 +25,21 @@ from jounce.steering.pitman import INNER
 from jounce.suspension.double_wishbone import OUTPUTS
 from jounce.suspension.springs import shock_ends, shock_force, spring_force
 
+Array = NDArray[np.float64]
+
 #: States of a lane.
 STATES = Layout(coordinate=1, rate=1, spin_rate=1)
 #: Outputs of a lane of an axle: those of a corner for the lane's own wheel and coordinate, then the element of d
 #: between the two coordinates (left lane), and the wheel's partial velocities by the other one.
 PAIR_OUTPUTS = Layout(**OUTPUTS.sizes, cross=1, centre_other=3, upright_other=3, travel_other=1)
+
+#: What is known of a position: largest error of a loop [m], least pivot as part of its row, determinant of Y1, distance
+#: of springs and shocks from the end of their ranges [m].
+PROBE = Layout(closure=1, quality=1, determinant=1, room=1)
+#: How far a shock may be driven into its ends [m].
+BEYOND = 0.02
+#: How far an independent coordinate is followed at most: an angle [rad], a height [m].
+TURNS, SLIDES = 0.6, 0.2
 
 
 @dataclass(frozen=True)
@@ -124,12 +139,11 @@ def corner_function(embedding: Embedding, name: str = "corner") -> ca.Function:
     For one wheel and one coordinate; without dependent coordinates there is no u. The two margins are positive where
     the loops are closed.
     """
-    state, omega = SX.sym("x", STATES.size), SX.sym("w", 3)
-    i = STATES.split(state)
-    c, inner = _inputs(embedding, i["coordinate"], i["rate"])
+    c, [state], [inner] = _lanes(embedding)
+    omega = SX.sym("w", 3)
     moved = embedding.moved(c)
     [wheel] = moved.placed.mechanism.wheels
-    sums = _sums(moved, omega, [i["spin_rate"]])
+    sums = _sums(moved, omega, [state])
     [forces] = _forces(moved, sums)
     out = OUTPUTS.join(**_hub(wheel, moved, omega, 0), **_lane(sums, 0, True), **forces)
     return ca.Function(name, [state, inner, omega, c.numbers, *_dependent(c)], [ca.cse(ca.densify(out))])
@@ -140,14 +154,10 @@ def pair_function(embedding: Embedding, name: str = "pair") -> ca.Function:
 
     For an axle with two wheels and two coordinates; the left lane has the first of each.
     """
-    left, right, omega = SX.sym("l", STATES.size), SX.sym("r", STATES.size), SX.sym("w", 3)
-    i, j = STATES.split(left), STATES.split(right)
-    c, _ = _inputs(embedding, ca.vertcat(i["coordinate"], j["coordinate"]), ca.vertcat(i["rate"], j["rate"]))
-    inner = [SX.sym(f"e{k}", INNER.size) for k in range(2)]
-    told = ca.vertcat(*inner)[: c.told.shape[0]]
-    c = Coordinates(c.theta, c.rates, c.u, told, c.numbers)
+    c, states, inner = _lanes(embedding)
+    omega = SX.sym("w", 3)
     moved = embedding.moved(c)
-    sums = _sums(moved, omega, [i["spin_rate"], j["spin_rate"]])
+    sums = _sums(moved, omega, states)
     forces = _forces(moved, sums)
     lanes = []
     for k, wheel in enumerate(moved.placed.mechanism.wheels):
@@ -158,22 +168,88 @@ def pair_function(embedding: Embedding, name: str = "pair") -> ca.Function:
             travel_other=other["travel_partial"],
         ))  # fmt: skip
     both = ca.vertsplit(ca.cse(ca.densify(ca.vertcat(*lanes))), PAIR_OUTPUTS.size)
-    return ca.Function(name, [left, right, *inner, omega, c.numbers, *_dependent(c)], both)
+    return ca.Function(name, [*states, *inner, omega, c.numbers, *_dependent(c)], both)
 
 
-def _inputs(embedding: Embedding, theta: SX, rates: SX) -> tuple[Coordinates, SX]:
-    c, inner = embedding.symbols(), SX.sym("e", INNER.size)
-    told = inner if c.told.shape[0] else SX(0, 1)
-    return Coordinates(theta, rates, c.u, told, c.numbers), inner
+def close_function(embedding: Embedding, name: str = "close") -> ca.Function:
+    """close(u, STATES of each wheel, INNER of each wheel, numbers) -> u after one Newton step."""
+    c, states, inner = _lanes(embedding)
+    u, *_ = embedding.closing(c)
+    return ca.Function(name, [c.u, *states, *inner, c.numbers], [ca.cse(u)])
+
+
+def close_forward_function(embedding: Embedding, name: str = "close_forward") -> ca.Function:
+    """close_forward(as `close_function`, then tangents of STATES and INNER) -> tangent of the closed u.
+
+    Not through the Newton steps: du = X d theta + what the prescribed points' displacement does, where it is closed.
+    """
+    c, states, inner = _lanes(embedding)
+    seeds = [SX.sym("d", v.shape[0]) for v in (*states, *inner)]
+    d_states, d_inner = seeds[: len(states)], ca.vertcat(*seeds[len(states) :])
+    du = embedding.slope(c, ca.vertcat(*(s[0] for s in d_states)), d_inner[: c.told.shape[0]])
+    return ca.Function(name, [c.u, *states, *inner, c.numbers, *seeds], [ca.cse(ca.densify(du))])
+
+
+def probe_function(embedding: Embedding, name: str = "probe") -> ca.Function:
+    """probe(as `close_function`) -> PROBE of the position that is given."""
+    c, states, inner = _lanes(embedding)
+    _, closure, quality, determinant = embedding.closing(c)
+    placed = embedding.placed(c)
+    room = SX(1.0)
+    for element in placed.mechanism.forces:
+        d = placed.point(element.upper) - placed.point(element.lower)
+        length, law = ca.sqrt(dot(d, d)), {name: SX(v) for name, v in element.law.items()}
+        if element.kind == "spring":
+            low, high = law["min_length"] - law["stop_depth"][10], law["max_length"] + law["stop_depth"][10]
+        else:
+            low, high = law["shock_closed"] - BEYOND, law["shock_extended"] + BEYOND
+        room = ca.fmin(room, ca.fmin(length - low, high - length))
+    out = PROBE.join(closure=closure, quality=quality, determinant=determinant, room=room)
+    return ca.Function(name, [c.u, *states, *inner, c.numbers], [ca.cse(out)])
+
+
+def problem(
+    embedding: Embedding, numbers: ca.DM, inner: Callable[[float], Array], steering: tuple[float, float] | None
+) -> chebyshev.Problem:
+    """What `chebyshev.fit` needs of a mechanism with those numbers.
+
+    ``inner`` gives INNER of each wheel, one after the other, for a steering coordinate in the range ``steering``.
+    """
+    step, look = close_function(embedding), probe_function(embedding)
+    n, wheels = len(embedding.independent), len(embedding.mechanism.wheels)
+    size = INNER.size
+
+    def inputs(u: Array, x: Array) -> list[Any]:
+        told = inner(float(x[n]) if steering else 0.0)
+        states = [np.array([x[k] if k < n else 0.0, 0.0, 0.0]) for k in range(wheels)]
+        return [u, *states, *(told[size * k : size * (k + 1)] for k in range(wheels)), numbers]
+
+    def close(u: Array, x: Array) -> Array:
+        return np.array(step(*inputs(u, x))).ravel()
+
+    def probe(u: Array, x: Array) -> chebyshev.Probe:
+        return chebyshev.Probe(*np.array(look(*inputs(u, x))).ravel())
+
+    limits = tuple(SLIDES if kind == "P" else TURNS for kind in embedding.kinds)
+    return chebyshev.Problem(n, len(embedding.dependent), close, probe, limits, steering)
+
+
+def _lanes(embedding: Embedding) -> tuple[Coordinates, list[SX], list[SX]]:
+    """Coordinates from the STATES and INNER of each wheel."""
+    wheels = len(embedding.mechanism.wheels)
+    states = [SX.sym(f"x{k}", STATES.size) for k in range(wheels)]
+    inner = [SX.sym(f"e{k}", INNER.size) for k in range(wheels)]
+    c = embedding.symbols()
+    theta, rates = (ca.vertcat(*(s[k] for s in states)) for k in range(2))
+    return Coordinates(theta, rates, c.u, ca.vertcat(*inner)[: c.told.shape[0]], c.numbers), states, inner
 
 
 def _dependent(c: Coordinates) -> list[SX]:
     return [c.u] if c.u.shape[0] else []
 
 
-def _sums(moved: Moved, omega: SX, spins: list[SX]) -> dict[str, SX]:
-    bodies: list[Body] = moved.bodies()
-    sums = total(bodies, omega)
-    for wheel, rate in zip(moved.placed.mechanism.wheels, spins, strict=True):
-        _spin(wheel, moved, omega, rate, sums)
+def _sums(moved: Moved, omega: SX, states: list[SX]) -> dict[str, SX]:
+    sums = total(moved.bodies(), omega)
+    for wheel, state in zip(moved.placed.mechanism.wheels, states, strict=True):
+        _spin(wheel, moved, omega, STATES.split(state)["spin_rate"], sums)
     return sums

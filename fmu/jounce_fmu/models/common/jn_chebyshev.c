@@ -1,0 +1,252 @@
+/* First guess of an aggregate's dependent coordinates (jounce.dynamics.chebyshev): box, continuation, interpolation.
+ *
+ * Only + - * / and the trigonometry of jn_trig.h, in a fixed order: the same coefficients on every platform.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "jn_chebyshev.h"
+
+#define JN_STRIDE 1
+#define JN_LANES 1
+#include "jn_lanes.h"
+#include "jn_guess.inc"
+
+#define GUESS 2e-4   /* largest error from which two Newton steps reach rounding [rad or m] */
+#define TOGGLE 0.2   /* part of the design position's determinant at which the box ends */
+#define PIVOT 1e-3   /* least pivot, as part of its row */
+#define CLOSED 1e-10 /* error of a loop that counts as closed here [m] */
+#define NARROWER 0.93
+#define PI 3.14159265358979323846
+
+enum { PARTS = 12, STEPS = 4, OUTWARD = 60, TRIES = 20 };
+
+static int variables_of(const jn_loops *l) { return l->coordinates + (l->steered != 0); }
+
+static int highest(int variables) { return variables > 2 ? 8 : JN_GUESS_TERMS - 1; }
+
+int jn_guess_capacity(int variables) {
+    int n = 1, v;
+    for (v = 0; v < variables; v++) n *= highest(variables) + 1;
+    return n;
+}
+
+static void close_fully(const jn_loops *l, const double *x, double *u) {
+    int k;
+    for (k = 0; k < STEPS; k++) l->close(l->of, x, u);
+}
+
+/* u at x, by continuation from the design position. */
+static void follow(const jn_loops *l, const double *x, double *u) {
+    double here[JN_GUESS_VARIABLES];
+    int part, v;
+    memset(u, 0, (size_t)l->dependent * sizeof *u);
+    for (part = 1; part <= PARTS; part++) {
+        for (v = 0; v < variables_of(l); v++) here[v] = x[v] * ((double)part / PARTS);
+        close_fully(l, here, u);
+    }
+}
+
+/* What a position is beyond; JN_END_LIMIT where nothing is. */
+static jn_box_end beyond(const jn_probe *p, double design) {
+    if (!(p->closure < CLOSED)) return JN_END_OPEN;
+    if (!(p->determinant / design > TOGGLE)) return JN_END_TOGGLE;
+    if (!(p->room > 0.0)) return JN_END_STROKE;
+    return p->quality > PIVOT ? JN_END_LIMIT : JN_END_PIVOT;
+}
+
+static const char *const end_names[] = {"", "a loop is near its dead centre", "a spring or shock is at its end",
+                                        "a loop is nearly singular", "a loop does not close"};
+
+/* How far coordinate k may go; negative where the steering alone is too far. */
+static double outward(const jn_loops *l, double design, int k, double sign, double steer, double limit, jn_box_end *end) {
+    double x[JN_GUESS_VARIABLES] = {0.0}, u[JN_GUESS_MOST];
+    int step;
+    if (l->steered) x[l->coordinates] = steer;
+    follow(l, x, u);
+    for (step = 0; step <= OUTWARD; step++) {
+        jn_probe p;
+        jn_box_end found;
+        x[k] = sign * limit * ((double)step / OUTWARD);
+        close_fully(l, x, u);
+        p = l->probe(l->of, x, u);
+        found = beyond(&p, design);
+        if (found != JN_END_LIMIT) {
+            *end = found;
+            return limit * ((double)(step - 1) / OUTWARD);
+        }
+    }
+    return limit;
+}
+
+static int find_box(const jn_loops *l, double *design, jn_guess_fit *fit, char *text, size_t size) {
+    const double zero[JN_GUESS_MOST] = {0.0}, steers[3] = {0.0, l->steering[0], l->steering[1]};
+    const jn_probe first = l->probe(l->of, zero, zero);
+    const jn_box_end out = beyond(&first, first.determinant);
+    int k, s, up;
+    if (out != JN_END_LIMIT) {
+        snprintf(text, size, "the design position is out of range: %s", end_names[out]);
+        return 1;
+    }
+    *design = first.determinant;
+    memset(fit, 0, sizeof *fit);
+    for (k = 0; k < l->coordinates; k++)
+        for (up = 0; up < 2; up++) {
+            double reach = l->limits[k];
+            for (s = 0; s < (l->steered ? 3 : 1); s++) {
+                jn_box_end end = JN_END_LIMIT;
+                const double far = outward(l, *design, k, up ? 1.0 : -1.0, steers[s], reach, &end);
+                if (far < 0.0) {
+                    snprintf(text, size, "the design position is out of range with the steering coordinate at %g: %s",
+                             steers[s], end_names[end]);
+                    return 1;
+                }
+                if (far < reach) reach = far, fit->ends[k][up] = end;
+            }
+            if (up) fit->high[k] = reach;
+            else fit->low[k] = -reach;
+        }
+    if (l->steered) fit->low[k] = l->steering[0], fit->high[k] = l->steering[1];
+    return 0;
+}
+
+static int inside(const jn_loops *l, const double *x, const double *u, double design) {
+    const jn_probe p = l->probe(l->of, x, u);
+    return p.closure < CLOSED && p.determinant / design > 0.0 && p.quality > PIVOT;
+}
+
+/* The next place of a grid; 0 after the last one. */
+static int next(int *place, const int *last) {
+    int v;
+    for (v = JN_GUESS_VARIABLES - 1; v >= 0; v--) {
+        if (place[v] < last[v]) {
+            place[v]++;
+            return 1;
+        }
+        place[v] = 0;
+    }
+    return 0;
+}
+
+static double node(int i, int degree) { return JN_COS(PI * (i + 0.5) / (degree + 1)); }
+
+/* From values at the nodes along one variable to coefficients; numbers lie `apart`. */
+static void transform(double *values, int degree, int apart) {
+    double found[JN_GUESS_TERMS];
+    int i, k;
+    for (k = 0; k <= degree; k++) {
+        found[k] = 0.0;
+        for (i = 0; i <= degree; i++)
+            found[k] += values[i * apart] * JN_COS(PI * k * (i + 0.5) / (degree + 1));
+        found[k] *= (k ? 2.0 : 1.0) / (degree + 1);
+    }
+    for (k = 0; k <= degree; k++) values[k * apart] = found[k];
+}
+
+/* Coefficients of the box; 0 where a node is out of range. */
+static int interpolate(const jn_loops *l, const jn_guess_fit *fit, double design, double *coefficients) {
+    int place[JN_GUESS_VARIABLES] = {0}, at = 0, count = 1, v, k, i;
+    for (v = 0; v < JN_GUESS_VARIABLES; v++) count *= fit->degrees[v] + 1;
+    do {
+        double x[JN_GUESS_VARIABLES], u[JN_GUESS_MOST];
+        for (v = 0; v < variables_of(l); v++)
+            x[v] = 0.5 * (fit->high[v] + fit->low[v]) + 0.5 * (fit->high[v] - fit->low[v]) * node(place[v], fit->degrees[v]);
+        follow(l, x, u);
+        if (!inside(l, x, u, design)) return 0;
+        for (k = 0; k < l->dependent; k++) coefficients[k * count + at] = u[k];
+        at++;
+    } while (next(place, fit->degrees));
+    for (k = 0; k < l->dependent; k++) {
+        int apart = 1;
+        for (v = JN_GUESS_VARIABLES - 1; v >= 0; v--) {
+            const int terms = fit->degrees[v] + 1;
+            for (i = 0; i < count; i++) /* one line along v for each place that begins one */
+                if (i / apart % terms == 0) transform(coefficients + k * count + i, fit->degrees[v], apart);
+            apart *= terms;
+        }
+    }
+    return 1;
+}
+
+/* Largest error of the polynomials on a grid with the box's edges; negative where a point is out of range. */
+static double largest_error(const jn_loops *l, const jn_guess_fit *fit, double design, const double *numbers) {
+    int place[JN_GUESS_VARIABLES] = {0}, last[JN_GUESS_VARIABLES] = {0}, v, k;
+    double worst = 0.0;
+    for (v = 0; v < variables_of(l); v++) last[v] = 2 * fit->degrees[v] + 2;
+    do {
+        double x[JN_GUESS_VARIABLES], first[JN_GUESS_MOST], u[JN_GUESS_MOST];
+        for (v = 0; v < variables_of(l); v++)
+            x[v] = fit->low[v] + (fit->high[v] - fit->low[v]) * ((double)place[v] / last[v]);
+        jn_guess_1(fit->degrees, variables_of(l), l->dependent, x, numbers, first);
+        memcpy(u, first, sizeof u);
+        close_fully(l, x, u);
+        if (!inside(l, x, u, design)) return -1.0;
+        for (k = 0; k < l->dependent; k++)
+            if (fabs(u[k] - first[k]) > worst) worst = fabs(u[k] - first[k]);
+    } while (next(place, last));
+    return worst;
+}
+
+/* The direction with the largest last coefficients; -1 where every degree is the highest. */
+static int direction(const jn_loops *l, const jn_guess_fit *fit, const double *coefficients) {
+    int place[JN_GUESS_VARIABLES] = {0}, at = 0, count = 1, best = -1, v, k;
+    double tails[JN_GUESS_VARIABLES] = {0.0}, most = -1.0;
+    for (v = 0; v < JN_GUESS_VARIABLES; v++) count *= fit->degrees[v] + 1;
+    do {
+        for (v = 0; v < variables_of(l); v++)
+            for (k = 0; k < l->dependent && place[v] == fit->degrees[v]; k++)
+                if (fabs(coefficients[k * count + at]) > tails[v]) tails[v] = fabs(coefficients[k * count + at]);
+        at++;
+    } while (next(place, fit->degrees));
+    for (v = 0; v < variables_of(l); v++)
+        if (fit->degrees[v] < highest(variables_of(l)) && tails[v] > most) most = tails[v], best = v;
+    return best;
+}
+
+/* Raises degrees until the polynomials are good; 0, 1 with a text, or -1 where the box is too wide. */
+static int fit_over(const jn_loops *l, jn_guess_fit *fit, double design, double *numbers, int capacity, char *text,
+                    size_t size) {
+    for (;;) {
+        int count = 1, v;
+        for (v = 0; v < JN_GUESS_VARIABLES; v++) count *= fit->degrees[v] + 1;
+        if (count * l->dependent > capacity) {
+            snprintf(text, size, "a guess takes %d numbers, there is place for %d", count * l->dependent, capacity);
+            return 1;
+        }
+        for (v = 0; v < JN_GUESS_VARIABLES; v++) {
+            const int there = v < variables_of(l);
+            numbers[JN_GUESS_centre + v] = there ? 0.5 * (fit->high[v] + fit->low[v]) : 0.0;
+            numbers[JN_GUESS_scale + v] = there ? 2.0 / (fit->high[v] - fit->low[v]) : 0.0;
+        }
+        if (!interpolate(l, fit, design, numbers + JN_GUESS_coefficients)) return -1;
+        fit->error = largest_error(l, fit, design, numbers);
+        if (fit->error < 0.0) return -1;
+        if (fit->error < GUESS) return 0;
+        v = direction(l, fit, numbers + JN_GUESS_coefficients);
+        if (v < 0) return -1;
+        fit->degrees[v]++;
+    }
+}
+
+int jn_fit_guess(const jn_loops *loops, const int *least, jn_guess_fit *fit, double *numbers, int capacity, char *text,
+                 size_t size) {
+    const int n = variables_of(loops);
+    double design;
+    int k, v;
+    if (n > JN_GUESS_VARIABLES || loops->coordinates > 2 || loops->dependent > JN_GUESS_MOST) {
+        snprintf(text, size, "an aggregate of %d coordinates and %d dependent ones is too large", loops->coordinates,
+                 loops->dependent);
+        return 1;
+    }
+    if (find_box(loops, &design, fit, text, size)) return 1;
+    for (k = 0; k < TRIES; k++) {
+        int bad;
+        for (v = 0; v < n; v++) fit->degrees[v] = least[v] > 3 ? least[v] : 3;
+        bad = fit_over(loops, fit, design, numbers, capacity, text, size);
+        if (bad >= 0) return bad;
+        for (v = 0; v < loops->coordinates; v++) fit->low[v] *= NARROWER, fit->high[v] *= NARROWER;
+    }
+    snprintf(text, size, "the loops cannot be followed over a box around the design position");
+    return 1;
+}
