@@ -6,17 +6,17 @@ The same algorithm stands in C (`jn_chebyshev.c`), where derived numbers are mad
 1. The box: from the design position outward along each coordinate, at both ends of the steering, until the determinant
    of the loops falls to TOGGLE of its design value, or a spring or shock is at its end.
 2. Nodes are closed by continuation from the design position, which identifies the branch (a linkage may have eight).
-3. The degree rises in the direction with the largest last coefficients, until the polynomial is within GUESS.
+3. The degree rises in each variable alone, then in the one with the largest last coefficients, until the polynomial is
+   within GUESS. Of the products those are kept that have (i / degree)^2 + (j / degree)^2 + .. <= 1 (`kept`).
 
-Source: L. N. Trefethen 2013, "Approximation Theory and Approximation Practice", chapters 3 and 4.
+Sources: L. N. Trefethen 2013, "Approximation Theory and Approximation Practice", chapters 3 and 4; 2017, "Multivariate
+polynomial approximation in the hypercube", Proc. AMS 145, 4837 (why that ball of degrees).
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,35 +37,38 @@ PARTS, STEPS = 12, 4
 OUTWARD = 60
 #: What is left of a box that has a position out of range, and how often it may be narrowed.
 NARROWER, TRIES = 0.93, 20
-#: Highest degree in each of one, two or three variables.
-HIGHEST = {1: 12, 2: 12, 3: 8}
+#: Degrees to begin with, and the highest.
+LOWEST, HIGHEST = 3, 12
 #: What may end the box in one direction.
 ENDS = ("limit", "toggle", "spring or shock", "pivot", "open loop")
 
 
 @dataclass(frozen=True)
 class Probe:
-    """What is known of a position."""
+    """What is known of positions, (points,) each."""
 
-    closure: float
+    closure: Array
     """Largest error of a loop [m]."""
-    quality: float
+    quality: Array
     """Least pivot as part of its row."""
-    determinant: float
-    room: float
+    determinant: Array
+    room: Array
     """Distance of springs and shocks from their ends [m], negative beyond."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The loops of one aggregate over x = (coordinates, then the steering coordinate where it is steered)."""
+    """The loops of one aggregate over x = (coordinates, then the steering coordinate where it is steered).
+
+    Arrays of u and x have a column for each point.
+    """
 
     coordinates: int
     dependent: int
     close: Callable[[Array, Array], Array]
     """(u, x) -> u after one Newton step."""
     probe: Callable[[Array, Array], Probe]
-    """(u, x) -> what is known of the position."""
+    """(u, x) -> what is known of the positions."""
     limits: tuple[float, ...]
     """How far each coordinate is searched, both ways."""
     steering: tuple[float, float] | None = None
@@ -75,6 +78,11 @@ class Problem:
     def variables(self) -> int:
         """Of the polynomial."""
         return self.coordinates + (self.steering is not None)
+
+    @property
+    def design(self) -> Probe:
+        """The design position, as the only point."""
+        return self.probe(np.zeros((self.dependent, 1)), np.zeros((self.variables, 1)))
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,8 @@ class Box:
 
     def unit(self, x: Array) -> Array:
         """x as -1 .. 1 of the box, clamped."""
-        return np.asarray(np.clip((2 * x - (self.low + self.high)) / (self.high - self.low), -1.0, 1.0))
+        low, high = self.low[:, None], self.high[:, None]
+        return np.asarray(np.clip((2 * x - (low + high)) / (high - low), -1.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ class Guess:
 
     box: Box
     coefficients: Array
-    """(dependent, degree + 1 of each variable)."""
+    """(dependent, degree + 1 of each variable), zero where `kept` is not."""
     error: float
     """Largest difference from the closed position where it was tried [rad or m]."""
 
@@ -107,15 +116,26 @@ class Guess:
         return tuple(n - 1 for n in self.coefficients.shape[1:])
 
     def at(self, x: Array) -> Array:
-        """u at x; outside the box that of its nearest point."""
-        values = self.coefficients
-        for t, n in zip(self.box.unit(x)[::-1], values.shape[:0:-1], strict=True):
-            values = values @ _polynomials(float(t), n)
+        """u at the points x; outside the box that of its nearest point."""
+        values = np.broadcast_to(self.coefficients[..., None], (*self.coefficients.shape, x.shape[1]))
+        for t, n in zip(self.box.unit(x), self.coefficients.shape[1:], strict=True):
+            values = np.einsum("kn...p,np->k...p", values, _polynomials(t, n))
         return values
 
 
-def _polynomials(t: float, n: int) -> Array:
-    values = np.ones(n)
+def kept(degrees: Sequence[int]) -> NDArray[np.bool_]:
+    """Which products of polynomials are used: (degree + 1 of each variable)."""
+    there = [max(d, 1) for d in degrees]
+    whole = int(np.prod(there))  # in whole numbers, as in C
+    used = np.zeros([d + 1 for d in degrees], dtype=int)
+    for k, d in enumerate(degrees):
+        shape = [-1 if j == k else 1 for j in range(len(degrees))]
+        used = used + (np.arange(d + 1) ** 2 * (whole // there[k]) ** 2).reshape(shape)
+    return np.asarray(used <= whole * whole)
+
+
+def _polynomials(t: Array, n: int) -> Array:
+    values = np.ones((n, len(t)))
     if n > 1:
         values[1] = t
     for k in range(2, n):
@@ -123,44 +143,41 @@ def _polynomials(t: float, n: int) -> Array:
     return values
 
 
-def follow(problem: Problem, x: Array, start: Array | None = None, of: Array | None = None) -> Array:
-    """u at x by continuation from the design position, or from u = ``of`` at x = ``start``."""
-    begin = np.zeros(problem.variables) if start is None else start
-    u = np.zeros(problem.dependent) if of is None else of
-    for part in range(1, PARTS + 1):
-        here = begin + (x - begin) * (part / PARTS)
-        for _ in range(STEPS):
-            u = problem.close(u, here)
+def closed(problem: Problem, x: Array, u: Array) -> Array:
+    """u after STEPS Newton steps at the points x."""
+    for _ in range(STEPS):
+        u = problem.close(u, x)
     return u
 
 
-def _end(problem: Problem, probe: Probe, design: float) -> str | None:
-    """What the position is beyond, if anything (NaN is)."""
-    if not probe.closure < CLOSED:
-        return "open loop"
-    if not probe.determinant / design > TOGGLE:
-        return "toggle"
-    if not probe.room > 0.0:
-        return "spring or shock"
-    return None if probe.quality > PIVOT else "pivot"
+def follow(problem: Problem, x: Array) -> Array:
+    """u at the points x, by continuation from the design position."""
+    u = np.zeros((problem.dependent, x.shape[1]))
+    for part in range(1, PARTS + 1):
+        u = closed(problem, x * (part / PARTS), u)
+    return u
+
+
+def _ends(probe: Probe, design: Probe) -> list[str]:
+    """What each position is beyond, "" where nothing is (NaN is)."""
+    good = {"open loop": probe.closure < CLOSED, "toggle": probe.determinant / design.determinant > TOGGLE,
+            "spring or shock": probe.room > 0.0, "pivot": probe.quality > PIVOT}  # fmt: skip
+    return [next((name for name, fine in good.items() if not fine[k]), "") for k in range(len(probe.closure))]
 
 
 def find_box(problem: Problem) -> Box:
     """The box of a problem. Raises ArithmeticError where the design position is not closed and inside itself."""
-    n, steering = problem.coordinates, problem.steering
-    zero = np.zeros(problem.variables)
-    first = problem.probe(np.zeros(problem.dependent), zero)
-    if end := _end(problem, first, first.determinant):
+    n, steering, design = problem.coordinates, problem.steering, problem.design
+    if end := _ends(design, design)[0]:
         raise ArithmeticError(f"the design position is out of range: {end}")
-    ends_of_steering = (0.0,) if steering is None else (0.0, *steering)
     low, high = np.zeros(problem.variables), np.zeros(problem.variables)
     reasons = []
     for k in range(n):
         found = []
         for sign in (-1.0, 1.0):
             reach, reason = problem.limits[k], "limit"
-            for steer in ends_of_steering:
-                far, why = _outward(problem, first.determinant, k, sign, steer, reach)
+            for steer in (0.0,) if steering is None else (0.0, *steering):
+                far, why = _outward(problem, design, k, sign, steer, reach)
                 if far < reach:
                     reach, reason = far, why
             (low if sign < 0 else high)[k] = sign * reach
@@ -171,17 +188,16 @@ def find_box(problem: Problem) -> Box:
     return Box(low, high, tuple(reasons))
 
 
-def _outward(problem: Problem, design: float, k: int, sign: float, steer: float, limit: float) -> tuple[float, str]:
+def _outward(problem: Problem, design: Probe, k: int, sign: float, steer: float, limit: float) -> tuple[float, str]:
     """(how far coordinate k may go, what ends it) at a steering coordinate."""
-    x = np.zeros(problem.variables)
+    x = np.zeros((problem.variables, 1))
     if problem.steering is not None:
         x[-1] = steer
     u = follow(problem, x)
     for step in range(OUTWARD + 1):
         x[k] = sign * limit * step / OUTWARD
-        for _ in range(STEPS):
-            u = problem.close(u, x)
-        if reason := _end(problem, problem.probe(u, x), design):
+        u = closed(problem, x, u)
+        if reason := _ends(problem.probe(u, x), design)[0]:
             if step == 0:
                 raise ArithmeticError(f"the design position is out of range with the steering at {steer:g}: {reason}")
             return limit * (step - 1) / OUTWARD, reason
@@ -194,10 +210,9 @@ def fit(problem: Problem) -> Guess:
     Raises ArithmeticError where the loops cannot be followed over a box.
     """
     box = find_box(problem)
-    design = problem.probe(np.zeros(problem.dependent), np.zeros(problem.variables)).determinant
     for _ in range(TRIES):
         try:
-            return _fit_over(problem, box, design)
+            return _fit_over(problem, box)
         except _Beyond:  # where coordinates and steering meet
             less = np.where(np.arange(problem.variables) < problem.coordinates, NARROWER, 1.0)
             box = Box(less * box.low, less * box.high, box.ends)
@@ -208,57 +223,63 @@ class _Beyond(Exception):
     """The box is too wide: a position is out of range, or the highest degree is not enough."""
 
 
-def _fit_over(problem: Problem, box: Box, design: float) -> Guess:
-    highest = HIGHEST[problem.variables]
-    degrees = [3] * problem.variables
+def _fit_over(problem: Problem, box: Box) -> Guess:
+    n = problem.variables
+    degrees = [_alone(problem, box, k) for k in range(n)]
     while True:
-        coefficients = _interpolated(problem, box, degrees, design)
-        guess = Guess(box, coefficients, 0.0)
-        error = _error(problem, guess, design)
+        tensor = _interpolated(problem, box, degrees)
+        coefficients = tensor * kept(degrees)
+        error = _error(problem, Guess(box, coefficients, 0.0), range(n))
         if error < GUESS:
             return Guess(box, coefficients, error)
-        tails = [np.abs(np.take(coefficients, -1, axis=k + 1)).max() if degrees[k] < highest else -1.0
-                 for k in range(problem.variables)]  # fmt: skip
+        tails = [np.abs(np.take(tensor, -1, axis=k + 1)).max() if degrees[k] < HIGHEST else -1.0 for k in range(n)]
         k = int(np.argmax(tails))
         if tails[k] < 0.0:
             raise _Beyond
         degrees[k] += 1
 
 
-def _interpolated(problem: Problem, box: Box, degrees: Sequence[int], design: float) -> Array:
+def _alone(problem: Problem, box: Box, k: int) -> int:
+    """Degree that is enough along variable k, the others in the middle of the box."""
+    for degree in range(LOWEST, HIGHEST + 1):
+        degrees = [degree if j == k else 0 for j in range(problem.variables)]
+        if _error(problem, Guess(box, _interpolated(problem, box, degrees), 0.0), [k]) < GUESS:
+            return degree
+    raise _Beyond
+
+
+def _grid(axes: Sequence[Array]) -> Array:
+    """Points of a grid, a column each, the last axis fastest."""
+    return np.array([v.ravel() for v in np.meshgrid(*axes, indexing="ij")])
+
+
+def _interpolated(problem: Problem, box: Box, degrees: Sequence[int]) -> Array:
     """Coefficients from the values at the Chebyshev points of the first kind."""
     nodes = [np.cos(np.pi * (np.arange(d + 1) + 0.5) / (d + 1)) for d in degrees]
-    values = np.zeros((problem.dependent, *(d + 1 for d in degrees)))
-    centre, half = (box.high + box.low) / 2, (box.high - box.low) / 2
-    for place in itertools.product(*(range(d + 1) for d in degrees)):
-        x = centre + half * np.array([nodes[k][i] for k, i in enumerate(place)])
-        u = follow(problem, x)
-        _inside(problem, u, x, design)
-        index: Any = (slice(None), *place)
-        values[index] = u
-    for axis, d in enumerate(degrees, 1):
-        t = np.array([_polynomials(x, d + 1) for x in nodes[axis - 1]]) * (2.0 / (d + 1))
-        t[:, 0] *= 0.5
-        values = np.moveaxis(np.tensordot(values, t, axes=([axis], [0])), -1, axis)
+    x = ((box.high + box.low) / 2)[:, None] + ((box.high - box.low) / 2)[:, None] * _grid(nodes)
+    u = follow(problem, x)
+    _inside(problem, u, x)
+    values = u.reshape(problem.dependent, *(d + 1 for d in degrees))
+    for axis, (d, node) in enumerate(zip(degrees, nodes, strict=True), 1):
+        t = _polynomials(node, d + 1) * (2.0 / (d + 1))
+        t[0] *= 0.5
+        values = np.moveaxis(np.tensordot(values, t, axes=([axis], [1])), -1, axis)
     return values
 
 
-def _error(problem: Problem, guess: Guess, design: float) -> float:
-    """Largest error of the polynomials on a grid with the box's edges."""
-    grids = [np.linspace(a, b, 2 * d + 3) for a, b, d in zip(guess.box.low, guess.box.high, guess.degrees, strict=True)]
-    worst = 0.0
-    for point in itertools.product(*grids):
-        x = np.array(point)
-        first = u = guess.at(x)
-        for _ in range(STEPS):
-            u = problem.close(u, x)
-        _inside(problem, u, x, design)
-        worst = max(worst, float(np.abs(u - first).max()))
-    return worst
+def _error(problem: Problem, guess: Guess, along: Sequence[int]) -> float:
+    """Largest error of the polynomials on a grid with the box's edges, along some variables."""
+    ranges = zip(guess.box.low, guess.box.high, guess.degrees, strict=True)
+    x = _grid([np.linspace(a, b, 2 * d + 3) if k in along else np.array([(a + b) / 2])
+               for k, (a, b, d) in enumerate(ranges)])  # fmt: skip
+    first = guess.at(x)
+    u = closed(problem, x, first)
+    _inside(problem, u, x)
+    return float(np.abs(u - first).max())
 
 
-def _inside(problem: Problem, u: Array, x: Array, design: float) -> None:
-    probe = problem.probe(u, x)
-    good = probe.closure < CLOSED and probe.determinant / design > 0.0 and probe.quality > PIVOT
-    if not good:
+def _inside(problem: Problem, u: Array, x: Array) -> None:
+    probe, design = problem.probe(u, x), problem.design
+    good = (probe.closure < CLOSED) & (probe.determinant / design.determinant > 0.0) & (probe.quality > PIVOT)
+    if not good.all():
         raise _Beyond

@@ -216,19 +216,24 @@ def problem(
     ``inner`` gives INNER of each wheel, one after the other, for a steering coordinate in the range ``steering``.
     """
     step, look = close_function(embedding), probe_function(embedding)
-    n, wheels = len(embedding.independent), len(embedding.mechanism.wheels)
-    size = INNER.size
+    n, wheels, size = len(embedding.independent), len(embedding.mechanism.wheels), INNER.size
+    still = np.asarray(inner(0.0))
 
     def inputs(u: Array, x: Array) -> list[Any]:
-        told = inner(float(x[n]) if steering else 0.0)
-        states = [np.array([x[k] if k < n else 0.0, 0.0, 0.0]) for k in range(wheels)]
+        told = np.tile(still[:, None], x.shape[1])
+        if steering:
+            steers, which = np.unique(x[n], return_inverse=True)
+            told = np.stack([inner(float(s)) for s in steers], axis=1)[:, which]
+        states = [np.zeros((STATES.size, x.shape[1])) for _ in range(wheels)]
+        for k in range(n):
+            states[k][0] = x[k]
         return [u, *states, *(told[size * k : size * (k + 1)] for k in range(wheels)), numbers]
 
     def close(u: Array, x: Array) -> Array:
-        return np.array(step(*inputs(u, x))).ravel()
+        return np.array(step(*inputs(u, x)))
 
     def probe(u: Array, x: Array) -> chebyshev.Probe:
-        return chebyshev.Probe(*np.array(look(*inputs(u, x))).ravel())
+        return chebyshev.Probe(*np.array(look(*inputs(u, x))))
 
     limits = tuple(SLIDES if kind == "P" else TURNS for kind in embedding.kinds)
     return chebyshev.Problem(n, len(embedding.dependent), close, probe, limits, steering)

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "jn_chebyshev.h"
@@ -20,16 +21,21 @@
 #define NARROWER 0.93
 #define PI 3.14159265358979323846
 
-enum { PARTS = 12, STEPS = 4, OUTWARD = 60, TRIES = 20 };
+enum { PARTS = 12, STEPS = 4, OUTWARD = 60, TRIES = 20, LOWEST = 3, HIGHEST = JN_GUESS_TERMS - 1 };
 
 static int variables_of(const jn_loops *l) { return l->coordinates + (l->steered != 0); }
 
-static int highest(int variables) { return variables > 2 ? 8 : JN_GUESS_TERMS - 1; }
+/* Terms of the whole tensor. */
+static int terms_of(const int *degrees) { return (degrees[0] + 1) * (degrees[1] + 1) * (degrees[2] + 1); }
 
-int jn_guess_capacity(int variables) {
-    int n = 1, v;
-    for (v = 0; v < variables; v++) n *= highest(variables) + 1;
-    return n;
+/* Is the product of those polynomials kept? */
+static int kept(const int *place, const int *degrees) {
+    int whole = 1, used = 0, v;
+    for (v = 0; v < JN_GUESS_VARIABLES; v++)
+        if (degrees[v] > 0) whole *= degrees[v];
+    for (v = 0; v < JN_GUESS_VARIABLES; v++)
+        if (degrees[v] > 0) used += place[v] * place[v] * (whole / degrees[v]) * (whole / degrees[v]);
+    return used <= whole * whole;
 }
 
 static void close_fully(const jn_loops *l, const double *x, double *u) {
@@ -144,17 +150,24 @@ static void transform(double *values, int degree, int apart) {
     for (k = 0; k <= degree; k++) values[k * apart] = found[k];
 }
 
-/* Coefficients of the box; 0 where a node is out of range. */
-static int interpolate(const jn_loops *l, const jn_guess_fit *fit, double design, double *coefficients) {
-    int place[JN_GUESS_VARIABLES] = {0}, at = 0, count = 1, v, k, i;
-    for (v = 0; v < JN_GUESS_VARIABLES; v++) count *= fit->degrees[v] + 1;
+int jn_guess_count(const int *degrees) {
+    int place[JN_GUESS_VARIABLES] = {0}, count = 0;
+    do count += kept(place, degrees);
+    while (next(place, degrees));
+    return count;
+}
+
+/* The whole tensor of coefficients over the box; 0 where a node is out of range. */
+static int interpolate(const jn_loops *l, const jn_guess_fit *fit, double design, double *tensor) {
+    int place[JN_GUESS_VARIABLES] = {0}, at = 0, v, k, i;
+    const int count = terms_of(fit->degrees);
     do {
         double x[JN_GUESS_VARIABLES], u[JN_GUESS_MOST];
         for (v = 0; v < variables_of(l); v++)
             x[v] = 0.5 * (fit->high[v] + fit->low[v]) + 0.5 * (fit->high[v] - fit->low[v]) * node(place[v], fit->degrees[v]);
         follow(l, x, u);
         if (!inside(l, x, u, design)) return 0;
-        for (k = 0; k < l->dependent; k++) coefficients[k * count + at] = u[k];
+        for (k = 0; k < l->dependent; k++) tensor[k * count + at] = u[k];
         at++;
     } while (next(place, fit->degrees));
     for (k = 0; k < l->dependent; k++) {
@@ -162,22 +175,50 @@ static int interpolate(const jn_loops *l, const jn_guess_fit *fit, double design
         for (v = JN_GUESS_VARIABLES - 1; v >= 0; v--) {
             const int terms = fit->degrees[v] + 1;
             for (i = 0; i < count; i++) /* one line along v for each place that begins one */
-                if (i / apart % terms == 0) transform(coefficients + k * count + i, fit->degrees[v], apart);
+                if (i / apart % terms == 0) transform(tensor + k * count + i, fit->degrees[v], apart);
             apart *= terms;
         }
     }
     return 1;
 }
 
-/* Largest error of the polynomials on a grid with the box's edges; negative where a point is out of range. */
-static double largest_error(const jn_loops *l, const jn_guess_fit *fit, double design, const double *numbers) {
+/* The coefficients that are kept, in the order in which jn_guess takes them: the products of the first variables as it
+ * makes them, the last variable inmost. */
+static void compact(const jn_loops *l, const int *degrees, const double *tensor, double *coefficients) {
+    const int n = variables_of(l), last = n - 1, count = terms_of(degrees);
+    int outer[JN_GUESS_OUTER][JN_GUESS_VARIABLES] = {{0}}, outers = 1, at = 0, v, i, j, k;
+    for (v = 0; v < last; v++) {
+        const int before = outers;
+        for (j = 1; j <= degrees[v]; j++)
+            for (i = 0; i < before; i++) {
+                memcpy(outer[outers], outer[i], sizeof outer[i]);
+                outer[outers][v] = j;
+                outers += kept(outer[outers], degrees);
+            }
+    }
+    for (k = 0; k < l->dependent; k++)
+        for (i = 0; i < outers; i++)
+            for (j = 0; j <= degrees[last]; j++) {
+                int place[JN_GUESS_VARIABLES];
+                memcpy(place, outer[i], sizeof place);
+                place[last] = j;
+                if (kept(place, degrees))
+                    coefficients[at++] = tensor[k * count + (place[0] * (degrees[1] + 1) + place[1]) * (degrees[2] + 1) +
+                                                place[2]];
+            }
+}
+
+/* Largest error of the polynomials on a grid with the box's edges, along one variable or (-1) all; negative where a
+ * point is out of range. */
+static double largest_error(const jn_loops *l, const jn_guess_fit *fit, double design, const double *numbers, int along) {
     int place[JN_GUESS_VARIABLES] = {0}, last[JN_GUESS_VARIABLES] = {0}, v, k;
     double worst = 0.0;
-    for (v = 0; v < variables_of(l); v++) last[v] = 2 * fit->degrees[v] + 2;
+    for (v = 0; v < variables_of(l); v++)
+        if (along < 0 || v == along) last[v] = 2 * fit->degrees[v] + 2;
     do {
         double x[JN_GUESS_VARIABLES], first[JN_GUESS_MOST], u[JN_GUESS_MOST];
         for (v = 0; v < variables_of(l); v++)
-            x[v] = fit->low[v] + (fit->high[v] - fit->low[v]) * ((double)place[v] / last[v]);
+            x[v] = fit->low[v] + (fit->high[v] - fit->low[v]) * (last[v] ? (double)place[v] / last[v] : 0.5);
         jn_guess_1(fit->degrees, variables_of(l), l->dependent, x, numbers, first);
         memcpy(u, first, sizeof u);
         close_fully(l, x, u);
@@ -188,43 +229,65 @@ static double largest_error(const jn_loops *l, const jn_guess_fit *fit, double d
     return worst;
 }
 
-/* The direction with the largest last coefficients; -1 where every degree is the highest. */
-static int direction(const jn_loops *l, const jn_guess_fit *fit, const double *coefficients) {
-    int place[JN_GUESS_VARIABLES] = {0}, at = 0, count = 1, best = -1, v, k;
+/* The variable with the largest last coefficients; -1 where every degree is the highest. */
+static int steepest(const jn_loops *l, const jn_guess_fit *fit, const double *tensor) {
+    int place[JN_GUESS_VARIABLES] = {0}, at = 0, best = -1, v, k;
+    const int count = terms_of(fit->degrees);
     double tails[JN_GUESS_VARIABLES] = {0.0}, most = -1.0;
-    for (v = 0; v < JN_GUESS_VARIABLES; v++) count *= fit->degrees[v] + 1;
     do {
         for (v = 0; v < variables_of(l); v++)
             for (k = 0; k < l->dependent && place[v] == fit->degrees[v]; k++)
-                if (fabs(coefficients[k * count + at]) > tails[v]) tails[v] = fabs(coefficients[k * count + at]);
+                if (fabs(tensor[k * count + at]) > tails[v]) tails[v] = fabs(tensor[k * count + at]);
         at++;
     } while (next(place, fit->degrees));
     for (v = 0; v < variables_of(l); v++)
-        if (fit->degrees[v] < highest(variables_of(l)) && tails[v] > most) most = tails[v], best = v;
+        if (fit->degrees[v] < HIGHEST && tails[v] > most) most = tails[v], best = v;
     return best;
 }
 
-/* Raises degrees until the polynomials are good; 0, 1 with a text, or -1 where the box is too wide. */
-static int fit_over(const jn_loops *l, jn_guess_fit *fit, double design, double *numbers, int capacity, char *text,
-                    size_t size) {
+typedef enum { GOOD, TOO_WIDE, NO_PLACE } verdict;
+
+/* Polynomials of the present degrees and their error, along one variable or (-1) all. */
+static verdict attempt(const jn_loops *l, jn_guess_fit *fit, double design, double *tensor, double *numbers, int capacity,
+                       int along) {
+    if (jn_guess_count(fit->degrees) * l->dependent > capacity) return NO_PLACE;
+    if (!interpolate(l, fit, design, tensor)) return TOO_WIDE;
+    compact(l, fit->degrees, tensor, numbers + JN_GUESS_coefficients);
+    fit->error = largest_error(l, fit, design, numbers, along);
+    return fit->error < 0.0 ? TOO_WIDE : GOOD;
+}
+
+/* Degree that is enough along variable v, the others in the middle of the box; 0 where there is none. */
+static int alone(const jn_loops *l, const jn_guess_fit *fit, int v, int least, double design, double *tensor,
+                 double *numbers, int capacity) {
+    jn_guess_fit one = *fit;
+    memset(one.degrees, 0, sizeof one.degrees);
+    for (one.degrees[v] = least > LOWEST ? least : LOWEST; one.degrees[v] <= HIGHEST; one.degrees[v]++) {
+        if (attempt(l, &one, design, tensor, numbers, capacity, v) != GOOD) return 0;
+        if (one.error < GUESS) return one.degrees[v];
+    }
+    return 0;
+}
+
+/* Raises degrees until the polynomials are good. */
+static verdict fit_over(const jn_loops *l, const int *least, jn_guess_fit *fit, double design, double *tensor,
+                        double *numbers, int capacity) {
+    int v;
+    for (v = 0; v < JN_GUESS_VARIABLES; v++) {
+        const int there = v < variables_of(l);
+        numbers[JN_GUESS_centre + v] = there ? 0.5 * (fit->high[v] + fit->low[v]) : 0.0;
+        numbers[JN_GUESS_scale + v] = there ? 2.0 / (fit->high[v] - fit->low[v]) : 0.0;
+    }
+    for (v = 0; v < variables_of(l); v++) {
+        fit->degrees[v] = alone(l, fit, v, least[v], design, tensor, numbers, capacity);
+        if (!fit->degrees[v]) return TOO_WIDE;
+    }
     for (;;) {
-        int count = 1, v;
-        for (v = 0; v < JN_GUESS_VARIABLES; v++) count *= fit->degrees[v] + 1;
-        if (count * l->dependent > capacity) {
-            snprintf(text, size, "a guess takes %d numbers, there is place for %d", count * l->dependent, capacity);
-            return 1;
-        }
-        for (v = 0; v < JN_GUESS_VARIABLES; v++) {
-            const int there = v < variables_of(l);
-            numbers[JN_GUESS_centre + v] = there ? 0.5 * (fit->high[v] + fit->low[v]) : 0.0;
-            numbers[JN_GUESS_scale + v] = there ? 2.0 / (fit->high[v] - fit->low[v]) : 0.0;
-        }
-        if (!interpolate(l, fit, design, numbers + JN_GUESS_coefficients)) return -1;
-        fit->error = largest_error(l, fit, design, numbers);
-        if (fit->error < 0.0) return -1;
-        if (fit->error < GUESS) return 0;
-        v = direction(l, fit, numbers + JN_GUESS_coefficients);
-        if (v < 0) return -1;
+        const verdict found = attempt(l, fit, design, tensor, numbers, capacity, -1);
+        if (found != GOOD) return found;
+        if (fit->error < GUESS) return GOOD;
+        v = steepest(l, fit, tensor);
+        if (v < 0) return TOO_WIDE;
         fit->degrees[v]++;
     }
 }
@@ -232,7 +295,8 @@ static int fit_over(const jn_loops *l, jn_guess_fit *fit, double design, double 
 int jn_fit_guess(const jn_loops *loops, const int *least, jn_guess_fit *fit, double *numbers, int capacity, char *text,
                  size_t size) {
     const int n = variables_of(loops);
-    double design;
+    double design, *tensor;
+    verdict found = TOO_WIDE;
     int k, v;
     if (n > JN_GUESS_VARIABLES || loops->coordinates > 2 || loops->dependent > JN_GUESS_MOST) {
         snprintf(text, size, "an aggregate of %d coordinates and %d dependent ones is too large", loops->coordinates,
@@ -240,13 +304,20 @@ int jn_fit_guess(const jn_loops *loops, const int *least, jn_guess_fit *fit, dou
         return 1;
     }
     if (find_box(loops, &design, fit, text, size)) return 1;
-    for (k = 0; k < TRIES; k++) {
-        int bad;
-        for (v = 0; v < n; v++) fit->degrees[v] = least[v] > 3 ? least[v] : 3;
-        bad = fit_over(loops, fit, design, numbers, capacity, text, size);
-        if (bad >= 0) return bad;
-        for (v = 0; v < loops->coordinates; v++) fit->low[v] *= NARROWER, fit->high[v] *= NARROWER;
+    for (k = 1, v = 0; v < n; v++) k *= JN_GUESS_TERMS;
+    tensor = malloc((size_t)k * (size_t)loops->dependent * sizeof *tensor);
+    if (!tensor) {
+        snprintf(text, size, "no memory for the first guess");
+        return 1;
     }
-    snprintf(text, size, "the loops cannot be followed over a box around the design position");
-    return 1;
+    for (k = 0; k < TRIES && found == TOO_WIDE; k++) {
+        for (v = 0; v < loops->coordinates && k > 0; v++) fit->low[v] *= NARROWER, fit->high[v] *= NARROWER;
+        found = fit_over(loops, least, fit, design, tensor, numbers, capacity);
+    }
+    free(tensor);
+    if (found == NO_PLACE)
+        snprintf(text, size, "a first guess takes more than the %d numbers there is place for", capacity);
+    else if (found == TOO_WIDE)
+        snprintf(text, size, "the loops cannot be followed over a box around the design position");
+    return found != GOOD;
 }

@@ -9,6 +9,7 @@
 enum {
     JN_GUESS_VARIABLES = 3, /* coordinates, then the steering coordinate, at most */
     JN_GUESS_TERMS = 13,    /* degree 12 and its constant */
+    JN_GUESS_OUTER = 169,   /* products of two variables' polynomials, at most */
     JN_GUESS_MOST = 16      /* dependent coordinates */
 };
 
@@ -46,7 +47,7 @@ typedef struct {
 int jn_fit_guess(const jn_loops *loops, const int *least, jn_guess_fit *fit, double *numbers, int capacity, char *text,
                  size_t size);
 
-/* Coefficients that degrees of so many variables can need for each dependent coordinate. */
-int jn_guess_capacity(int variables);
+/* Coefficients of one dependent coordinate for those degrees. */
+int jn_guess_count(const int *degrees);
 
 #endif
