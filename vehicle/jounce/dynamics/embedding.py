@@ -19,6 +19,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+from numpy.typing import NDArray
 
 from jounce.dynamics.aggregate import Body, Motion, rod_turn, slender, turning
 from jounce.dynamics.graph import ROOT
@@ -28,6 +29,10 @@ from jounce.dynamics.mechanism import End, Mechanism, Wheel
 from jounce.math.algebra import SX, cross, dot, matrix
 from jounce.steering.pitman import INNER
 
+Array = NDArray[np.float64]
+
+#: Random positions, steps to each from the design position, their length [rad or m].
+POSITIONS, STEPS, LENGTH = 20, 5, 0.02
 #: Largest error [m] of a closed loop; beyond it the aggregate is out of its range.
 OPEN = 1e-9
 
@@ -72,10 +77,32 @@ class Embedding:
 
     @cached_property
     def order(self) -> tuple[tuple[int, int], ...]:
-        """Pivots of Y1, from a position near the design position where nothing vanishes by symmetry."""
+        """Pivots of Y1, from a position near the design position where nothing vanishes by symmetry.
+
+        Rows that hold nothing of their own have no pivot; `Moved.closure` tells if they do not stay closed.
+        """
+        numbers, rows = ca.evalf(self.mechanism.numbers()), self.rows_function()
         q = np.array([0.03 * np.sin(1.0 + 2.3 * k) for k in range(len(self.names))])
-        y = np.array(self.rows_function()(q, self.rest, ca.evalf(self.mechanism.numbers()))[1])
-        return pivot_order(y[:, self.dependent])
+        if rows.size1_out(0) != len(self.dependent):
+            q = self.positions(numbers)[1]  # rows are combinations of others where the loops are closed
+        return pivot_order(np.array(rows(q, self.rest, numbers)[1])[:, self.dependent])
+
+    def positions(self, numbers: ca.DM) -> tuple[Array, ...]:
+        """All coordinates at the design position and at random positions that its motions reach."""
+        rows, size = self.rows_function(), len(self.names)
+        r = np.random.default_rng(0)
+        found = [np.zeros(size)]
+        for _ in range(POSITIONS):
+            q, way = np.zeros(size), r.normal(size=size)
+            for _ in range(STEPS):
+                y = np.array(rows(q, self.rest, numbers)[1])
+                free = way - np.linalg.pinv(y, rcond=1e-6) @ (y @ way)
+                q = q + LENGTH * free / max(float(np.linalg.norm(free)), 1e-3)
+                for _ in range(6):
+                    residual, y = map(np.array, rows(q, self.rest, numbers))
+                    q = q - np.linalg.pinv(y, rcond=1e-4) @ residual.ravel()
+            found.append(q)
+        return tuple(found)
 
     @property
     def rest(self) -> ca.DM:

@@ -13,27 +13,29 @@ from jounce.math.algebra import SX
 
 #: A pivot is at least this part of the largest entry of its row.
 THRESHOLD = 0.1
+#: Entries below it are zero: those of the rows are about 1.
+ZERO = 1e-9
 
 
 def pivot_order(matrix: NDArray[np.float64]) -> tuple[tuple[int, int], ...]:
-    """(row, column) of the pivots of a square matrix in turn, those with least fill first (Markowitz 1957).
+    """(row, column) of the pivots of a matrix in turn, one a column, those with least fill first (Markowitz 1957).
 
-    The numbers must be those of a generic position: what is zero there is taken to be zero everywhere. Raises
-    ArithmeticError where the matrix is singular.
+    The numbers must be those of a generic position: what is zero there is taken to be zero everywhere. Rows that are
+    combinations of others are left out. Raises ArithmeticError where the columns are not independent.
     """
     a = np.array(matrix, dtype=float)
-    rows, columns = list(range(len(a))), list(range(len(a)))
+    rows, columns = list(range(len(a))), list(range(a.shape[1]))
     order = []
-    while rows:
+    while columns:
         left = np.abs(a[np.ix_(rows, columns)])
-        there = left > 0.0
+        there = left > ZERO
         count = (there.sum(axis=1)[:, None] - 1) * (there.sum(axis=0)[None, :] - 1)
-        largest = left.max(axis=1)
-        if largest.min() < 1e-12:
-            raise ArithmeticError(f"row {rows[int(largest.argmin())]} is a combination of the others")
+        largest = left.max(axis=1, initial=0.0)
         allowed = there & (left >= THRESHOLD * largest[:, None])
+        if not allowed.any():
+            raise ArithmeticError(f"column {columns[0]} is a combination of others")
         # of equal fill the larger pivot: count is whole, the relative size below 1
-        cost = np.where(allowed, count - 0.5 * left / largest[:, None], np.inf)
+        cost = np.where(allowed, count - 0.5 * left / np.maximum(largest, ZERO)[:, None], np.inf)
         i, j = np.unravel_index(int(cost.argmin()), cost.shape)
         row, column = rows.pop(int(i)), columns.pop(int(j))
         order.append((row, column))
@@ -58,8 +60,8 @@ class Factors:
     pivots: tuple[SX, ...]
 
     def solve(self, right: Sequence[SX]) -> list[SX]:
-        """x of matrix x = right, by column."""
-        b, x = list(right), [SX(0)] * len(right)
+        """x of matrix x = right, by column; rows without a pivot are left out."""
+        b, x = list(right), [SX(0)] * len(self.order)
         for (row, _), below in zip(self.order, self.multipliers, strict=True):
             for other, factor in below:
                 b[other] = b[other] - factor * b[row]
@@ -90,7 +92,7 @@ class Factors:
 
 
 def factorize(rows: Sequence[Mapping[int, SX]], order: Sequence[tuple[int, int]]) -> Factors:
-    """Factors of a square matrix given by row: column -> entry. Entries that are zero are not stored."""
+    """Factors of a matrix given by row: column -> entry. Entries that are zero are not stored."""
     a = [{k: v for k, v in row.items() if not v.is_zero()} for row in rows]
     left = {row for row, _ in order}
     inverses, multipliers, upper, pivots = [], [], [], []
