@@ -11,7 +11,7 @@ from jounce.axles import DEFAULT
 from jounce.codegen.recursion import Group, Recursion
 from jounce.data import load_vehicle
 from jounce.dynamics.schedule import Call, Rows, Schedule, Sum, Vector, compose, local, made, numbers, state
-from jounce.models.double_wishbone import axles_c
+from jounce.models.double_wishbone import axles_c, recursion
 from jounce.models.double_wishbone.emit import CONSTANT, SHARED, Code
 from jounce.models.double_wishbone.functions import functions
 from jounce.models.double_wishbone.lanes import Lanes
@@ -110,3 +110,21 @@ def test_every_rate_of_a_wheels_state_has_a_place() -> None:
     made_by_motion = {"position", "quaternion", "linear"}
     memory = {"arm_rate", "arm_acceleration"}
     assert RATES.keys() | {*inner} | made_by_motion | memory == states.sizes.keys()
+
+
+def test_a_force_on_the_chassis_in_the_schedule_reaches_values_tangents_and_the_jacobian(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call between the wheels' sums and the chassis needs no line of C, its vector's declaration included."""
+    vectors = {**SCHEDULE.vectors, "more": Vector("with_more", size=6)}
+    at = next(k for k, s in enumerate(EVALUATION) if isinstance(s, Call) and s.function == "chassis")
+    steps = (*EVALUATION[:at], Call("gust", ("quaternion", "wrench"), ("more",)), *EVALUATION[at:])
+    monkeypatch.setattr(recursion, "EVALUATION", steps)
+    monkeypatch.setattr(recursion, "SCHEDULE", Schedule(vectors, (*steps, *SCHEDULE.steps[len(EVALUATION) :])))
+    text = recursion.text(Lanes(DEFAULT), axles_c.inner(CODE.vehicle))
+    value, tangent, jacobian = (
+        text.partition(f"JN_NAME({name})(const")[2].partition("\n}\n")[0]
+        for name in ("evaluate", "evaluate_forward", "follow_chassis"))
+    assert "gust_1(x + JN_X_quaternion, loads, with_more);" in value and ", with_more[6];" in value
+    for forward in (tangent, jacobian):
+        assert "gust_forward_1(x + JN_X_quaternion, loads, d_x + JN_X_quaternion, d_loads, with_more," in forward
+        assert ", with_more[6], d_with_more[6];" in forward
