@@ -66,7 +66,9 @@ class Integrator(InProcess):
             self.mixed = (3.9 * self.mixed * (1.0 - self.mixed) + 1e-3 * float(np.sin(self.u.sum()))) % 1.0
             self.ticks += 1
             if self.x[0] > self.limit:
-                raise SolverFailed(f"position.x passed {self.limit}", field="position.x", given=self.x[0], done=done)
+                raise SolverFailed(
+                    f"position.x passed {self.limit}", field="position.x", requested=self.x[0], done=done
+                )
 
     def get_outputs(self) -> NDArray[np.float64]:
         return np.array([*self.x, self.gain * self.u[2], self.mixed, self.ticks])
@@ -77,7 +79,7 @@ class Integrator(InProcess):
 
     def set_state(self, state: bytes) -> None:
         if len(state) != struct.calcsize("<10dq"):
-            raise SnapshotCorrupt("not a state of an integrator", field="state", given=len(state))
+            raise SnapshotCorrupt("not a state of an integrator", field="state", requested=len(state))
         *values, self.ticks = struct.unpack("<10dq", state)
         self.gain, self.limit, self.sleep, self.mixed = values[:4]
         self.x, self.u = np.array(values[4:6]), np.array(values[6:])
@@ -99,7 +101,7 @@ class IntegratorModel:
     def create(self, name: str, parameters: Mapping[str, float], start_inputs: Mapping[str, float]) -> Integrator:
         values = {s.name: s.start for s in TABLE.parameters} | dict(parameters)
         if not values["valid"]:
-            raise BadParameters("valid = 0: the model refuses", field="valid", given=0, allowed="true")
+            raise BadParameters("valid = 0: the model refuses", field="valid", requested=0, allowed="true")
         instance = Integrator(values["gain"], values["limit"], values["sleep"])
         for n, v in start_inputs.items():
             instance.u[TABLE.by_name(n).index] = v

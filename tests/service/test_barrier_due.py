@@ -51,7 +51,7 @@ def test_a_tick_that_is_not_ahead_or_too_far_is_refused_with_what_is_expected(as
     settle(b)
     with pytest.raises(errors.BadField) as caught:
         deliver(b, p, 5.0, asked=asked)
-    assert (caught.value.field, caught.value.given) == ("next_tick", str(asked))
+    assert (caught.value.field, caught.value.requested) == ("next_tick", str(asked))
     assert caught.value.allowed == "8 to 107, or none"
     # Nothing was taken: the same number is free.
     assert deliver(b, p, 6.0, asked=107) is Delivery.NEW

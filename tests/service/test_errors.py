@@ -28,7 +28,7 @@ WANTED = {
 
 @pytest.mark.parametrize("kind", list(errors.TABLE), ids=lambda k: k.__name__)
 def test_each_error_has_the_status_and_reason_that_programs_rely_on(kind: type[ServiceError]) -> None:
-    error = kind("it is so", field="f", given=1.5, allowed="a", missing=["b"], tick=7, epoch=2)
+    error = kind("it is so", field="f", requested=1.5, allowed="a", missing=["b"], tick=7, epoch=2)
     info = error_info(error)
     assert WANTED[info.reason] == info.code == status(error).value[0]
     assert pb.ErrorInfo.FromString(info.SerializeToString()) == pb.ErrorInfo(
@@ -37,11 +37,11 @@ def test_each_error_has_the_status_and_reason_that_programs_rely_on(kind: type[S
 
 
 def test_a_refusal_of_something_very_long_is_short_enough_to_arrive() -> None:
-    info = error_info(errors.UnknownModel("no model " + "\u20ac" * 9000, field="m" * 9000, given="\u20ac" * 9000))
+    info = error_info(errors.UnknownModel("no model " + "\u20ac" * 9000, field="m" * 9000, requested="\u20ac" * 9000))
     assert info.given == "\u20ac" * 333 + "... (27000 bytes)" and info.message.startswith("no model \u20ac")
     assert info.ByteSize() < 3200
     exact = "x" * errors.LONGEST
-    assert error_info(errors.UnknownModel(exact, given=exact)).given == exact
+    assert error_info(errors.UnknownModel(exact, requested=exact)).given == exact
 
 
 def test_every_exception_of_the_tree_is_in_the_table_once() -> None:

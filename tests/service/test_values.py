@@ -92,5 +92,5 @@ def test_a_refusal_on_the_wire_has_the_reason_the_value_and_what_is_expected() -
         with pytest.raises(kind) as caught:
             parse(scalar, requested)
         error = caught.value
-        assert (error.field, error.given, error.allowed) == (
+        assert (error.field, error.requested, error.allowed) == (
             "gain", repr(requested), f"a finite number from 0.0 to 5.0{' ' + scalar.signal.unit}".removesuffix(" 1"))

@@ -62,7 +62,7 @@ class FmuHost(InProcess):
         try:
             self._instance.step(n_ticks)
         except FmuError as error:
-            raise _service_error(error, SolverFailed, field="step", given=n_ticks) from error
+            raise _service_error(error, SolverFailed, field="step", requested=n_ticks) from error
 
     def get_outputs(self) -> Vector:
         """Returns all outputs [unit of each]."""
@@ -85,7 +85,7 @@ class FmuHost(InProcess):
         try:
             self._instance.set_state(state)
         except FmuError as error:
-            raise _service_error(error, SnapshotCorrupt, field="state", given=f"{len(state)} bytes") from error
+            raise _service_error(error, SnapshotCorrupt, field="state", requested=f"{len(state)} bytes") from error
 
     def free(self) -> None:
         """Frees the FMU instance."""
@@ -96,7 +96,7 @@ class FmuHost(InProcess):
             raise NoSnapshots(
                 f"the FMU of {self._instance.table.name} cannot save its state",
                 field="model",
-                given="canSerializeFMUState = false",
+                requested="canSerializeFMUState = false",
                 allowed="an FMU with canSerializeFMUState = true",
             )
 
@@ -136,7 +136,7 @@ class WorkerHost(FmuHost):
         try:
             await self.process.move(n_ticks)
         except FmuError as error:
-            raise _service_error(error, SolverFailed, field="step", given=n_ticks) from error
+            raise _service_error(error, SolverFailed, field="step", requested=n_ticks) from error
 
     def _learn(self, n_ticks: int, took: float) -> None:
         if took > _SHARE:
@@ -196,7 +196,7 @@ class FmuModel:
                 error,
                 BadParameters,
                 field="parameters",
-                given=", ".join(f"{n} = {v!r}" for n, v in parameters.items()),
+                requested=", ".join(f"{n} = {v!r}" for n, v in parameters.items()),
                 allowed="values with which the model starts",
             ) from error
         return _host(instance)
@@ -217,7 +217,7 @@ class FmuModel:
                 return self._factory.instance(name)
             return FmuProcess(self._factory, name, self._limits)
         except FmuError as error:
-            raise _service_error(error, ModelUnavailable, field="model", given=self.table.name) from error
+            raise _service_error(error, ModelUnavailable, field="model", requested=self.table.name) from error
 
 
 def _host(instance: FmuInstance | FmuProcess) -> FmuHost:
@@ -228,7 +228,7 @@ def _open(name: str | Path, limits: Limits | None) -> HostedModel:
     try:
         return FmuModel(open_builtin(name), limits)
     except (BuildError, DataError, FmuError) as error:
-        raise ModelUnavailable(f"{name} cannot be opened: {error}", field="model", given=str(name)) from error
+        raise ModelUnavailable(f"{name} cannot be opened: {error}", field="model", requested=str(name)) from error
 
 
 def _open_foreign(path: Path, limits: Limits) -> HostedModel:
@@ -236,7 +236,7 @@ def _open_foreign(path: Path, limits: Limits) -> HostedModel:
         # One doStep per tick: the results must not depend on where the clock stops.
         return FmuModel(replace(open_fmu(path), by_tick=True), limits, path)
     except (FmuError, OSError) as error:
-        raise ModelUnavailable(f"{path.name} cannot be opened: {error}", field="model", given=path.stem) from error
+        raise ModelUnavailable(f"{path.name} cannot be opened: {error}", field="model", requested=path.stem) from error
 
 
 def builtin_registry() -> Registry:

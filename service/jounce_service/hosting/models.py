@@ -147,7 +147,7 @@ class Registry:
     def get(self, name: str) -> HostedModel:
         """Returns a model; raises UnknownModel, or ModelUnavailable with the message of the first attempt."""
         if name not in self._openers:
-            raise UnknownModel(f"no model named {name!r}", field="model", given=name, allowed=", ".join(self.names))
+            raise UnknownModel(f"no model named {name!r}", field="model", requested=name, allowed=", ".join(self.names))
         if name not in self._open:
             try:
                 self._open[name] = self._openers[name]()
@@ -155,5 +155,5 @@ class Registry:
                 self._open[name] = error
         found = self._open[name]
         if isinstance(found, ModelUnavailable):
-            raise ModelUnavailable(found.message, field="model", given=name, allowed="a model that can be opened")
+            raise ModelUnavailable(found.message, field="model", requested=name, allowed="a model that can be opened")
         return found

@@ -77,7 +77,7 @@ class Selector:
             raise errors.BadField(
                 f"{len(names)} names of {self._what}s are too many",
                 field=self._what,
-                given=len(names),
+                requested=len(names),
                 allowed=f"up to {len(self._by_name)} names, each scalar once",
             )
         return self._cached(tuple(names))
@@ -90,7 +90,7 @@ class Selector:
             for s in self._by_name[name]:
                 if s.name in chosen:
                     raise errors.BadField(
-                        f"{self._what} {s.name!r} is named twice", field=s.name, given=s.name, allowed="once"
+                        f"{self._what} {s.name!r} is named twice", field=s.name, requested=s.name, allowed="once"
                     )
                 chosen[s.name] = s
         scalars = tuple(chosen.values())
@@ -129,7 +129,7 @@ def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
         raise errors.WrongLength(
             f"{len(selection.scalars)} inputs are due, {vector.size} were given",
             field="inputs",
-            given=vector.size,
+            requested=vector.size,
             allowed=str(len(selection.scalars)),
         )
     # Fast path: clipping leaves the bytes of valid values alone. NaN and values out of bounds change, and -0.0 may.
@@ -163,7 +163,7 @@ def _apply(rule: Callable[[_T, Any], _R], what: _T, requested: object) -> _R:
         return rule(what, requested)
     except values.BadValue as error:
         kind = _REASONS.get(type(error), errors.BadField)
-        raise kind(str(error), field=error.name, given=error.requested, allowed=error.expected) from None
+        raise kind(str(error), field=error.name, requested=error.requested, allowed=error.expected) from None
 
 
 def named(name: str, field: str = "name") -> str:
@@ -172,7 +172,7 @@ def named(name: str, field: str = "name") -> str:
         raise errors.BadField(
             "the name of a participant is not valid",
             field=field,
-            given=name[:LONGEST_NAME],
+            requested=name[:LONGEST_NAME],
             allowed=f"1 to {LONGEST_NAME} printable characters",
         )
     return name
@@ -196,6 +196,6 @@ def _unknown(name: str, names: Iterable[str], what: str, where: str = "") -> err
     return errors.UnknownSignal(
         f"no {what} named {short!r}{where}",
         field=name,
-        given=name,
+        requested=name,
         allowed=near or f"the {what}s of DescribeModel (`jounce describe` prints them)",
     )

@@ -109,7 +109,7 @@ class Barrier:
             raise errors.NameTaken(
                 f"a participant named {name!r} is joined",
                 field="name",
-                given=name,
+                requested=name,
                 allowed="a name not joined now",
             )
         for column in columns.tolist():
@@ -117,7 +117,7 @@ class Barrier:
                 raise errors.InputOwned(
                     f"input {column} is owned by {self._owner[column]!r}",
                     field=str(column),
-                    given=name,
+                    requested=name,
                     allowed="inputs without an owner",
                 )
         member = Participant(name, columns, period, phase, 0, lateness, ramps)
@@ -195,7 +195,7 @@ class Barrier:
                 raise errors.StaleRequest(
                     f"request {request} was sent before with different content",
                     field="request",
-                    given=request,
+                    requested=request,
                     allowed="the same content, or a higher number",
                 )
             return Delivery.ANSWERED if member.answered else Delivery.REPEAT
@@ -203,14 +203,14 @@ class Barrier:
             raise errors.StaleRequest(
                 f"request {request} does not follow request {member.request}",
                 field="request",
-                given=request,
+                requested=request,
                 allowed=f"more than {member.request}",
             )
         if member.phase is not Phase.IDLE and not (member.phase is Phase.AWAITING and member.replaced):
             raise errors.StepPending(
                 f"request {member.request} for tick {member.request_tick} still waits",
                 field="request",
-                given=request,
+                requested=request,
                 allowed=str(member.request),
                 tick=member.due,
                 epoch=self.epoch,
@@ -222,7 +222,7 @@ class Barrier:
                 f"{member.name!r} is due at tick {member.due}, not {tick}"
                 + (": the clock has moved on without its inputs" if late else ""),
                 field="tick",
-                given=tick,
+                requested=tick,
                 allowed=str(member.due),
                 tick=member.due,
                 epoch=self.epoch,
@@ -231,7 +231,7 @@ class Barrier:
             raise errors.BadField(
                 f"next_tick {asked} of a Step for tick {tick} is out of range",
                 field="next_tick",
-                given=asked,
+                requested=asked,
                 allowed=f"{tick + 1} to {tick + self.longest}, or none",
                 tick=member.due,
                 epoch=self.epoch,
@@ -240,12 +240,12 @@ class Barrier:
         member.phase, member.answered, member.replaced = Phase.DELIVERED, False, False
         return Delivery.NEW
 
-    def wrong_epoch(self, member: Participant, given: int) -> errors.WrongEpoch:
+    def wrong_epoch(self, member: Participant, requested: int) -> errors.WrongEpoch:
         """Makes the error for a message of another epoch."""
         return errors.WrongEpoch(
-            f"epoch {given} is not the session's epoch {self.epoch}",
+            f"epoch {requested} is not the session's epoch {self.epoch}",
             field="epoch",
-            given=given,
+            requested=requested,
             allowed=str(self.epoch),
             tick=member.next_tick,
             epoch=self.epoch,

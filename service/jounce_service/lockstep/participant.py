@@ -116,7 +116,7 @@ class Participant:
             raise errors.ParticipantLate(
                 f"{self.name!r} has not delivered for tick {self.due} within {self.lateness.after:g} s",
                 field="participants",
-                given=self.name,
+                requested=self.name,
                 allowed=f"a delivery within {self.lateness.after:g} s",
                 missing=[self.name],
             )
@@ -125,7 +125,7 @@ class Participant:
             raise errors.HeldTooLong(
                 f"the inputs of {self.name!r} would be {age} ticks old at tick {self.due}",
                 field="participants",
-                given=age,
+                requested=age,
                 allowed=f"up to {self.lateness.max_age} ticks",
                 missing=[self.name],
             )

@@ -70,11 +70,12 @@ def checked(config: ServerConfig) -> ServerConfig:
             allowed = f"{least} or more" if most == math.inf else f"{least} to {most}"
             raise ConfigError(f"{field.name} = {value}: expected {allowed}")
     for address, path in (("address", "socket_path"), ("fast_address", "fast_socket")):
-        given: str = getattr(config, address)
-        if given.startswith(_UNIX):
+        requested: str = getattr(config, address)
+        if requested.startswith(_UNIX):
             if getattr(config, path):
-                raise ConfigError(f"{address} = {given!r} and {path} = {getattr(config, path)!r}: expected one of them")
-            moved: dict[str, Any] = {address: "", path: given.removeprefix(_UNIX)}
+                both = f"{address} = {requested!r} and {path} = {getattr(config, path)!r}"
+                raise ConfigError(f"{both}: expected one of them")
+            moved: dict[str, Any] = {address: "", path: requested.removeprefix(_UNIX)}
             config = replace(config, **moved)
     return config
 

@@ -17,7 +17,7 @@ async def advance(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceRes
             raise errors.ParticipantsPresent(
                 f"the session has participants: {', '.join(names)}",
                 field="session_id",
-                given=session.id,
+                requested=session.id,
                 allowed="Lockstep",
             )
         stored = _stored(session, request)
@@ -51,7 +51,7 @@ def _stored(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse 
         raise errors.StaleRequest(
             f"request {request.request} does not rise",
             field="request",
-            given=request.request,
+            requested=request.request,
             allowed=f"more than {last.request}",
         )
     if request.request > last.request:
@@ -60,7 +60,7 @@ def _stored(session: Session, request: pb.AdvanceRequest) -> pb.AdvanceResponse 
         raise errors.StaleRequest(
             f"request {request.request} was sent before with different content",
             field="request",
-            given=request.request,
+            requested=request.request,
             allowed="a new number",
         )
     if reply.epoch != session.epoch:
@@ -75,7 +75,7 @@ def _check_place(session: Session, request: pb.AdvanceRequest) -> None:
         raise errors.WrongTick(
             f"the session is at tick {session.tick}, not {request.tick}",
             field="tick",
-            given=request.tick,
+            requested=request.tick,
             allowed=str(session.tick),
             tick=session.tick,
             epoch=session.epoch,
@@ -84,7 +84,7 @@ def _check_place(session: Session, request: pb.AdvanceRequest) -> None:
         raise errors.TooManyTicks(
             f"{request.n_ticks} ticks in one call are too many",
             field="n_ticks",
-            given=request.n_ticks,
+            requested=request.n_ticks,
             allowed=f"0 to {session.config.max_ticks_per_call}",
         )
     seconds, most = session.wall_time(request.n_ticks), session.config.max_call_seconds
@@ -92,16 +92,16 @@ def _check_place(session: Session, request: pb.AdvanceRequest) -> None:
         raise errors.CallTooLong(
             f"{request.n_ticks} ticks at this pace take {seconds:g} s",
             field="n_ticks",
-            given=request.n_ticks,
+            requested=request.n_ticks,
             allowed=f"{most:g} s in one call",
         )
 
 
-def _wrong_epoch(session: Session, given: int) -> errors.WrongEpoch:
+def _wrong_epoch(session: Session, requested: int) -> errors.WrongEpoch:
     return errors.WrongEpoch(
-        f"epoch {given} is not the session's epoch {session.epoch}",
+        f"epoch {requested} is not the session's epoch {session.epoch}",
         field="epoch",
-        given=given,
+        requested=requested,
         allowed=str(session.epoch),
         tick=session.tick,
         epoch=session.epoch,

@@ -62,7 +62,7 @@ class BarrierTimeouts:
         return errors.BarrierTimeout(
             f"tick {barrier.tick}: waited {member.timeout:g} s for {', '.join(said)}",
             field="participants",
-            given=", ".join(missing),
+            requested=", ".join(missing),
             allowed="a delivery by every participant that is due",
             missing=missing,
             tick=member.participant.request_tick,

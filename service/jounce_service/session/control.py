@@ -52,13 +52,15 @@ async def evict(session: Session, request: pb.EvictParticipantRequest, anyone: b
         if session.member(request.name) is not None:
             session.evict(
                 request.name,
-                errors.Evicted(f"{request.name!r} was evicted", field="name", given=request.name, allowed="a new Join"),
+                errors.Evicted(
+                    f"{request.name!r} was evicted", field="name", requested=request.name, allowed="a new Join"
+                ),
             )
         elif not (expected and request.release):
             raise errors.UnknownParticipant(
                 f"{request.name!r} is expected and has not joined" if expected else f"no participant {request.name!r}",
                 field="name",
-                given=request.name,
+                requested=request.name,
                 allowed="release, for one that is only expected"
                 if expected
                 else ", ".join(session.joined) or "none: nobody has joined",
@@ -82,7 +84,7 @@ def _check_may_evict(session: Session, token: str, name: str) -> None:
         )
     if member.name != name:
         raise errors.NoRight(
-            f"the token is that of {member.name!r}", field="token", given=member.name, allowed="the session token"
+            f"the token is that of {member.name!r}", field="token", requested=member.name, allowed="the session token"
         )
 
 
@@ -104,7 +106,7 @@ async def recording_lost(session: Session, recording: Recording) -> None:
                 errors.RecordingLost(
                     f"the recording ended: {recording.failure}",
                     field="recording",
-                    given=recording.name,
+                    requested=recording.name,
                     allowed="a recording as long as the session",
                 )
             )
@@ -171,6 +173,9 @@ def read(setup: Setup, data: bytes) -> pb.Snapshot:
     )
     if not sound:
         raise errors.SnapshotCorrupt(
-            "the content does not fit the model", field="snapshot", given=f"tick {snapshot.tick}", allowed=f"{n} inputs"
+            "the content does not fit the model",
+            field="snapshot",
+            requested=f"tick {snapshot.tick}",
+            allowed=f"{n} inputs",
         )
     return snapshot

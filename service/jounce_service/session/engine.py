@@ -118,7 +118,7 @@ class Engine:
                 raise errors.SolverFailed(
                     f"{error.message}, and the FMU cannot restore its state",
                     field="n_ticks",
-                    given=ticks,
+                    requested=ticks,
                     allowed=error.allowed,
                     done=error.done,
                 ) from error
@@ -136,7 +136,7 @@ class Engine:
         while done < ticks:
             if time.monotonic() > end:
                 raise errors.CallTooLong(
-                    f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", given=ticks, allowed="fewer ticks"
+                    f"{done} of {ticks} ticks took {limit:g} s", field="n_ticks", requested=ticks, allowed="fewer ticks"
                 )
             some = min(self.instance.stride, ticks - done)
             yield some

@@ -55,20 +55,20 @@ def _admit(session: Session, request: pb.Join, event_sink: EventSink) -> Member:
     present = session.member(request.name)
     if request.take_over and not session.holds(request.token):
         raise errors.NoRight(
-            "take_over needs the session token", field="take_over", given=request.name, allowed="the session token"
+            "take_over needs the session token", field="take_over", requested=request.name, allowed="the session token"
         )
     if present is not None and present.participant.gone_at is None and not request.take_over:
         raise errors.NameTaken(
             f"a participant named {request.name!r} is connected",
             field="name",
-            given=request.name,
+            requested=request.name,
             allowed="a name not connected now, the participant token to rejoin, or take_over with the session token",
         )
     if present is None and len(session.joined) >= session.config.max_participants:
         raise errors.TooManyParticipants(
             "too many participants",
             field="name",
-            given=request.name,
+            requested=request.name,
             allowed=f"{session.config.max_participants} participants",
         )
     return session.admit(terms, event_sink)
@@ -86,7 +86,7 @@ def _rejoin(session: Session, request: pb.Join, event_sink: EventSink) -> Member
         raise errors.BadField(
             "a rejoin must have the terms of the first Join",
             field="join",
-            given=request.name,
+            requested=request.name,
             allowed="the first Join and the participant token",
         )
     session.rejoin(member, event_sink)
@@ -102,14 +102,14 @@ def terms_of(join: pb.Join, table: SignalTable, parameters: Mapping[str, float],
         raise errors.TooManyTicks(
             f"period {period} ticks is too long",
             field="period_ticks",
-            given=period,
+            requested=period,
             allowed=f"1 to {config.max_ticks_per_call}",
         )
     if join.phase_ticks >= period:
         raise errors.BadField(
             "the phase is not less than the period",
             field="phase_ticks",
-            given=join.phase_ticks,
+            requested=join.phase_ticks,
             allowed=f"0 to {period - 1}",
         )
     timeout = join.barrier_timeout if join.HasField("barrier_timeout") else config.barrier_timeout
@@ -117,14 +117,17 @@ def terms_of(join: pb.Join, table: SignalTable, parameters: Mapping[str, float],
         raise errors.BadField(
             f"barrier_timeout {timeout!r} s",
             field="barrier_timeout",
-            given=timeout,
+            requested=timeout,
             allowed="0 s (for ever) or more",
         )
     inputs = select(in_use(table, parameters), join.inputs, "input")
     if inputs.parts:
         name = inputs.parts[0].signal.name
         raise errors.BadField(
-            f"{name} is one direction", field=name, given=inputs.parts[0].name, allowed="all of its components, or none"
+            f"{name} is one direction",
+            field=name,
+            requested=inputs.parts[0].name,
+            allowed="all of its components, or none",
         )
     outputs = select(table.outputs, join.outputs, "output")
     return Terms(join, inputs, outputs, period, timeout, _lateness(join, inputs, config), _ramps(join, inputs))
@@ -134,18 +137,18 @@ def _check_notices(kinds: Sequence[int]) -> None:
     """Raises BadField if a Join requests an event that is not a notice."""
     for kind in kinds:
         if kind not in NOTICES:
-            given = pb.EventKind.Name(kind) if kind in pb.EventKind.values() else kind
+            requested = pb.EventKind.Name(kind) if kind in pb.EventKind.values() else kind
             raise errors.BadField(
                 "no such notice",
                 field="notices",
-                given=given,
+                requested=requested,
                 allowed=", ".join(pb.EventKind.Name(k) for k in NOTICES),
             )
 
 
 def _lateness(join: pb.Join, inputs: Selection, config: ServerConfig) -> Lateness:
     if join.late not in pb.LatePolicy.values():
-        raise errors.BadField("no such policy", field="late", given=join.late, allowed="0 to 4")
+        raise errors.BadField("no such policy", field="late", requested=join.late, allowed="0 to 4")
     policy = Late(join.late or Late.BLOCK)
     after = join.late_after if join.HasField("late_after") else config.late_after
     lease = join.lease if join.HasField("lease") else (
@@ -153,15 +156,18 @@ def _lateness(join: pb.Join, inputs: Selection, config: ServerConfig) -> Latenes
     )
     if not 0.0 < after < math.inf:
         raise errors.BadField(
-            f"late_after {after!r} s", field="late_after", given=after, allowed="more than 0 s, finite"
+            f"late_after {after!r} s", field="late_after", requested=after, allowed="more than 0 s, finite"
         )
     if not lease >= 0.0 or (lease and policy is Late.FAIL):
         raise errors.BadField(
-            f"lease {lease!r} s", field="lease", given=lease, allowed="0 s or more; 0 s with FAIL"
+            f"lease {lease!r} s", field="lease", requested=lease, allowed="0 s or more; 0 s with FAIL"
         )
     if join.max_age_ticks and policy is not Late.HOLD_LAST:
         raise errors.BadField(
-            "only held inputs have an age", field="max_age_ticks", given=join.max_age_ticks, allowed="0, or HOLD_LAST"
+            "only held inputs have an age",
+            field="max_age_ticks",
+            requested=join.max_age_ticks,
+            allowed="0, or HOLD_LAST",
         )
     safe = np.empty(0)
     if policy is Late.SAFE_VALUE:
@@ -170,7 +176,7 @@ def _lateness(join: pb.Join, inputs: Selection, config: ServerConfig) -> Latenes
         raise errors.BadField(
             "safe values are of use to SAFE_VALUE only",
             field="safe_values",
-            given=len(join.safe_values),
+            requested=len(join.safe_values),
             allowed="none, or SAFE_VALUE",
         )
     at_release = not join.HasField("late_after") and policy in (Late.HOLD_LAST, Late.SAFE_VALUE)
@@ -182,7 +188,7 @@ def _safe(inputs: Selection, values: Sequence[float]) -> np.ndarray[tuple[int], 
         raise errors.WrongLength(
             f"{len(inputs.scalars)} safe values are due, {len(values)} were given",
             field="safe_values",
-            given=len(values),
+            requested=len(values),
             allowed=str(len(inputs.scalars)),
         )
     return check(inputs, values)
@@ -193,6 +199,6 @@ def _ramps(join: pb.Join, inputs: Selection) -> Columns:
     for scalar in inputs.scalars:
         if scalar.name in chosen and scalar.signal.type != "Real":
             raise errors.BadField(
-                f"{scalar.name} is not a real number", field=scalar.name, given=scalar.signal.type, allowed="Real"
+                f"{scalar.name} is not a real number", field=scalar.name, requested=scalar.signal.type, allowed="Real"
             )
     return np.array([i for i, s in enumerate(inputs.scalars) if s.name in chosen], dtype=np.intp)

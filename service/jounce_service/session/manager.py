@@ -96,7 +96,7 @@ class SessionManager:
             raise errors.UnknownSession(
                 f"no session {session_id!r}",
                 field="session_id",
-                given=session_id,
+                requested=session_id,
                 allowed="an id from CreateSession",
             ) from None
 
@@ -116,7 +116,7 @@ class SessionManager:
         raise errors.NoRight(
             "the session is another caller's",
             field="session_id",
-            given=session_id,
+            requested=session_id,
             allowed="its owner's bearer token, an administrator's, or one of the session's tokens",
         )
 
@@ -146,7 +146,7 @@ class SessionManager:
             raise errors.NoRight(
                 f"participant {member.name!r} may not control the session",
                 field="token",
-                given=member.name,
+                requested=member.name,
                 allowed=", ".join(sorted(session.setup.controllers)) or "the session token",
             )
         self.touch(session)
@@ -234,7 +234,7 @@ class SessionManager:
                 "too many sessions: delete those that are done (DeleteSession; in Python, `with "
                 "client.create_session(...) as session` does), or start the server with a higher --max-sessions",
                 field="sessions",
-                given=len(self._sessions) + self._making + 1,
+                requested=len(self._sessions) + self._making + 1,
                 allowed=f"at most {self.config.max_sessions}",
             )
         self._making += 1

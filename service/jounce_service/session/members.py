@@ -119,7 +119,7 @@ class Terms:
                     f"input {scalar.name} is owned by {owner!r}"
                     + (", whose connection has gone: it may join again, or be removed by EvictParticipant" * gone),
                     field=scalar.name,
-                    given=self.join.name,
+                    requested=self.join.name,
                     allowed="inputs without an owner",
                 )
 
@@ -204,5 +204,5 @@ class Members:
 def replaced(name: str) -> errors.StreamReplaced:
     """The error for the previous stream of a participant that has joined over another."""
     return errors.StreamReplaced(
-        f"{name!r} has joined over another stream", field="name", given=name, allowed="that one"
+        f"{name!r} has joined over another stream", field="name", requested=name, allowed="that one"
     )

@@ -105,7 +105,7 @@ class Pacer:
                 raise errors.Overrun(
                     f"tick {tick} is {behind * 1e3:.3f} ms late",
                     field="pacing",
-                    given=f"{behind!r} s",
+                    requested=f"{behind!r} s",
                     allowed="0 s",
                     tick=tick,
                 )
@@ -124,14 +124,14 @@ class Pacer:
 def pacing_of(message: pb.Pacing) -> Pacing | None:
     """The requested pacing, None for a free session; raises BadField."""
     if message.mode not in pb.PacingMode.values():
-        raise errors.BadField("no such mode", field="pacing.mode", given=message.mode, allowed="0 to 2")
+        raise errors.BadField("no such mode", field="pacing.mode", requested=message.mode, allowed="0 to 2")
     if message.overrun not in pb.OverrunPolicy.values():
-        raise errors.BadField("no such policy", field="pacing.overrun", given=message.overrun, allowed="0 to 3")
+        raise errors.BadField("no such policy", field="pacing.overrun", requested=message.overrun, allowed="0 to 3")
     factor = message.factor or 1.0
     low, high = _FACTORS
     if not low <= factor <= high:
         raise errors.BadField(
-            f"factor {factor!r}", field="pacing.factor", given=message.factor, allowed=f"{low!r} to {high!r}"
+            f"factor {factor!r}", field="pacing.factor", requested=message.factor, allowed=f"{low!r} to {high!r}"
         )
     if message.mode != pb.PACING_MODE_REALTIME:
         return None

@@ -215,7 +215,7 @@ class Participation:
             if self._members.get(member.name) is not member:
                 # It was removed while it waited here, so nothing would answer it.
                 raise member.ended or errors.StreamReplaced(
-                    f"the lease of {member.name!r} has ended", field="name", given=member.name, allowed="a new Join"
+                    f"the lease of {member.name!r} has ended", field="name", requested=member.name, allowed="a new Join"
                 )
             if self._barrier.sync(member.participant):
                 return self._reply_to(member, self.outputs())
@@ -254,7 +254,7 @@ class Participation:
                 errors.ParticipantLost(
                     f"the connection of {member.name!r} has gone",
                     field="participants",
-                    given=member.name,
+                    requested=member.name,
                     allowed="an orderly Leave",
                     missing=[member.name],
                 )

@@ -226,7 +226,7 @@ class Session(Participation):
             self.require("DeleteSession")
             self.state = SessionState.CLOSED
             closed = errors.SessionClosed(
-                "the session was deleted", field="session_id", given=self.id, allowed="an open session"
+                "the session was deleted", field="session_id", requested=self.id, allowed="an open session"
             )
             self._members.refuse(closed, closed.message)
             for member in self._members:

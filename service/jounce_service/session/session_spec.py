@@ -48,7 +48,7 @@ class Setup:
         known = {s.name: s for s in table.parameters}
         if fault := twice(parameters, known):
             name = fault.partition(" ")[0]
-            raise errors.BadField(fault, field="parameters", given=name, allowed="each parameter once")
+            raise errors.BadField(fault, field="parameters", requested=name, allowed="each parameter once")
         for name, value in parameters.items():
             # ``scalar_of`` searches linearly, which is slow for foreign models with thousands of parameters.
             scalar = known.get(name) or scalar_of(table, table.parameters, name, "parameter")
@@ -85,6 +85,6 @@ def names_of(names: Sequence[str], field: str, most: int) -> tuple[str, ...]:
     """Checks participant names, which must be distinct; raises BadField."""
     if len(names) > most or len(set(map(partial(named, field=field), names))) != len(names):
         raise errors.BadField(
-            f"{field} must be distinct names", field=field, given=len(names), allowed=f"up to {most} names"
+            f"{field} must be distinct names", field=field, requested=len(names), allowed=f"up to {most} names"
         )
     return tuple(names)

@@ -54,11 +54,11 @@ def unpack(data: bytes, model: str, build: str) -> pb.Snapshot:
         raise _corrupt("the content cannot be read", error, "a Snapshot message") from error
     if snapshot.model != model:
         raise errors.SnapshotForeign(
-            "the snapshot is of another model", field="model", given=snapshot.model, allowed=model
+            "the snapshot is of another model", field="model", requested=snapshot.model, allowed=model
         )
     if snapshot.build != build:
         raise errors.SnapshotForeign(
-            "the snapshot is of another build", field="build", given=snapshot.build, allowed=build
+            "the snapshot is of another build", field="build", requested=snapshot.build, allowed=build
         )
     return snapshot
 
@@ -153,7 +153,7 @@ class Store:
             raise errors.TooManySnapshots(
                 "there is no room for another snapshot; DeleteSnapshot makes room",
                 field="snapshots",
-                given=f"{len(self._kept) + 1} of {total} bytes",
+                requested=f"{len(self._kept) + 1} of {total} bytes",
                 allowed=f"{self._most} of {self._most_bytes} bytes",
             )
 
@@ -172,7 +172,7 @@ class Store:
             raise errors.UnknownSnapshot(
                 f"no snapshot {snapshot_id!r}",
                 field="snapshot_id",
-                given=snapshot_id,
+                requested=snapshot_id,
                 allowed=", ".join(self._kept) or "an id from SaveSnapshot",
             ) from None
 
@@ -182,5 +182,5 @@ class Store:
         del self._kept[snapshot_id]
 
 
-def _corrupt(message: str, given: object, allowed: str) -> errors.SnapshotCorrupt:
-    return errors.SnapshotCorrupt(message, field="snapshot", given=given, allowed=allowed)
+def _corrupt(message: str, requested: object, allowed: str) -> errors.SnapshotCorrupt:
+    return errors.SnapshotCorrupt(message, field="snapshot", requested=requested, allowed=allowed)

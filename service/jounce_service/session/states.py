@@ -70,7 +70,7 @@ def require(call: str, state: SessionState, why: str = "", reason: str = "") -> 
         return
     names = ", ".join(s.name for s in sorted(allowed))
     if state is SessionState.FAILED:
-        raise SessionFailed(f"{call}: the session has failed: {why}", field=call, given=reason, allowed=names)
+        raise SessionFailed(f"{call}: the session has failed: {why}", field=call, requested=reason, allowed=names)
     if state is SessionState.CLOSED:
-        raise SessionClosed(f"{call}: the session was deleted", field=call, given=state.name, allowed=names)
-    raise WrongState(f"{call} is not allowed while {state.name}", field=call, given=state.name, allowed=names)
+        raise SessionClosed(f"{call}: the session was deleted", field=call, requested=state.name, allowed=names)
+    raise WrongState(f"{call} is not allowed while {state.name}", field=call, requested=state.name, allowed=names)

@@ -74,7 +74,7 @@ class Viewers:
         """Adds a viewer, whose first frame is at the next stop of the clock. Raises TooManyViewers."""
         if len(self._viewers) >= most:
             raise errors.TooManyViewers(
-                "too many viewers", field="session_id", given=len(self._viewers) + 1, allowed=f"{most} viewers"
+                "too many viewers", field="session_id", requested=len(self._viewers) + 1, allowed=f"{most} viewers"
             )
         self._viewers.append(viewer)
         self.next_tick = 0

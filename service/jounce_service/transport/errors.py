@@ -18,7 +18,7 @@ LONGEST: Final = 1000
 class ServiceError(Exception):
     """A refused request; nothing was applied.
 
-    ``field`` names the field at fault, ``given`` is its value and ``allowed`` says what is accepted.
+    ``field`` names the field at fault, ``requested`` is its value and ``allowed`` says what is accepted.
     """
 
     def __init__(
@@ -26,7 +26,7 @@ class ServiceError(Exception):
         message: str,
         *,
         field: str = "",
-        given: object = "",
+        requested: object = "",
         allowed: str = "",
         missing: Iterable[str] = (),
         tick: int = 0,
@@ -40,7 +40,7 @@ class ServiceError(Exception):
         super().__init__(message)
         self.message = message
         self.field = field
-        self.given = str(given)
+        self.requested = str(requested)
         self.allowed = allowed
         self.missing = tuple(missing)
         self.tick = tick
@@ -52,7 +52,7 @@ class ServiceError(Exception):
         return type(self)(
             message,
             field=self.field,
-            given=self.given,
+            requested=self.requested,
             allowed=self.allowed,
             missing=self.missing,
             tick=self.tick,
@@ -332,7 +332,7 @@ def error_info(error: ServiceError) -> pb.ErrorInfo:
     return pb.ErrorInfo(
         reason=reason,
         field=_short(error.field),
-        given=_short(error.given),
+        given=_short(error.requested),
         allowed=_short(error.allowed),
         message=_short(error.message),
         code=code.value[0],

@@ -116,14 +116,14 @@ class FastLane:
                 task.cancel()
             await asyncio.wait(tasks)
 
-    def count(self, reason: Closed, given: str) -> None:
+    def count(self, reason: Closed, requested: str) -> None:
         """Counts a connection that the server ends; logs each reason at most once a second."""
         self.closed[reason] += 1
         now = time.monotonic()
         if now >= self._silent.get(reason, now):
             self._silent[reason] = now + 1.0
             facts = {"so_far": self.closed[reason]}
-            _log.warning("fast lane: connection ended, %s: %s (%s)", reason.name, reason, given, extra=facts)
+            _log.warning("fast lane: connection ended, %s: %s (%s)", reason.name, reason, requested, extra=facts)
 
     def _close_listeners(self) -> None:
         for listener in self._listeners:
@@ -315,15 +315,15 @@ class Connection(asyncio.Protocol):
         if not self._idle:
             self.task.cancel()
 
-    def _refuse(self, reason: Closed, given: str) -> object:
+    def _refuse(self, reason: Closed, requested: str) -> object:
         """Sends an error with the reason and ends the stream."""
-        self._lane.count(reason, given)
+        self._lane.count(reason, requested)
         self._buffer.clear()
         self._ended = True
         error = errors.BadField(
             f"{reason}; the connection ends",
             field="connection",
-            given=given,
+            requested=requested,
             allowed=f"whole messages of up to {self._limit} bytes, Join first",
         )
         self._send(pb.LockstepReply(error=errors.error_info(error)))

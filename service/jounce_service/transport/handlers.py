@@ -29,7 +29,7 @@ class TooLong:
         raise errors.BadField(
             f"a request of {self._size} bytes is too long",
             field="request",
-            given=self._size,
+            requested=self._size,
             allowed=f"up to {self._most} bytes",
         )
 

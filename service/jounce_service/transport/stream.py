@@ -138,7 +138,7 @@ class Stream:
                 raise errors.AlreadyJoined(
                     "a participant has joined over this stream already",
                     field="join",
-                    given=request.join.name,
+                    requested=request.join.name,
                     allowed="one Join per stream",
                 )
             session = self._manager.joinable(request.join.session_id, request.join.token)
@@ -169,7 +169,7 @@ class Stream:
             raise errors.StreamReplaced(
                 f"{self._member.name!r} takes part over another stream, or its lease has ended",
                 field="kind",
-                given=self._member.name,
+                requested=self._member.name,
                 allowed="a new stream with Join and the participant token",
             )
         return self._session, self._member
