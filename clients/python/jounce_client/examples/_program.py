@@ -43,48 +43,48 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 def parse(parser: argparse.ArgumentParser, argv: list[str] | None) -> argparse.Namespace:
     """Parses the flags, and checks that they name a session in one of the two ways."""
-    given = parser.parse_args(argv)
-    if not given.session_file and not (given.session and given.token):
+    options = parser.parse_args(argv)
+    if not options.session_file and not (options.session and options.token):
         parser.error("--session and --token, or --session-file, must be given")
-    if given.create and not given.session_file:
+    if options.create and not options.session_file:
         parser.error("--create needs --session-file")
-    if any("=" not in one for one in given.parameter):
-        parser.error(f"--parameter {' '.join(given.parameter)}: expected NAME=VALUE")
-    return given
+    if any("=" not in one for one in options.parameter):
+        parser.error(f"--parameter {' '.join(options.parameter)}: expected NAME=VALUE")
+    return options
 
 
 @contextmanager
-def session_of(given: argparse.Namespace, client: Client) -> Iterator[Session]:
+def session_of(options: argparse.Namespace, client: Client) -> Iterator[Session]:
     """Creates or waits for the session of the flags; deletes it at the end if created here. Raises JounceError."""
-    if not given.create:
-        yield _named(given, client)
+    if not options.create:
+        yield _named(options, client)
         return
-    parameters = dict(_parameter(text) for text in given.parameter)
+    parameters = dict(_parameter(text) for text in options.parameter)
     inputs: dict[str, float] = {}
-    if given.start_on_soil:
+    if options.start_on_soil:
         speed = float(parameters.get("init.speed", 0.0))
-        inputs = start_on_soil(client, given.create, parameters, SOILS[given.start_on_soil], speed)
+        inputs = start_on_soil(client, options.create, parameters, SOILS[options.start_on_soil], speed)
         parameters |= PARAMETERS
-    with client.create_session(given.create, parameters, start_inputs=inputs,
-                               participants=given.participants) as session:
+    with client.create_session(options.create, parameters, start_inputs=inputs,
+                               participants=options.participants) as session:
         # Whole or not at all, and for this user only: it holds a secret.
-        part = given.session_file.with_name(given.session_file.name + ".part")
+        part = options.session_file.with_name(options.session_file.name + ".part")
         part.touch(mode=0o600)
         part.write_text(json.dumps({"session": session.id, "token": session.join_token}))
-        part.replace(given.session_file)
+        part.replace(options.session_file)
         yield session
         # Wait until the other programs have left.
         while any(member.joined for member in client.get_session(session).participants):
             time.sleep(_LOOK)
 
 
-def _named(given: argparse.Namespace, client: Client) -> Session:
-    if not given.session_file:
-        return Session(given.session, given.token)
+def _named(options: argparse.Namespace, client: Client) -> Session:
+    if not options.session_file:
+        return Session(options.session, options.token)
     end = time.monotonic() + _WAIT
     while True:
         try:
-            named = json.loads(given.session_file.read_text())
+            named = json.loads(options.session_file.read_text())
             session = Session(named["session"], named["token"])
             client.get_session(session)
             return session

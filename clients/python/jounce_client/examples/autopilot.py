@@ -32,12 +32,12 @@ def main(argv: list[str] | None = None) -> int:
     parser = arguments("Autopilot: ISO 3888-1 double lane change at 50 Hz.")
     parser.add_argument("--speed", type=float, default=12.0, help="speed to keep [m/s] (default %(default)s)")
     parser.add_argument("--track-start", type=float, default=20.0, help="x of the first cones [m]")
-    given = parse(parser, argv)
-    course = DoubleLaneChange(start=given.track_start)
-    pilot = Autopilot(course, given.speed)
-    with Client.connect(given.address) as client, session_of(given, client) as session:
+    options = parse(parser, argv)
+    course = DoubleLaneChange(start=options.track_start)
+    pilot = Autopilot(course, options.speed)
+    with Client.connect(options.address) as client, session_of(options, client) as session:
         tick = client.get_session(session).tick_seconds
-        period, last = round(PERIOD / tick), round(given.duration / tick)
+        period, last = round(PERIOD / tick), round(options.duration / tick)
         with client.join(session, "autopilot", owns=GIVES, wants=WANTS, period=period, barrier_timeout=60.0) as member:
             pilot.take_over(member.held)
             recorder = Recorder(member, [*GIVES, *member.outputs, "lateral_error"])
@@ -50,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
                 if state.tick >= last:  # The last row is the final state; its inputs are not sent.
                     break
                 state = recorder.step(inputs)
-    recorder.save(given.log, given.summary, ticks=state.tick,
+    recorder.save(options.log, options.summary, ticks=state.tick,
                   lateral_error_rms=math.sqrt(float(np.mean(np.square(errors)))),
                   lateral_error_max=float(np.max(np.abs(errors))))
     return 0

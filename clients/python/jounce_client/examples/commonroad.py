@@ -223,11 +223,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--speed", type=float, default=10.0, help="speed to keep [m/s] (default %(default)s)")
     parser.add_argument("--duration", type=float, default=16.0, help="simulated time [s] (default %(default)s)")
     parser.add_argument("--summary", type=Path, help="JSON file to write; else standard output has it")
-    given = parser.parse_args(argv)
-    with Client.connect(given.address) as client:
-        report = drive(client, given.controller, speed=given.speed, duration=given.duration)
+    options = parser.parse_args(argv)
+    with Client.connect(options.address) as client:
+        report = drive(client, options.controller, speed=options.speed, duration=options.duration)
     text = json.dumps(asdict(report), indent=1) + "\n"
-    given.summary.write_text(text) if given.summary else sys.stdout.write(text)
+    options.summary.write_text(text) if options.summary else sys.stdout.write(text)
     return 0
 
 

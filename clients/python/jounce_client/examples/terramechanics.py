@@ -31,11 +31,11 @@ def main(argv: list[str] | None = None) -> int:
     """Joins a session as ``terramechanics`` and computes the contact forces."""
     parser = arguments("Terramechanics: Bekker and Janosi-Hanamoto contact of four wheels at 1 kHz.")
     parser.add_argument("--soil", choices=sorted(SOILS), default="sandy_loam", help="default %(default)s")
-    given = parse(parser, argv)
-    contact = SoilContact(SOILS[given.soil])
-    with Client.connect(given.address) as client, session_of(given, client) as session:
+    options = parse(parser, argv)
+    contact = SoilContact(SOILS[options.soil])
+    with Client.connect(options.address) as client, session_of(options, client) as session:
         tick = client.get_session(session).tick_seconds
-        last = round(given.duration / tick)
+        last = round(options.duration / tick)
         with client.join(session, "terramechanics", owns=GIVES, wants=TAKES, barrier_timeout=60.0) as member:
             columns = [f"{what}_{w}" for what in ("load", "slip", "sinkage") for w in WHEELS]
             recorder = Recorder(member, columns)
@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
                     recorder.row(state.time, [*wrench.load, *wrench.slip, *wrench.sinkage])
                     sinkages.append(wrench.sinkage)
                 state = recorder.step(wrench.packed())
-    recorder.save(given.log, given.summary, ticks=state.tick, sinkage_mean=float(np.mean(sinkages)))
+    recorder.save(options.log, options.summary, ticks=state.tick, sinkage_mean=float(np.mean(sinkages)))
     return 0
 
 

@@ -102,17 +102,17 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1,
                         help="forks under way at a time (default: the processors here, %(default)s)")
     parser.add_argument("--summary", type=Path, help="JSON file to write; else standard output has it")
-    given = parser.parse_args(argv)
-    with (Client.connect(given.address) as client,
-          client.create_session(given.model, {"init.speed": given.speed}) as session):
+    options = parser.parse_args(argv)
+    with (Client.connect(options.address) as client,
+          client.create_session(options.model, {"init.speed": options.speed}) as session):
         client.advance(session, round(1.0 / session.tick_seconds))
-        what_if = WhatIf(client, session, Task(candidates=given.candidates))
-        decision, forecast = what_if.decide(given.workers)
+        what_if = WhatIf(client, session, Task(candidates=options.candidates))
+        decision, forecast = what_if.decide(options.workers)
         applied = what_if.drive(session, decision.angle)
     if applied.values.tobytes() != forecast.values.tobytes():
         sys.exit("what_if: the plant's state differs from that of its fork")
     text = json.dumps(asdict(decision), indent=1) + "\n"
-    given.summary.write_text(text) if given.summary else sys.stdout.write(text)
+    options.summary.write_text(text) if options.summary else sys.stdout.write(text)
     return 0
 
 
