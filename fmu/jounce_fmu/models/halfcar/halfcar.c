@@ -25,7 +25,7 @@ static const char *const AXLE[2] = {"front", "rear"};
 
 /* One evaluation at a state. */
 typedef struct {
-    double given[JN_GIVEN_N], rows[JN_ROWS_N], reduced[JN_REDUCED_N], ground[JN_GROUND_N], acceleration[7];
+    double inputs[JN_INPUT_N], rows[JN_ROWS_N], reduced[JN_REDUCED_N], ground[JN_GROUND_N], acceleration[7];
     double by_hat[2], by_limit[2]; /* SATURATED: derivatives of the traction by its demand and its limit */
 } evaluation;
 
@@ -162,8 +162,8 @@ static void saturated_forward(const evaluation *e, const double *d_rows, double 
 static int evaluate(int law, const double *x, const double *u, const double *p, evaluation *e, jn_fault *f) {
     const double *numbers = p + JN_P_gravity;
     int k;
-    for (k = 0; k < JN_GIVEN_N; k++) e->given[k] = k && u[k] < 0.0 ? 0.0 : u[k];
-    rows_1(x, p + JN_P_profile, e->given, numbers, e->rows);
+    for (k = 0; k < JN_INPUT_N; k++) e->inputs[k] = k && u[k] < 0.0 ? 0.0 : u[k];
+    rows_1(x, p + JN_P_profile, e->inputs, numbers, e->rows);
     switch (law) {
     case RELAXED: relaxed_1(e->rows, x + JN_X_load, numbers, e->ground); break;
     case CONTINUOUS: continuous_1(e->rows, x + JN_X_load, numbers, e->ground); break;
@@ -330,14 +330,14 @@ static int directional(const double *x, const double *u, const double *p, const 
                        const double *d_u, double *d_rate, double *d_y, jn_fault *f) {
     const int step = JN_Y_rear_omega - JN_Y_front_omega, law = (int)p[JN_P_traction];
     const double *numbers = p + JN_P_gravity;
-    double rows[JN_ROWS_N], ground[JN_GROUND_N], acceleration[7], report[JN_REPORT_N], d_given[JN_GIVEN_N];
+    double rows[JN_ROWS_N], ground[JN_GROUND_N], acceleration[7], report[JN_REPORT_N], d_inputs[JN_INPUT_N];
     double d_rows[JN_ROWS_N], d_ground[JN_GROUND_N], d_acceleration[7], d_report[JN_REPORT_N];
     evaluation e;
     int k;
     (void)d;
     if (evaluate(law, x, u, p, &e, f)) return 1;
-    for (k = 0; k < JN_GIVEN_N; k++) d_given[k] = k && u[k] < 0.0 ? 0.0 : d_u[k];
-    rows_forward_1(x, p + JN_P_profile, e.given, numbers, d_x, d_given, rows, d_rows);
+    for (k = 0; k < JN_INPUT_N; k++) d_inputs[k] = k && u[k] < 0.0 ? 0.0 : d_u[k];
+    rows_forward_1(x, p + JN_P_profile, e.inputs, numbers, d_x, d_inputs, rows, d_rows);
     switch (law) {
     case RELAXED: relaxed_forward_1(rows, x + JN_X_load, numbers, d_rows, d_x + JN_X_load, ground, d_ground); break;
     case CONTINUOUS:

@@ -11,7 +11,7 @@ from jounce.signals import SignalTable
 
 GENERATOR = "jounce.models.halfcar.emit"
 #: Layouts that the C glue reads, by prefix.
-LAYOUTS = {"X": equations.STATES, "GIVEN": equations.INPUTS, "NUMBER": equations.NUMBERS, "ROWS": equations.ROWS,
+LAYOUTS = {"X": equations.STATES, "INPUT": equations.INPUTS, "NUMBER": equations.NUMBERS, "ROWS": equations.ROWS,
            "GROUND": equations.GROUND, "REDUCED": equations.REDUCED, "REPORT": equations.REPORT}  # fmt: skip
 
 
