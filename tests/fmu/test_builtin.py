@@ -20,6 +20,7 @@ from fmpy.validation import validate_fmu
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.build.pack import write_archive
 from jounce_fmu.importer.host import open_builtin, open_fmu
+from jounce_fmu.models import data_sets
 from jounce_tools.cli.main import main
 
 KINDS = {
@@ -146,3 +147,17 @@ def test_the_fmi_3_vehicle_of_the_command_line_gives_the_same_bits(
     assert len(outputs) == (len(reals) if "scalars" in kind else len({s.signal.name for _, s in reals}))
     assert slave.getFloat64(outputs, nValues=len(reals)) == expected[[i for i, _ in reals]].tolist()
     slave.freeInstance()
+
+
+def test_every_model_and_the_command_line_are_there_without_casadi() -> None:
+    """CasADi is an extra for those who change the model: tables of signals and commands do not need it."""
+    program = (
+        "import sys; sys.modules['casadi'] = None\n"
+        "from jounce_fmu.models import data_sets\n"
+        "from jounce_fmu.importer.tables import model_table\n"
+        "import jounce_tools.cli.main, jounce_service.server.server\n"
+        "print(*(name for name in data_sets() if model_table(name).parameters))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == set(data_sets())

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 import jounce
 from jounce.data import load_vehicle
 from jounce.models.halfcar.equations import AXLES, NUMBERS, STATES
-from jounce.models.halfcar.signals import DATA
-from jounce.models.halfcar.traction import TRACTION
+from jounce.models.halfcar.signals import DATA, TRACTION
 from jounce.reference.halfcar_prints import in_null_space, parts, rest, run, udwadia_kalaba, with_multipliers
 from jounce_fmu.importer.host import FmuError, open_builtin
 from jounce_fmu.importer.linear import Exchange, linearize, read_states

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from jounce.models.halfcar.traction import TRACTION
+from jounce.models.halfcar.signals import TRACTION
 from jounce_tools.uk.runs import BEFORE_GRIP, Case
 
 Array = NDArray[np.float64]

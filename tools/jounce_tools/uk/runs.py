@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce.models.halfcar.equations import AXLES
-from jounce.models.halfcar.traction import TRACTION
+from jounce.models.halfcar.signals import AXLES, TRACTION
 from jounce_fmu.importer.host import FmuError, open_builtin
 from jounce_fmu.importer.inprocess import Run, simulate
 from jounce_fmu.importer.linear import read_states

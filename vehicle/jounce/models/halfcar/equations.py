@@ -16,8 +16,7 @@ import casadi as ca
 
 from jounce.math.algebra import SX, tanh
 from jounce.math.layout import Layout
-
-AXLES = ("front", "rear")
+from jounce.models.halfcar.signals import AXLES as AXLES
 
 #: Numbers of the car, in the order of the parameters.
 NUMBERS = Layout(**{name: 1 for name in (

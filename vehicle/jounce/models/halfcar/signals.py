@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jounce.data import Vehicle, load_vehicle
-from jounce.models.halfcar.equations import AXLES
-from jounce.models.halfcar.traction import TRACTION
 from jounce.references import Ledger
 from jounce.signals import Signal, SignalTable, State
 
 NAME = "halfcar"
+#: Prefixes of the names of what there is of each axle.
+AXLES = ("front", "rear")
+#: The laws of traction (`jounce.models.halfcar.traction`).
+TRACTION = ("RELAXED", "CONTINUOUS", "SATURATED", "ROLLING")
 #: References of the half car's variables; `python -m jounce_fmu.build.generate` writes new ones into it.
 LEDGER = Path(__file__).parent / "references.txt"
 DATA = Path(__file__).parents[2] / "vehicles" / NAME / f"{NAME}.toml"

@@ -10,7 +10,6 @@ import casadi as ca
 from jounce.math.algebra import SX, tanh
 from jounce.models.halfcar.equations import GROUND, NUMBERS, REDUCED, ROWS, full, solved
 
-TRACTION = ("RELAXED", "CONTINUOUS", "SATURATED", "ROLLING")
 #: Loads and limits are counted from here on, so that no ratio has a zero below [N].
 LEAST_LOAD, LEAST_LIMIT = 1.0, 1e-6
 
