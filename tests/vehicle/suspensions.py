@@ -157,8 +157,9 @@ def solid_axle(*, panhard: bool = False, compliant: str = "", steered: bool = Fa
 
     def rod(name: str, on: object, to: object, mass: float) -> Rod:
         across = mass * float(np.sum(np.subtract(on, to) ** 2)) / 12
-        give = {"stiffness": 2e7, "damping": 1e4} if name == compliant else {}
-        return Rod(name, End("axle", on), End("chassis", to), mass, across, **give)
+        if name == compliant:
+            return Rod(name, End("axle", on), End("chassis", to), stiffness=2e7, damping=1e4)
+        return Rod(name, End("axle", on), End("chassis", to), mass, across)
 
     rods = [rod(f"{name}_{side}", flip(on), flip(to), mass) for name, (on, to, mass) in ends.items()
             for side, flip in (("L", np.asarray), ("R", _mirror))]  # fmt: skip

@@ -83,6 +83,17 @@ class Rows:
             bdot = np.cross(w, b)
             self._add(row, -float(2.0 * dv @ bdot + offset @ np.cross(w, bdot)))
 
+    def on_line(self, i: int, r_i: Array, j: int, r_j: Array, apart: Array, axis: Array) -> None:
+        """2 rows: point r_j of body j, `apart` from point r_i of i, is on the line through that along `axis` of i."""
+        w_i, w_j = self.w[i], self.w[j]
+        moving = self.v[j] + np.cross(w_j, r_j) - self.v[i] - np.cross(w_i, r_i)
+        turning = np.cross(w_j, np.cross(w_j, r_j)) - np.cross(w_i, np.cross(w_i, r_i))
+        for n in normals(axis):
+            row, n_rate = np.zeros(self.size), np.cross(w_i, n)
+            row[6 * j : 6 * j + 3], row[6 * j + 3 : 6 * j + 6] = n, np.cross(r_j, n)
+            row[6 * i : 6 * i + 3], row[6 * i + 3 : 6 * i + 6] = -n, np.cross(n, r_i + apart)
+            self._add(row, -float(n @ turning + 2.0 * n_rate @ moving + np.cross(w_i, n_rate) @ apart))
+
     def no_spin(self, i: int, axis: Array) -> None:
         """1 row: the angular velocity of a slender body has no component along `axis`, which is fixed in the body.
 
