@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from jounce.axles import Axle
 from jounce.data import Entry, Vehicle, load_vehicle
 from jounce.dynamics.mechanism import Mechanism
-from jounce.suspension.inner_ends import inner_end
 from jounce.suspension.kinematics import Axle as Kinematics
-from jounce.suspension.kinematics import Linkage
-from jounce.suspension.mechanisms.templates import TEMPLATES, mechanism_of
+from jounce.suspension.kinematics import kinematics_of
+from jounce.suspension.mechanisms.templates import mechanism_of
 
 DATA = yaml.safe_load((Path(__file__).parents[1] / "data" / "suspension-hardpoints.yaml").read_text())
 #: Radius of the wheels that goes with the reference numbers [m].
@@ -106,8 +105,4 @@ def mechanism(v: Vehicle, axle: str = "rear") -> Mechanism:
 
 def kinematics(v: Vehicle, axle: str = "rear") -> Kinematics:
     """Its kinematics in numbers."""
-    own = next(a for a in v.axles if a.name == axle)
-    m = mechanism(v, axle)
-    sides = (1.0,) if TEMPLATES[own.kind].coordinates == 2 else (1.0, -1.0)
-    ends = [next((inner_end(v, own, name, s) for name in m.prescribed), None) for s in sides]
-    return Kinematics(tuple(Linkage(m, end, s) for end, s in zip(ends, sides, strict=True)))
+    return kinematics_of(v, next(a for a in v.axles if a.name == axle))

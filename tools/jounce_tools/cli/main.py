@@ -28,6 +28,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "sweep": ("jounce_tools.cli.sweep", "run many cases on all cores: a grid of parameters, random draws, or both"),
     "linearize": ("jounce_tools.cli.linearize", "write A, B, C and D of a model at an operating point"),
     "uk": ("jounce_tools.uk.command", "study the half car of Udwadia and Kalaba's equations with four traction laws"),
+    "vehicle": ("jounce_tools.vehicle.command", "start, check and describe a vehicle of your own by axles"),
     "demo": ("jounce_tools.cli.demo", "run the demonstration: a driver and a soil program drive the vehicle"),
 }
 

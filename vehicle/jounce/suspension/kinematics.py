@@ -14,11 +14,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.axles import Axle as AxleData
+from jounce.data import Vehicle
 from jounce.dynamics.loops import Placed
 from jounce.dynamics.mechanism import Mechanism, coordinate_names
 from jounce.math.algebra import SX
-from jounce.suspension.characteristics import Position, Wheel
-from jounce.suspension.inner_ends import InnerEnd
+from jounce.suspension.characteristics import SIDES, Position, Wheel, velocity
+from jounce.suspension.inner_ends import InnerEnd, inner_end
+from jounce.suspension.mechanisms.templates import mechanism_of
 
 Array = NDArray[np.float64]
 #: Largest change of a coordinate from one solved position to the next [rad or m].
@@ -56,19 +59,21 @@ class Linkage:
         self.independent = [self.names.index(n) for n in mechanism.independent]
         self.dependent = [k for k in range(len(self.names)) if k not in self.independent]
         self.numbers = ca.evalf(mechanism.numbers(side))
-        self._design = np.array(ca.evalf(mechanism.on(mechanism.numbers(side)).prescribed[end.name])).ravel() \
-            if end else np.zeros(3)
+        self.row_names: tuple[str, ...] = ()
+        self._function = self._made()
+        self._design = np.zeros(len(self.independent) + 1), np.zeros(len(self.names))
+        self._last = self._design
 
-    @cached_property
-    def _function(self) -> ca.Function:
+    def _made(self) -> ca.Function:
         m = self.mechanism
         q, place, numbers = SX.sym("q", len(self.names)), SX.sym("e", 3), SX.sym("n", m.layout().size)
         own = m.on(numbers)
         placed = Placed(own, q, {self.end.name: place} if self.end else {})
         rows = placed.rows()
+        self.row_names = tuple(r.name for r in rows)
         residual = ca.vertcat(*(r.residual / r.unit for r in rows)) if rows else SX(0, 1)
         outputs: dict[str, SX] = {
-            "residual": residual, "jacobian": ca.jacobian(residual, q), "by_place": ca.jacobian(residual, place),
+            "unit": ca.vertcat(*(SX(r.unit) for r in rows)) if rows else SX(0, 1), "residual": residual, "jacobian": ca.jacobian(residual, q), "by_place": ca.jacobian(residual, place),
         }
         for k, wheel in enumerate(own.wheels):
             rotation = placed.poses[wheel.on].rotation
@@ -83,46 +88,53 @@ class Linkage:
             label = f"{force.kind}_{force.wheel}"
             outputs[label] = length
             outputs[f"{label}_rate"] = ca.jacobian(length, q)
+        given = [q, place, numbers]
+        self._loops = ca.Function("loops", given, [ca.densify(residual), ca.densify(outputs["jacobian"])])
         names = list(outputs)
         return ca.Function("linkage", [q, place, numbers], [ca.densify(outputs[n]) for n in names],
                            ["q", "place", "numbers"], names)  # fmt: skip
 
+    def lengths_function(self) -> ca.Function:
+        """lengths(q, place of the prescribed point, numbers) -> length of each force element [m]."""
+        labels = [f"{f.kind}_{f.wheel}" for f in self.mechanism.forces]
+        q, place, numbers = (SX.sym(n, self._function.size1_in(k)) for k, n in enumerate("qen"))
+        found = self._function(q=q, place=place, numbers=numbers)
+        return ca.Function("lengths", [q, place, numbers], [found[label] for label in labels])
+
     def evaluate(self, q: Sequence[float] | Array, steer: float = 0.0) -> dict[str, Array]:
         """Everything at coordinates that need not close the loops."""
-        place = self.end.at(steer)[0] if self.end else self._design
+        place = self.end.at(steer)[0] if self.end else np.zeros(3)
         found = self._function(q=ca.DM(q), place=ca.DM(place), numbers=self.numbers)
         return {name: _array(value) for name, value in found.items()}
 
     def solve(self, independent: Sequence[float] | Array, steer: float = 0.0) -> Solution:
         """The position where the independent coordinates and the steering are as told; raises NotClosedError."""
-        target = np.asarray(independent, dtype=float)
-        reach = max(float(np.abs(target).max(initial=0.0)), abs(steer))
-        parts = max(1, int(np.ceil(reach / _STRIDE)))
-        q = np.zeros(len(self.names))
+        target = np.append(np.asarray(independent, dtype=float), steer)
+        # from the position solved last where that is nearer than the design position; both are on the same branch
+        begin, q = min(self._last, self._design, key=lambda known: float(np.abs(target - known[0]).max()))
+        parts = max(1, int(np.ceil(np.abs(target - begin).max() / _STRIDE)))
         for part in range(1, parts + 1):
-            q = self._close(q, target * part / parts, steer * part / parts)
+            here = begin + (target - begin) * (part / parts)
+            q = self._close(q, here[:-1], here[-1])
+        self._last = target, q
         return self._solution(q, steer)
-
-    def continued(self, q: Array, independent: Sequence[float] | Array, steer: float = 0.0) -> Solution:
-        """The same from a position near by."""
-        return self._solution(self._close(np.array(q), np.asarray(independent, dtype=float), steer), steer)
 
     def _close(self, start: Array, independent: Array, steer: float) -> Array:
         q = start.copy()
         q[self.independent] = independent
-        for _ in range(_STEPS):
-            values = self.evaluate(q, steer)
-            residual = values["residual"].ravel()
-            if not residual.size:
-                return q
+        error = 0.0
+        place = ca.DM(self.end.at(steer)[0] if self.end else 3)
+        for _ in range(_STEPS if self.dependent else 0):
+            found, jacobian = (_array(v) for v in self._loops.call([ca.DM(q), place, self.numbers]))
+            residual = found.ravel()
             error = float(np.abs(residual).max())
-            step, *_ = np.linalg.lstsq(values["jacobian"][:, self.dependent], -residual, rcond=None)
+            step, *_ = np.linalg.lstsq(jacobian[:, self.dependent], -residual, rcond=None)
             if not np.isfinite(step).all() or np.abs(step).max() > 1.0:
                 break
             q[self.dependent] += step
             if error < 1e-13:
                 return q
-        if error > CLOSED:
+        if not error <= CLOSED:
             where = ", ".join(f"{n} = {v:.4g}" for n, v in zip(self.mechanism.independent, independent, strict=True))
             raise NotClosedError(f"{self.mechanism.name}: the loops do not close at {where}, steering {steer:.4g}")
         return q
@@ -183,23 +195,47 @@ class Axle:
                     steered[name][side] = (gradient @ s.steer).item()
         return Position((wheels[0], wheels[1]), lengths, rates, steered)
 
-    def at_travel(self, travel: tuple[float, float], steer: float = 0.0) -> Array:
-        """The two coordinates at which the wheel centres are so far above the design position [m], left and right."""
-        coordinates = np.zeros(2)
-        design = np.array([w.centre[2] for w in self.position(coordinates).wheels])
-        wanted = np.array(travel)
-        parts = max(1, int(np.ceil(np.abs(wanted).max() / _STRIDE)))
+    def at_travel(
+        self, travel: tuple[float, float], steer: float = 0.0, start: tuple[float, float] | Array = (0.0, 0.0)
+    ) -> Array:
+        """The two coordinates at which the wheel centres are so far above the design position [m], left and right.
+
+        ``start``: coordinates of a position near by, where one is known. Raises NotClosedError where there are none.
+        """
+        coordinates, wanted = np.array(start, dtype=float), np.array(travel)
+        begin = self._heights(coordinates, steer)[0]
+        parts = max(1, int(np.ceil(np.abs(wanted - begin).max() / _STRIDE)))
         for part in range(1, parts + 1):
             for _ in range(_STEPS):
-                position = self.position(coordinates, steer)
-                heights = np.array([w.centre[2] for w in position.wheels])
-                rise = np.array([w.twist[5] + w.twist[0] * w.centre[1] - w.twist[1] * w.centre[0]
-                                 for w in position.wheels])  # fmt: skip
-                step = np.linalg.solve(rise, design + wanted * part / parts - heights)
-                coordinates = coordinates + step
+                heights, rise = self._heights(coordinates, steer)
+                step = np.linalg.solve(rise, begin + (wanted - begin) * part / parts - heights)
                 if np.abs(step).max() < 1e-12:
                     break
+                coordinates = coordinates + step
+            else:
+                raise NotClosedError(f"{self.linkages[0].mechanism.name}: no position with the wheels at "
+                                     f"{travel[0]:.4g} and {travel[1]:.4g} m")  # fmt: skip
         return coordinates
+
+    def _heights(self, coordinates: Array, steer: float) -> tuple[Array, Array]:
+        """(2,) travels of the wheel centres [m], (2, 2) their rates per unit of each coordinate."""
+        position = self.position(coordinates, steer)
+        rise = [velocity(w.twist, w.centre)[2] for w in position.wheels]
+        return np.array([w.centre[2] for w in position.wheels]) - self._design_heights, np.array(rise)
+
+    @cached_property
+    def _design_heights(self) -> Array:
+        return np.array([w.centre[2] for w in self.position((0.0, 0.0)).wheels])
+
+
+def kinematics_of(vehicle: Vehicle, axle: AxleData) -> Axle:
+    """The kinematics of one axle of a vehicle; raises DataError as `mechanism_of` does."""
+    mechanism = mechanism_of(vehicle, axle.name, axle.kind)
+    linkages = []
+    for side in SIDES[:1] if mechanism.whole else SIDES:
+        end = next((inner_end(vehicle, axle, name, side) for name in mechanism.prescribed), None)
+        linkages.append(Linkage(mechanism, end, side))
+    return Axle(tuple(linkages))
 
 
 def _array(value: ca.DM) -> Array:
