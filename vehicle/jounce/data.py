@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -147,18 +147,10 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
     lists: dict[str, tuple[Mapping[str, Any], ...]] = {}
     for file in head.get("files", ()):
         content = _read(manifest.parent / file)
-        for key, tables in _lists(content, ""):
-            if key in lists:
-                raise DataError(f"{name}: list {key!r} stands in two files")
-            lists[key] = tables
-        for was, table in _walk(content, ""):
-            key = present(was, today)
-            if key in entries:
-                raise DataError(f"{name}: entry {key!r} is in two files; expected in one")
-            fields = _fields(key, table, tuple(table.get("items", ())))
-            if missing := {"value", "unit", "source", "description"} - fields.keys():
-                raise DataError(f"{name}: entry {key!r} lacks {', '.join(sorted(missing))}")
-            entries[key] = _checked(key, Entry(**fields))
+        try:
+            _take(content, entries, lists, today)
+        except DataError as error:
+            raise DataError(f"{name}: {file}: {error}") from error
     try:
         axles = axles_of(head["axles"]) if "axles" in head else DEFAULT
     except AxleError as error:
@@ -166,6 +158,25 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
     if odd := next((k for k in lists if k.partition(".")[0] not in {a.name for a in axles if a.kind == "graph"}), ""):
         raise DataError(f"{name}: list [[{odd}]]: expected lists of axles of kind graph alone")
     return Vehicle(name, entries, description, axles, lists, tire)
+
+
+def _take(
+    content: Mapping[str, Any], entries: dict[str, Entry], lists: dict[str, tuple[Mapping[str, Any], ...]],
+    today: Container[str],
+) -> None:
+    """Adds the entries and lists of one file to those of the files before."""
+    for key, tables in _lists(content, ""):
+        if key in lists:
+            raise DataError(f"list {key!r} is in two files; expected in one")
+        lists[key] = tables
+    for was, table in _walk(content, ""):
+        key = present(was, today)
+        if key in entries:
+            raise DataError(f"entry {key!r} is in two files; expected in one")
+        fields = _fields(key, table, tuple(table.get("items", ())))
+        if missing := {"value", "unit", "source", "description"} - fields.keys():
+            raise DataError(f"entry {key!r} lacks {', '.join(sorted(missing))}")
+        entries[key] = _checked(key, Entry(**fields))
 
 
 def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:

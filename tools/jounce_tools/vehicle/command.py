@@ -92,8 +92,9 @@ def _kc(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}") as temporary:
         paths = report.write(vehicle, found, Path(temporary))
         output.mkdir(exist_ok=True)
-        written = [Path(os.replace(p, output / p.name) or output / p.name) for p in paths]
-    sys.stdout.write("".join(f"wrote {p}\n" for p in written))
+        for path in paths:
+            os.replace(path, output / path.name)
+    sys.stdout.write("".join(f"wrote {output / p.name}\n" for p in paths))
     return 0
 
 

@@ -56,7 +56,7 @@ def write(kind: str, folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-_CHECK: Final = """# Change numbers in the data files, with their sources; then: jounce vehicle check, jounce vehicle kc.
+_CHECK: Final = """# Change the numbers in the data files, with their sources; then run `jounce vehicle check`.
 #
 """
 

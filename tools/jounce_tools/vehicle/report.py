@@ -30,8 +30,8 @@ _STEER = ("steer", "inclination", "ackermann", "caster", "scrub_radius", "trail"
 _SHOWN = {"m": ("mm", 1e3), "N": ("kN", 1e-3), "N/m": ("N/mm", 1e-3), "rad": ("deg", 180.0 / np.pi)}
 #: In the order of the table.
 _TABLE = ("toe", "camber", "steer_rate", "inclination_rate", "track_rate", "wheelbase_rate", "centre_rate", "caster",
-          "kingpin_inclination", "scrub_radius", "trail", "spring_ratio", "spring_roll_ratio", "shock_ratio", "wheel_rate",
-          "roll_centre", "roll_steer", "brake_angle", "drive_angle")  # fmt: skip
+          "kingpin_inclination", "scrub_radius", "trail", "spring_ratio", "spring_roll_ratio", "shock_ratio",
+          "wheel_rate", "roll_centre", "roll_steer", "brake_angle", "drive_angle")  # fmt: skip
 
 
 def write(vehicle: Vehicle, found: Sequence[Sweep], folder: Path) -> list[Path]:
@@ -41,9 +41,9 @@ def write(vehicle: Vehicle, found: Sequence[Sweep], folder: Path) -> list[Path]:
         paths.append(folder / f"{sweep.axle}_{sweep.kind}.csv")
         _csv(sweep, paths[-1])
     page = Page(f"Kinematics of {vehicle.name}").text(
-        "Chassis axes: x forward, y left, z up. Ride height is the rise of the wheel centre against the chassis from the "
-        "design position: positive in jounce, negative in rebound. Angles and their signs follow ISO 8855; rates are per "
-        "metre that the wheel centre rises, with wheels locked to their carriers."
+        "Chassis axes: x forward, y left, z up. Ride height is the rise of the wheel centre against the chassis from "
+        "the design position: positive in jounce, negative in rebound. Angles and their signs follow ISO 8855; rates "
+        "are per metre that the wheel centre rises, with wheels locked to their carriers."
     ).text(
         "The joints are rigid: longitudinal and lateral forces at the wheels change neither toe nor camber, so all "
         "compliances are zero."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -30,7 +30,7 @@ RATE_OVER = 1e-3
 MORE = {
     "travel": Column("m", "ride height", "Rise of the wheel centre from the design position; jounce is positive."),
     "steering": Column("rad", "steering coordinate", "Pinion or Pitman-arm angle; positive steers to the left."),
-    "wheel_force": Column("N", "suspension force at the wheel", "Vertical force at the wheel that balances the spring."),
+    "wheel_force": Column("N", "suspension force at the wheel", "Vertical force at the wheel that holds the spring."),
     "wheel_rate": Column("N/m", "wheel rate", "Slope of that force over the travel, without the tire."),
     "ackermann": Column(
         "%", "Ackermann", "100 where both wheels roll about one point on the line of the unsteered axle, 0 parallel."),
@@ -132,8 +132,10 @@ def _sweep(axle: Axle, springs: Springs, radius: float, what: tuple[str, str, tu
         step = RATE_OVER * motions(position)[0]
         rate = (springs.at_wheels(axle, coordinates + step, steer)
                 - springs.at_wheels(axle, coordinates - step, steer)) / (2 * RATE_OVER)  # fmt: skip
-        own = {"travel": travel, "steering": (steer, steer), "wheel_force": force, "wheel_rate": rate}
-        for name, pair in (own | {n: (left[n], right[n]) for n in left}).items():
+        own: dict[str, Sequence[float] | Array] = {"travel": travel, "steering": (steer, steer), "wheel_force": force,
+                                                   "wheel_rate": rate}  # fmt: skip
+        own |= {n: (left[n], right[n]) for n in left}
+        for name, pair in own.items():
             rows.setdefault(name, []).append((float(pair[0]), float(pair[1])))
     return Sweep(what[0], what[1], (what[2][0], what[2][1]), {n: np.array(v) for n, v in rows.items()})
 

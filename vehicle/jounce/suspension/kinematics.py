@@ -73,7 +73,7 @@ class Linkage:
         self.row_names = tuple(r.name for r in rows)
         residual = ca.vertcat(*(r.residual / r.unit for r in rows)) if rows else SX(0, 1)
         outputs: dict[str, SX] = {
-            "unit": ca.vertcat(*(SX(r.unit) for r in rows)) if rows else SX(0, 1), "residual": residual, "jacobian": ca.jacobian(residual, q), "by_place": ca.jacobian(residual, place),
+            "residual": residual, "jacobian": ca.jacobian(residual, q), "by_place": ca.jacobian(residual, place),
         }
         for k, wheel in enumerate(own.wheels):
             rotation = placed.poses[wheel.on].rotation
@@ -93,13 +93,6 @@ class Linkage:
         names = list(outputs)
         return ca.Function("linkage", [q, place, numbers], [ca.densify(outputs[n]) for n in names],
                            ["q", "place", "numbers"], names)  # fmt: skip
-
-    def lengths_function(self) -> ca.Function:
-        """lengths(q, place of the prescribed point, numbers) -> length of each force element [m]."""
-        labels = [f"{f.kind}_{f.wheel}" for f in self.mechanism.forces]
-        q, place, numbers = (SX.sym(n, self._function.size1_in(k)) for k, n in enumerate("qen"))
-        found = self._function(q=q, place=place, numbers=numbers)
-        return ca.Function("lengths", [q, place, numbers], [found[label] for label in labels])
 
     def evaluate(self, q: Sequence[float] | Array, steer: float = 0.0) -> dict[str, Array]:
         """Everything at coordinates that need not close the loops."""

@@ -1,0 +1,107 @@
+"""What `jounce vehicle check` says of a vehicle: every axle, and where it stands at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from jounce.data import DataError, Vehicle
+from jounce.suspension.checks import AxleReport, check_axle
+from jounce_tools.vehicle.rest import Standing, standing
+
+#: What may end a range, for people.
+_ENDS = {"limit": "as far as it is searched", "toggle": "near the fold of the linkage", "pivot": "a pivot gets small",
+         "spring or shock": "end of spring or shock", "open loop": "the loops close no further"}  # fmt: skip
+#: Travel from the design position at which a vehicle that stands is told to be low or high [m].
+_FAR = 0.05
+
+
+@dataclass(frozen=True)
+class Report:
+    """Of a whole vehicle."""
+
+    name: str
+    axles: tuple[AxleReport, ...]
+    rest: Standing | None
+    faults: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def aggregates(self) -> int:
+        """Of all axles."""
+        return sum(a.sides * len(a.aggregates) for a in self.axles)
+
+
+def check(vehicle: Vehicle, progress: Callable[[float], None] = lambda _: None) -> Report:
+    """Checks every axle, and where all are well the rest position."""
+    axles = []
+    for k, own in enumerate(vehicle.axles):
+        progress(k / (len(vehicle.axles) + 1))
+        axles.append(check_axle(vehicle, own))
+    faults, warnings = [f for a in axles for f in a.faults], [w for a in axles for w in a.warnings]
+    rest = None
+    if not faults:
+        try:
+            rest = standing(vehicle)
+            warnings += _far(vehicle, rest)
+        except (ArithmeticError, DataError) as error:
+            faults.append(str(error).removeprefix(f"{vehicle.name}: "))
+    return Report(vehicle.name, tuple(axles), rest, tuple(faults), tuple(warnings))
+
+
+def _far(vehicle: Vehicle, rest: Standing) -> Iterator[str]:
+    for own, travel in zip(vehicle.axles, rest.travel, strict=True):
+        if abs(travel) > _FAR:
+            yield (f"axle {own.name}: at rest its wheels stand {1e3 * travel:+.0f} mm from the design position; "
+                   f"{own.name}.spring.preload or rest_length moves that")  # fmt: skip
+
+
+def text(report: Report) -> Iterator[str]:
+    """Lines for people."""
+    yield f"{report.name}: {len(report.axles)} axles, {report.aggregates} aggregates"
+    for a in report.axles:
+        yield from _axle(a)
+    if report.rest:
+        rest = report.rest
+        yield (f"at rest on level ground: {rest.mass:.0f} kg, origin {rest.height:.3f} m above ground, pitch "
+               f"{np.degrees(rest.pitch):+.2f} deg (front down +)")  # fmt: skip
+        for a, travel, load in zip(report.axles, rest.travel, rest.load, strict=True):
+            yield f"  axle {a.name}: travel {1e3 * travel:+.1f} mm, {load / 1e3:.3f} kN on each wheel"
+    for warning in report.warnings:
+        yield f"warning: {warning}"
+    yield f"{len(report.faults)} fault{'s' * (len(report.faults) != 1)}" if report.faults else "no fault"
+
+
+def _axle(a: AxleReport) -> Iterator[str]:
+    yield f"axle {a.name}: {a.kind}{', each side' if a.sides == 2 else ''}"
+    if not a.coordinates:
+        return
+    groups = "; ".join(", ".join(bodies) for bodies in a.aggregates)
+    yield f"  aggregates: {groups}"
+    yield f"  coordinates: {len(a.coordinates)}, rows of loops: {a.rows}, motions: {a.motions}"
+    if not a.box:
+        return
+    chosen = ", ".join(a.independent)
+    if a.margins:
+        others = sorted(((v, k) for k, v in a.margins.items() if k != chosen), reverse=True)[:3]
+        yield (f"  independent: {chosen}, margin {a.margins[chosen]:.3f}"
+               + (f" (others: {', '.join(f'{k} {v:.3f}' for v, k in others)})" if others else ""))  # fmt: skip
+    else:
+        yield f"  independent: {chosen}; no loop"
+    for name, (low, high) in a.box.items():
+        below, above = (_ENDS[e] for e in a.ends[name])
+        yield f"  range of {name}: {low:+.3f} ({below}) to {high:+.3f} ({above})"
+    yield f"  travel of the wheel centre: {1e3 * a.travel[0]:+.0f} to {1e3 * a.travel[1]:+.0f} mm"
+    if a.degrees:
+        yield (f"  first guess: polynomials of degree {', '.join(map(str, a.degrees))}, error {a.guess_error:.1e}; "
+               f"closure after two steps {a.closure:.1e} m")  # fmt: skip
+    same = a.asymmetry < 1e-9
+    yield f"  left and right: {'mirror images' if same else f'up to {1e3 * a.asymmetry:.2f} mm from mirror images'}"
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """One object for programs; lengths in m, angles in rad."""
+    return asdict(report) | {"aggregates": report.aggregates}
