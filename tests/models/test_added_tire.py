@@ -148,7 +148,7 @@ def test_an_input_a_state_and_an_output_of_its_own_are_part_of_the_vehicle(car: 
     run = Run(car, integrator=integrator)
     y = run.go(0).y
     assert [y[f"wheel_{w}.tire_temperature"] for w in WHEELS] == [300.0] * 4
-    air = {"FL": 250.0, "FR": 300.0, "RL": 350.0, "RR": 400.0}
+    air = dict(zip(WHEELS, (250.0, 300.0, 350.0, 400.0), strict=True))
     y = run.go(900, **{f"wheel_{w}__air_temperature": t for w, t in air.items()}).y
     for w, t in air.items():
         assert y[f"wheel_{w}.tire_temperature"] == pytest.approx(t + (300.0 - t) * math.exp(-0.9 / COOLING), abs=1e-4)

@@ -21,7 +21,7 @@ from jounce_tools.cli.main import COMMANDS, USAGE, main
 from jounce_tools.cli.progress import Progress
 
 WITH_A_VEHICLE = ("simulate", "export", "describe", "linearize", "demo")
-WITH_A_FILE = ("simulate", "export", "linearize", "sweep", "export-recording", "demo")
+WITH_A_FILE = ("simulate", "export", "linearize", "sweep", "export-recording", "demo", "uk")
 
 
 def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -117,7 +117,7 @@ def test_what_was_given_ends_with_2_and_what_fails_with_1(
     ("simulate --duration x", "argument --duration: 'x': expected a number"),
     ("simulate --inputs no.csv", "jounce simulate: no.csv: No such file or directory"),
     ("describe --format xml", "argument --format: 'xml': expected "),
-    ("describe --vehicle no_such", "vehicle 'no_such': expected hmmwv, "),
+    ("describe --vehicle no_such", "vehicle 'no_such': expected halfcar, hmmwv, "),
     ("export --platforms vax", "platform 'vax': expected linux64, "),
     ("export --partner driver --vehicle utv --source-only", "--vehicle, --source-only: expected without --partner"),
     ("export --partner driver --platforms win64", "--platforms: expected without --partner"),

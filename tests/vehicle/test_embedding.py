@@ -9,6 +9,7 @@ from ce import Ce, flat
 from numpy.typing import NDArray
 from suspensions import five_link, hmmwv
 
+from jounce.axles import AXLES
 from jounce.data import load_vehicle
 from jounce.dynamics.embedding import Embedding
 from jounce.dynamics.mechanism import Mechanism
@@ -40,7 +41,7 @@ class Corner:
         return Ce.named(flat(self.function(state, places[-1], omega, self.numbers[side], u)))
 
 
-CORNERS = {(axle, ten): Corner(hmmwv(HMMWV.vehicle, axle, ten=ten)) for axle in ("front", "rear") for ten in (0, 1)}
+CORNERS = {(axle, ten): Corner(hmmwv(HMMWV.vehicle, axle, ten=ten)) for axle in AXLES for ten in (0, 1)}
 
 
 @pytest.mark.parametrize("ten", [0, 1])

@@ -139,7 +139,7 @@ def bent(front: float, rear: float, rise: float) -> tuple[float, float]:
     return front - float(eye_f @ along), float(-np.arctan2(along[1], along[0]))
 
 
-@pytest.mark.parametrize(("front", "rear"), [(0.6, 0.6), (0.54, 0.60), (0.7, 0.5)])
+@pytest.mark.parametrize("front, rear", [(0.6, 0.6), (0.54, 0.60), (0.7, 0.5)])
 def test_a_leaf_moves_the_axle_as_an_elastic_leaf_of_uniform_strength_does(front: float, rear: float) -> None:
     linkage = hardpoints.kinematics(leaf(front, rear)).linkages[0]
     rise = 0.04

@@ -88,7 +88,7 @@ def motion() -> Motion:
         return at + _turned(th, n[f"{point}.x"], n[f"{point}.z"])
 
     length, tilt = n["arm.length"], n["arm.angle"]
-    arms = {"front": (fixed("front.pivot"), th + q[3], 1), "rear": (at, th + q[6], -1)}
+    arms = dict(zip(AXLES, ((fixed("front.pivot"), th + q[3], 1), (at, th + q[6], -1)), strict=True))
     kinetic = n["chassis.mass"] * ca.sumsqr(rate(fixed("chassis.com"))) + n["chassis.inertia"] * v[2] ** 2
     potential = n["chassis.mass"] * fixed("chassis.com")[1]
     dissipation, spring = SX(0), SX(0)

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+from jounce.axles import DEFAULT
 from jounce.data import Vehicle, load_vehicle
 from jounce.references import Ledger
 from jounce.signals import Signal, SignalTable, State
 
 NAME = "halfcar"
 #: Prefixes of the names of what there is of each axle.
-AXLES = ("front", "rear")
+AXLES = tuple(axle.name for axle in DEFAULT)
 #: The laws of traction (`jounce.models.halfcar.traction`).
 TRACTION = ("RELAXED", "CONTINUOUS", "SATURATED", "ROLLING")
 #: References of the half car's variables; `python -m jounce_fmu.build.generate` writes new ones into it.
