@@ -180,6 +180,9 @@ def find_box(problem: Problem) -> Box:
                 far, why = _outward(problem, design, k, sign, steer, reach)
                 if far < reach:
                     reach, reason = far, why
+            if reach < 1.5 * problem.limits[k] / OUTWARD:
+                where = f"coordinate {k + 1} cannot leave the design position {'down' if sign < 0 else 'up'}ward"
+                raise ArithmeticError(f"{where}: {reason}")
             (low if sign < 0 else high)[k] = sign * reach
             found.append(reason)
         reasons.append((found[0], found[1]))

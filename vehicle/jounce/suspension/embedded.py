@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -171,6 +172,7 @@ def pair_function(embedding: Embedding, name: str = "pair") -> ca.Function:
     return ca.Function(name, [*states, *inner, omega, c.numbers, *_dependent(c)], both)
 
 
+@cache
 def close_function(embedding: Embedding, name: str = "close") -> ca.Function:
     """close(u, STATES of each wheel, INNER of each wheel, numbers) -> u after one Newton step."""
     c, states, inner = _lanes(embedding)
@@ -190,6 +192,7 @@ def close_forward_function(embedding: Embedding, name: str = "close_forward") ->
     return ca.Function(name, [c.u, *states, *inner, c.numbers, *seeds], [ca.cse(ca.densify(du))])
 
 
+@cache
 def probe_function(embedding: Embedding, name: str = "probe") -> ca.Function:
     """probe(as `close_function`) -> PROBE of the position that is given."""
     c, states, inner = _lanes(embedding)

@@ -110,6 +110,11 @@ static int find_box(const jn_loops *l, double *design, jn_guess_fit *fit, char *
                 }
                 if (far < reach) reach = far, fit->ends[k][up] = end;
             }
+            if (reach < 1.5 * l->limits[k] / OUTWARD) {
+                snprintf(text, size, "coordinate %d cannot leave the design position %sward: %s", k + 1,
+                         up ? "up" : "down", end_names[fit->ends[k][up]]);
+                return 1;
+            }
             if (up) fit->high[k] = reach;
             else fit->low[k] = -reach;
         }
