@@ -6,15 +6,17 @@ import casadi as ca
 import numpy as np
 import pytest
 from ce import Ce, flat
+from mixed import Aggregate
 from numpy.typing import NDArray
-from suspensions import five_link, hmmwv
+from suspensions import five_link, hmmwv, macpherson, solid_axle
 
 from jounce.axles import AXLES
+from jounce.codegen.forward import forward
 from jounce.data import load_vehicle
 from jounce.dynamics.embedding import Embedding
 from jounce.dynamics.mechanism import Mechanism
 from jounce.suspension.double_wishbone import OUTPUTS
-from jounce.suspension.embedded import close_function, corner_function
+from jounce.suspension.embedded import close_forward_function, close_function, corner_function
 
 Array = NDArray[np.float64]
 HMMWV = Ce(load_vehicle("hmmwv"))
@@ -80,3 +82,74 @@ def test_a_massless_arm_equals_the_two_rods_that_it_replaces() -> None:
         for name in OUTPUTS.sizes:
             if name != "closure" and not name.startswith("margin"):
                 assert np.abs(a[name] - b[name]).max() <= 1e-12 * max(1.0, np.abs(a[name]).max()), name
+
+
+def _state(a: Aggregate, r: np.random.Generator) -> tuple[Array, Array]:
+    """(theta, rate, spin of each wheel one after the other; INNER of each wheel) at a random place."""
+    inner = a.still.copy()
+    if a.mechanism.prescribed:
+        inner[:3] += r.uniform(-0.02, 0.02, 3)
+        inner[3:12] = r.normal(size=9)
+    return np.concatenate([r.uniform(-0.06, 0.06, a.n), r.normal(size=a.n), 10 * r.normal(size=a.wheels)]), inner
+
+
+def _outputs(a: Aggregate, state: Array, inner: Array, omega: Array, u: Array) -> Array:
+    lanes = [state[k :: a.wheels] for k in range(a.wheels)]
+    out = a.function(*lanes, *inner.reshape(-1, 12), omega, a.numbers, u)
+    return np.concatenate([flat(o) for o in (out if isinstance(out, tuple) else (out,))])
+
+
+def _at(a: Aggregate, state: Array, inner: Array, omega: Array) -> tuple[Array, Array]:
+    u = a.follow(state[: a.n], inner)
+    return u, _outputs(a, state, inner, omega, u)
+
+
+@pytest.mark.parametrize("mechanism", [macpherson(), five_link(), solid_axle(), solid_axle(steered=True)])
+def test_tangents_of_the_closed_aggregate_are_its_differences(mechanism: Mechanism) -> None:
+    # measured on MacPherson: 3e-11; tangents do not go through the Newton steps
+    a = Aggregate(mechanism)
+    close_forward = close_forward_function(a.embedding)
+    tangent = forward(a.function, constant=(2 * a.wheels + 1,))
+    for seed in range(3):
+        r = np.random.default_rng(seed)
+        state, inner = _state(a, r)
+        omega, h = r.normal(size=3), 1e-5
+        d_state, d_inner, d_omega = r.normal(size=state.size), r.normal(size=inner.size), r.normal(size=3)
+        d_inner *= 1.0 if a.mechanism.prescribed else 0.0
+
+        moving = ((state, d_state), (inner, d_inner), (omega, d_omega))
+        (ahead_u, ahead), (behind_u, behind), (u, _) = (_at(a, *(v + t * d for v, d in moving)) for t in (h, -h, 0.0))
+        split = [v for whole in (state, d_state) for v in (whole[k :: a.wheels] for k in range(a.wheels))]
+        lanes, d_lanes = split[: a.wheels], split[a.wheels :]
+        inners, d_inners = inner.reshape(-1, 12), d_inner.reshape(-1, 12)
+        du = flat(close_forward(u, *lanes, *inners, a.numbers, *d_lanes, *d_inners))
+        assert np.abs(du - (ahead_u - behind_u) / (2 * h)).max() < 1e-7 * max(1.0, np.abs(du).max())
+        out = tangent(*lanes, *inners, omega, a.numbers, u, *d_lanes, *d_inners, d_omega, du)
+        moved = np.concatenate([flat(o) for o in out[len(out) // 2 :]])
+        slope = (ahead - behind) / (2 * h)
+        assert np.abs(moved - slope).max() <= 1e-6 * max(1.0, float(np.abs(slope).max()))
+
+
+@pytest.mark.parametrize("mechanism", [macpherson(), solid_axle(steered=True)])
+def test_left_and_right_are_mirror_images(mechanism: Mechanism) -> None:
+    r, flip = np.random.default_rng(2), np.tile([1.0, -1.0, 1.0], 4)
+    one = Aggregate(mechanism)
+    state, inner = _state(one, r)
+    if one.wheels == 1:
+        other = Aggregate(mechanism, -1)
+        u = one.follow(state[:1], inner)
+        v = other.follow(state[:1], inner * flip)
+        assert np.abs(u - v).max() < 1e-13  # the same coordinates on both sides
+        a, b = (Ce.named(_outputs(x, state, e, np.zeros(3), w)) for x, e, w in
+                ((one, inner, u), (other, inner * flip, v)))  # fmt: skip
+        for name in ("centre", "centre_velocity", "centre_partial", "linear_momentum", "centre_steer"):
+            assert np.abs(a[name] - b[name] * flip[:3]).max() < 1e-11, name
+        assert a["bias_theta"] == pytest.approx(b["bias_theta"], rel=1e-11)
+    else:  # numbers of the right lane: the two wheels exchanged
+        left, right = (dict(zip(_names(mechanism), flat(ca.evalf(mechanism.numbers(s))), strict=True)) for s in (1, -1))
+        assert left["wheel_centre_2.1"] == right["wheel_centre.1"] == -left["wheel_centre.1"]
+        assert left["k1"] == right["k1_2"]
+
+
+def _names(mechanism: Mechanism) -> list[str]:
+    return [f"{n}.{k}" if size > 1 else n for n, size in mechanism.layout().sizes.items() for k in range(size)]

@@ -39,8 +39,8 @@ OUTWARD = 60
 NARROWER, TRIES = 0.93, 20
 #: Degrees to begin with, and the highest.
 LOWEST, HIGHEST = 3, 12
-#: What may end the box in one direction.
-ENDS = ("limit", "toggle", "spring or shock", "pivot", "open loop")
+#: What may end the box in one direction; `corner`: what is out of range is a corner, with the other variables.
+ENDS = ("limit", "toggle", "spring or shock", "pivot", "open loop", "corner")
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def follow(problem: Problem, x: Array) -> Array:
     u = np.zeros((problem.dependent, x.shape[1]))
     for part in range(1, PARTS + 1):
         u = closed(problem, x * (part / PARTS), u)
-    return u
+    return closed(problem, x, u)
 
 
 def _ends(probe: Probe, design: Probe) -> list[str]:
@@ -212,14 +212,14 @@ def fit(problem: Problem) -> Guess:
 
     Raises ArithmeticError where the loops cannot be followed over a box.
     """
-    box = find_box(problem)
+    box, why = find_box(problem), ""
     for _ in range(TRIES):
         try:
             return _fit_over(problem, box)
-        except _Beyond:  # where coordinates and steering meet
-            less = np.where(np.arange(problem.variables) < problem.coordinates, NARROWER, 1.0)
-            box = Box(less * box.low, less * box.high, box.ends)
-    raise ArithmeticError("the loops cannot be followed over a box around the design position")
+        except _Beyond as beyond:
+            why, less = str(beyond), np.where(np.arange(problem.variables) < problem.coordinates, NARROWER, 1.0)
+            box = Box(less * box.low, less * box.high, (("corner", "corner"),) * problem.coordinates)
+    raise ArithmeticError(f"the loops cannot be followed over a box around the design position: {why}")
 
 
 class _Beyond(Exception):
@@ -238,7 +238,7 @@ def _fit_over(problem: Problem, box: Box) -> Guess:
         tails = [np.abs(np.take(tensor, -1, axis=k + 1)).max() if degrees[k] < HIGHEST else -1.0 for k in range(n)]
         k = int(np.argmax(tails))
         if tails[k] < 0.0:
-            raise _Beyond
+            raise _Beyond(f"a polynomial of degree {HIGHEST} is off by {error:.1e}, allowed is {GUESS:.0e}")
         degrees[k] += 1
 
 
@@ -248,7 +248,7 @@ def _alone(problem: Problem, box: Box, k: int) -> int:
         degrees = [degree if j == k else 0 for j in range(problem.variables)]
         if _error(problem, Guess(box, _interpolated(problem, box, degrees), 0.0), [k]) < GUESS:
             return degree
-    raise _Beyond
+    raise _Beyond(f"a polynomial of degree {HIGHEST} in variable {k + 1} is off by more than {GUESS:.0e}")
 
 
 def _grid(axes: Sequence[Array]) -> Array:
@@ -285,4 +285,5 @@ def _inside(problem: Problem, u: Array, x: Array) -> None:
     probe, design = problem.probe(u, x), problem.design
     good = (probe.closure < CLOSED) & (probe.determinant / design.determinant > 0.0) & (probe.quality > PIVOT)
     if not good.all():
-        raise _Beyond
+        at = ", ".join(f"{v:.3g}" for v in x[:, int(np.argmin(good))])
+        raise _Beyond(f"a loop is open or at its dead centre at ({at})")

@@ -52,6 +52,7 @@ static void follow(const jn_loops *l, const double *x, double *u) {
         for (v = 0; v < variables_of(l); v++) here[v] = x[v] * ((double)part / PARTS);
         close_fully(l, here, u);
     }
+    close_fully(l, x, u);
 }
 
 /* What a position is beyond; JN_END_LIMIT where nothing is. */
@@ -250,7 +251,7 @@ static int steepest(const jn_loops *l, const jn_guess_fit *fit, const double *te
     return best;
 }
 
-typedef enum { GOOD, TOO_WIDE, NO_PLACE } verdict;
+typedef enum { GOOD, TOO_WIDE, TOO_STEEP, NO_PLACE } verdict;
 
 /* Polynomials of the present degrees and their error, along one variable or (-1) all. */
 static verdict attempt(const jn_loops *l, jn_guess_fit *fit, double design, double *tensor, double *numbers, int capacity,
@@ -262,16 +263,18 @@ static verdict attempt(const jn_loops *l, jn_guess_fit *fit, double design, doub
     return fit->error < 0.0 ? TOO_WIDE : GOOD;
 }
 
-/* Degree that is enough along variable v, the others in the middle of the box; 0 where there is none. */
-static int alone(const jn_loops *l, const jn_guess_fit *fit, int v, int least, double design, double *tensor,
-                 double *numbers, int capacity) {
+/* Sets the degree that is enough along variable v, the others in the middle of the box. */
+static verdict alone(const jn_loops *l, jn_guess_fit *fit, int v, int least, double design, double *tensor,
+                     double *numbers, int capacity) {
     jn_guess_fit one = *fit;
     memset(one.degrees, 0, sizeof one.degrees);
     for (one.degrees[v] = least > LOWEST ? least : LOWEST; one.degrees[v] <= HIGHEST; one.degrees[v]++) {
-        if (attempt(l, &one, design, tensor, numbers, capacity, v) != GOOD) return 0;
-        if (one.error < GUESS) return one.degrees[v];
+        const verdict found = attempt(l, &one, design, tensor, numbers, capacity, v);
+        if (found != GOOD) return found;
+        fit->degrees[v] = one.degrees[v];
+        if (one.error < GUESS) return GOOD;
     }
-    return 0;
+    return TOO_STEEP;
 }
 
 /* Raises degrees until the polynomials are good. */
@@ -284,15 +287,15 @@ static verdict fit_over(const jn_loops *l, const int *least, jn_guess_fit *fit, 
         numbers[JN_GUESS_scale + v] = there ? 2.0 / (fit->high[v] - fit->low[v]) : 0.0;
     }
     for (v = 0; v < variables_of(l); v++) {
-        fit->degrees[v] = alone(l, fit, v, least[v], design, tensor, numbers, capacity);
-        if (!fit->degrees[v]) return TOO_WIDE;
+        const verdict found = alone(l, fit, v, least[v], design, tensor, numbers, capacity);
+        if (found != GOOD) return found;
     }
     for (;;) {
         const verdict found = attempt(l, fit, design, tensor, numbers, capacity, -1);
         if (found != GOOD) return found;
         if (fit->error < GUESS) return GOOD;
         v = steepest(l, fit, tensor);
-        if (v < 0) return TOO_WIDE;
+        if (v < 0) return TOO_STEEP;
         fit->degrees[v]++;
     }
 }
@@ -315,14 +318,18 @@ int jn_fit_guess(const jn_loops *loops, const int *least, jn_guess_fit *fit, dou
         snprintf(text, size, "no memory for the first guess");
         return 1;
     }
-    for (k = 0; k < TRIES && found == TOO_WIDE; k++) {
-        for (v = 0; v < loops->coordinates && k > 0; v++) fit->low[v] *= NARROWER, fit->high[v] *= NARROWER;
+    for (k = 0; k < TRIES && (found == TOO_WIDE || found == TOO_STEEP); k++) {
+        for (v = 0; v < loops->coordinates && k > 0; v++) {
+            fit->low[v] *= NARROWER, fit->high[v] *= NARROWER;
+            fit->ends[v][0] = fit->ends[v][1] = JN_END_CORNER;
+        }
         found = fit_over(loops, least, fit, design, tensor, numbers, capacity);
     }
     free(tensor);
     if (found == NO_PLACE)
         snprintf(text, size, "a first guess takes more than the %d numbers there is place for", capacity);
-    else if (found == TOO_WIDE)
-        snprintf(text, size, "the loops cannot be followed over a box around the design position");
+    else if (found != GOOD)
+        snprintf(text, size, "the loops cannot be followed over a box around the design position: %s",
+                 found == TOO_WIDE ? "one is open or at its dead centre there" : "they bend too much for the first guess");
     return found != GOOD;
 }

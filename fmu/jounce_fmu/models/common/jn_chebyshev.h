@@ -32,8 +32,8 @@ typedef struct {
     const void *of;
 } jn_loops;
 
-/* What ends the box below and above. */
-typedef enum { JN_END_LIMIT, JN_END_TOGGLE, JN_END_STROKE, JN_END_PIVOT, JN_END_OPEN } jn_box_end;
+/* What ends the box below and above; JN_END_CORNER: a corner is out of range, with the other variables. */
+typedef enum { JN_END_LIMIT, JN_END_TOGGLE, JN_END_STROKE, JN_END_PIVOT, JN_END_OPEN, JN_END_CORNER } jn_box_end;
 
 typedef struct {
     int degrees[JN_GUESS_VARIABLES]; /* 0 for variables that are not there */
