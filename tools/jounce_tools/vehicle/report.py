@@ -81,7 +81,8 @@ def _design(page: Page, sweep: Sweep) -> None:
     for name in _TABLE:
         values = sweep.columns[name][k]
         if not np.isnan(values).all():
-            rows.append((ALL[name].label, float(values[0]), float(values[1]), ALL[name].unit, ALL[name].meaning))
+            left, right = (0.0 if abs(v) < 1e-9 else float(f"{v:.5g}") for v in values)
+            rows.append((ALL[name].label, left, right, ALL[name].unit, ALL[name].meaning))
     page.text("In the design position:")
     page.table(("", *sweep.wheels, "unit", "what it is"), rows)
 

@@ -196,7 +196,7 @@ COLUMNS = {
         "Slope of the path of the wheel centre, for torque that reacts on the chassis: negative at the rear is "
         "anti-squat, positive at the front is anti-lift."),
     "roll_centre": Column(
-        "m", "roll centre above ground", "Height at which a lateral force rolls the chassis no further."),
+        "m", "roll centre above ground", "Height of the point about which side forces roll the chassis at first."),
     "roll_steer": Column("rad/rad", "roll steer", "Steer angle per roll of the axle, left side up."),
     "spring_length": Column("m", "spring length", "Distance of the spring's seats."),
     "spring_ratio": Column("m/m", "spring motion ratio", "How far the spring closes per rise of both wheels."),

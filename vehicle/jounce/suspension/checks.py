@@ -21,7 +21,7 @@ from jounce.dynamics import chebyshev, mobility
 from jounce.dynamics.embedding import Embedding
 from jounce.steering.pitman import INNER
 from jounce.suspension import embedded
-from jounce.suspension.characteristics import Wheel
+from jounce.suspension.characteristics import Position
 from jounce.suspension.kinematics import Axle, kinematics_of
 from jounce.suspension.mechanisms.entries import MOMENTS
 from jounce.suspension.mechanisms.templates import TEMPLATES
@@ -148,8 +148,21 @@ def _range(vehicle: Vehicle, own: AxleData, axle: Axle, embedding: Embedding, re
     chosen = ", ".join(report.independent)
     if linkage.dependent and report.margins[chosen] == 0.0:
         report.faults.append(f"axle {own.name}: {chosen} leaves the other coordinates undecided within its range")
-    ends = [_wheel(axle, (v, v) if n == 1 else (v, 0.0)).centre[2] for v in (box.low[0], 0.0, box.high[0])]
-    report.travel = (float(ends[0] - ends[1]), float(ends[2] - ends[1]))
+    ends = [axle.position((v, v) if n == 1 else (v, 0.0)) for v in (box.low[0], 0.0, box.high[0])]
+    heights = [p.wheels[0].centre[2] for p in ends]
+    report.travel = (float(heights[0] - heights[1]), float(heights[2] - heights[1]))
+    for position, travel, end in zip(ends[::2], report.travel, box.ends[0], strict=True):
+        if end != "limit" and not _stopped(vehicle, own.name, position):
+            report.faults.append(f"axle {own.name}: its loops close to {1e3 * travel:+.0f} mm of travel, before a stop "
+                                 "or the shock's end is reached: expected stops within the linkage's "
+                                 "range")  # fmt: skip
+
+
+def _stopped(vehicle: Vehicle, axle: str, position: Position) -> bool:
+    """Whether a stop of the spring or an end of the shock acts there."""
+    spring, shock = (float(position.lengths[name][0]) for name in ("spring", "shock"))
+    return not (vehicle[f"{axle}.spring.min_length"] < spring < vehicle[f"{axle}.spring.max_length"]
+                and vehicle[f"{axle}.shock.closed_length"] < shock < vehicle[f"{axle}.shock.extended_length"])
 
 
 def _two_steps(found: chebyshev.Problem, guess: chebyshev.Guess) -> float:
@@ -182,10 +195,6 @@ def _over_the_box(axle: Axle, embedding: Embedding, report: AxleReport, box: che
         numbers = ca.evalf(linkage.mechanism.numbers())
         margins = mobility.margins(embedding, numbers, np.array(qs).T, np.array(told).T.reshape(-1, len(qs)))
         report.margins = {", ".join(choice): value for choice, value in margins.items()}
-
-
-def _wheel(axle: Axle, coordinates: tuple[float, float]) -> Wheel:
-    return axle.position(coordinates).wheels[0]
 
 
 def masses(vehicle: Vehicle, axle: str, warnings: list[str]) -> Iterator[str]:
