@@ -138,3 +138,11 @@ def test_the_probes_motion_keeps_every_cut_loop_closed() -> None:
     for c in tree.closures:
         a, b = (moving[i] + np.cross(turning[i], c.point - tree.bodies[i].point) for i in c.bodies)
         assert np.allclose(a, b, rtol=0.0, atol=1e-11)
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_aggregates_are_measured_beside_the_closed_form() -> None:
+    printed = run("aggregates.py", "--rounds", 1, "--calls", 5)
+    for name in ("closed form, 1 lane", "five-link, 4 lanes", "solid axle, both wheels, 1 lane"):
+        assert name in printed

@@ -21,6 +21,8 @@ from jounce.dynamics import chebyshev
 from jounce.dynamics.embedding import Embedding
 from jounce.dynamics.mechanism import Mechanism
 from jounce.suspension.embedded import close_function, probe_function, problem
+from jounce.suspension.inner_ends import inner_end
+from jounce.suspension.mechanisms.templates import mechanism_of
 
 Array = NDArray[np.float64]
 HMMWV = Ce(load_vehicle("hmmwv"))
@@ -81,6 +83,33 @@ def test_two_newton_steps_close_every_loop_to_rounding_over_the_box(name: str) -
     assert np.abs(u - first).max() < 10 * chebyshev.GUESS
     # an independent way there: many small steps from the design position
     assert np.abs(u - chebyshev.follow(asked, x)).max() < 1e-11  # near the toggle a loop's rounding weighs more
+
+
+EXAMPLES = Path(__file__).parents[2] / "vehicle" / "jounce" / "examples"
+AXLES = [("car", "front"), ("car", "rear"), ("pickup", "front"), ("pickup", "rear"), ("microbus", "front"),
+         ("offroader", "rear"), pytest.param("offroader", "front", marks=pytest.mark.slow)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "axle_name"), AXLES)
+def test_two_newton_steps_close_every_shipped_axle(name: str, axle_name: str) -> None:
+    vehicle = load_vehicle(EXAMPLES / name)
+    axle = next(a for a in vehicle.axles if a.name == axle_name)
+    mechanism = mechanism_of(vehicle, axle.name, axle.kind)
+    ends = [inner_end(vehicle, axle, point, 1.0) for point in mechanism.prescribed]
+
+    def inner(steer: float) -> Array:
+        out = np.zeros(12 * len(mechanism.wheels))
+        for k, end in enumerate(ends):
+            out[12 * k : 12 * k + 3] = end.at(steer)[0]
+        return out
+
+    full = 0.0 if axle.steered == "none" else vehicle["steering.max_arm_angle"]
+    asked = problem(Embedding(mechanism), ca.evalf(mechanism.numbers()), inner, (-full, full) if full else None)
+    guess = chebyshev.fit(asked)
+    x = np.random.default_rng(4).random((asked.variables, 500))
+    x = guess.box.low[:, None] + (guess.box.high - guess.box.low)[:, None] * x
+    u = asked.close(asked.close(guess.at(x), x), x)
+    assert asked.probe(u, x).closure.max() < 1e-13
 
 
 def test_the_hmmwvs_front_box_ends_near_the_dead_centre_and_at_the_shock() -> None:

@@ -23,7 +23,7 @@ from jounce.dynamics.mechanism import End, Wheel
 from jounce.math.algebra import SX, cross, dot
 from jounce.math.layout import Layout
 from jounce.steering.pitman import INNER
-from jounce.suspension.double_wishbone import OUTPUTS
+from jounce.suspension.double_wishbone import DYNAMICS, OUTPUTS
 from jounce.suspension.springs import shock_ends, shock_force, spring_force
 
 Array = NDArray[np.float64]
@@ -150,11 +150,8 @@ def corner_function(embedding: Embedding, name: str = "corner") -> ca.Function:
     return ca.Function(name, [state, inner, omega, c.numbers, *_dependent(c)], [ca.cse(ca.densify(out))])
 
 
-def pair_function(embedding: Embedding, name: str = "pair") -> ca.Function:
-    """pair(STATES left, right, INNER left, right, angular velocity 3, numbers, u) -> (PAIR_OUTPUTS left, right).
-
-    For an axle with two wheels and two coordinates; the left lane has the first of each.
-    """
+def _pair(embedding: Embedding) -> tuple[list[SX], list[dict[str, SX]]]:
+    """(inputs of the functions of an axle with two wheels, PAIR_OUTPUTS of left and right by name)."""
     c, states, inner = _lanes(embedding)
     omega = SX.sym("w", 3)
     moved = embedding.moved(c)
@@ -163,13 +160,38 @@ def pair_function(embedding: Embedding, name: str = "pair") -> ca.Function:
     lanes = []
     for k, wheel in enumerate(moved.placed.mechanism.wheels):
         hub, other = _hub(wheel, moved, omega, k), _hub(wheel, moved, omega, 1 - k)
-        lanes.append(PAIR_OUTPUTS.join(
-            **hub, **_lane(sums, k, k == 0), **forces[k], cross=sums["d"][1] if k == 0 else 0,
-            centre_other=other["centre_partial"], upright_other=other["upright_partial"],
-            travel_other=other["travel_partial"],
-        ))  # fmt: skip
-    both = ca.vertsplit(ca.cse(ca.densify(ca.vertcat(*lanes))), PAIR_OUTPUTS.size)
-    return ca.Function(name, [*states, *inner, omega, c.numbers, *_dependent(c)], both)
+        lanes.append({
+            **hub, **_lane(sums, k, k == 0), **forces[k], "cross": sums["d"][1] if k == 0 else SX(0),
+            "centre_other": other["centre_partial"], "upright_other": other["upright_partial"],
+            "travel_other": other["travel_partial"],
+        })  # fmt: skip
+    return [*states, *inner, omega, c.numbers, *_dependent(c)], lanes
+
+
+def pair_function(embedding: Embedding, name: str = "pair") -> ca.Function:
+    """pair(STATES left, right, INNER left, right, angular velocity 3, numbers, u) -> (PAIR_OUTPUTS left, right).
+
+    For an axle with two wheels and two coordinates; the left lane has the first of each.
+    """
+    inputs, lanes = _pair(embedding)
+    return _joined(name, inputs, [PAIR_OUTPUTS.join(**lane) for lane in lanes])
+
+
+def pair_dynamics_function(embedding: Embedding, name: str = "pair_dynamics") -> ca.Function:
+    """As `pair_function`, what the equations of motion need alone.
+
+    -> (double_wishbone.DYNAMICS left, right, then what PAIR_OUTPUTS has after OUTPUTS, left, right).
+    """
+    inputs, lanes = _pair(embedding)
+    more = Layout(**{n: size for n, size in PAIR_OUTPUTS.sizes.items() if n not in OUTPUTS.sizes})
+    parts = [layout.join(**{n: lane[n] for n in layout.sizes}) for layout in (DYNAMICS, more) for lane in lanes]
+    return _joined(name, inputs, parts)
+
+
+def _joined(name: str, inputs: list[SX], outputs: list[SX]) -> ca.Function:
+    """A function whose outputs share what they have in common."""
+    cuts = np.cumsum([0, *(v.shape[0] for v in outputs)]).tolist()
+    return ca.Function(name, inputs, ca.vertsplit(ca.cse(ca.densify(ca.vertcat(*outputs))), cuts))
 
 
 @cache
