@@ -29,6 +29,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "linearize": ("jounce_tools.cli.linearize", "write A, B, C and D of a model at an operating point"),
     "uk": ("jounce_tools.uk.command", "study the half car of Udwadia and Kalaba's equations with four traction laws"),
     "vehicle": ("jounce_tools.vehicle.command", "start, check and describe a vehicle of your own by axles"),
+    "bridge": ("jounce_tools.bridge.command", "join a session for a program that speaks another protocol"),
     "demo": ("jounce_tools.cli.demo", "run the demonstration: a driver and a soil program drive the vehicle"),
 }
 
@@ -46,7 +47,7 @@ EXIT_CODES: Final = {
 #: Errors of the system that mean a file which was named cannot be used.
 _NAMED: Final = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 #: Commands that show their progress themselves, that are quick, or that have no end.
-_OWN_PROGRESS: Final = ("serve", "sweep", "demo", "health", "describe")
+_OWN_PROGRESS: Final = ("serve", "bridge", "sweep", "demo", "health", "describe")
 #: argparse's wording -> ours, which says what is expected.
 _WORDING: Final = (
     (re.compile(r"invalid int value: (.*)"), r"\1: expected a whole number"),

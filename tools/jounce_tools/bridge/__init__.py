@@ -1,0 +1,1 @@
+"""``jounce bridge``: the bridges of the client, as commands."""
