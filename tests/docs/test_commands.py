@@ -66,6 +66,13 @@ PLAN: dict[str, object] = {
     "jounce export --vehicle halfcar -o halfcar.fmu": RUNS,
     "jounce uk study -o halfcar": By("tools/test_uk.py"),
     "jounce uk study": By("tools/test_uk.py"),
+    "jounce bridge ardupilot --address 127.0.0.1:50051": By("clients/bridges/test_ardupilot.py"),
+    "jounce bridge udp --address 127.0.0.1:50051 --send speed --receive steering_wheel_angle --layout": By(
+        "clients/bridges/test_udp.py"),
+    "jounce bridge udp --address 127.0.0.1:50051 --send speed --receive steering_wheel_angle": By(
+        "clients/bridges/test_udp.py"),
+    "jounce bridge ardupilot": By("clients/bridges/test_ardupilot.py"),
+    "jounce bridge udp": By("clients/bridges/test_udp.py"),
     "jounce describe --vehicle halfcar": RUNS,
     "jounce serve --address 127.0.0.1:50051": SERVES,
     "jounce serve --fmu pump.fmu": SERVES,

@@ -98,14 +98,14 @@ class Bridge:
                     data, sender = self.sock.recvfrom(65535)
                 except TimeoutError:
                     break
+                if self.peer is None:  # the peer's first datagram says where it is; it has seen no state yet
+                    self.peer = sender
+                    break
                 try:
                     tick, values = unpacked(data, size)
                 except BridgeError as error:
                     self._refuse(str(error))
                     continue
-                if self.peer is None:  # the peer's first datagram says where it is; it has seen no state yet
-                    self.peer = sender
-                    break
                 if tick == state.tick:
                     return values
                 if tick < state.tick:
