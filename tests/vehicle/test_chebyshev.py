@@ -212,6 +212,23 @@ int fit(const double *numbers, jn_inner at, const double *limits, const double *
     box[6] = f.error, box[7] = f.ends[0][0], box[8] = f.ends[0][1];
     return k;
 }
+int fit_two(const double *numbers, jn_inner at, const double *limits, const double *steering, int *degrees,
+            double *coefficients, int capacity, char *text) {
+    /* the second lane goes half as far, so that alone it would take lower degrees */
+    const jn_case c = {numbers, at};
+    jn_guess_fit fits[2];
+    jn_loops l[2] = {{N, %(dependent)d, 1, {0.0, 0.0}, {0.0, 0.0}, step, look, 0},
+                     {N, %(dependent)d, 1, {0.0, 0.0}, {0.0, 0.0}, step, look, 0}};
+    int k, lane, bad;
+    for (k = 0; k < 2; k++) {
+        l[k].of = &c;
+        l[k].limits[0] = limits[0] / (k ? 1 : 2);
+        l[k].steering[0] = steering[0], l[k].steering[1] = steering[1];
+    }
+    bad = jn_fit_guesses(l, 2, fits, coefficients, 4, capacity, &lane, text, 200);
+    for (k = 0; k < 2; k++) memcpy(degrees + 3 * k, fits[k].degrees, sizeof fits[k].degrees);
+    return bad;
+}
 void guess(const int *degrees, int variables, const double *x, const double *numbers, double *u, int lanes) {
     double t[3];
     jn_v4 v[3];
@@ -262,3 +279,36 @@ def test_the_fit_in_c_is_that_of_numpy_and_all_lanes_have_the_same_bits(name: st
         library.guess(place(degrees), v, place(x), place(spread), place(four), 4)
         assert np.abs(one - guess.at(x[:, None])[:, 0]).max() < 1e-13
         assert (four.reshape(-1, 4) == one[:, None]).all()
+
+
+def test_lanes_of_one_kind_share_their_degrees(tmp_path: Path) -> None:
+    mechanism, inner, steering = _case("macpherson")
+    embedding = Embedding(mechanism)
+    asked, guess = _fitted("macpherson")
+    (tmp_path / "emitted.inc").write_text(emit_file([close_function(embedding), probe_function(embedding)], "test"))
+    library = compiled(HARNESS % {"wheels": 1, "coordinates": 1, "dependent": 3, "lanes": "states, inner"}, tmp_path)
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.POINTER(ctypes.c_double))
+    def at(steer: float, out: object) -> None:
+        np.ctypeslib.as_array(out, (12,))[:] = inner(steer)  # type: ignore[call-overload]
+
+    degrees, found, numbers = np.zeros(6, dtype=np.int32), np.zeros(4000), np.array(ca.evalf(mechanism.numbers()))
+    text = ctypes.create_string_buffer(200)
+
+    def place(a: Array) -> object:
+        return a.ctypes.data_as(ctypes.c_void_p)
+
+    ends = np.array(steering)
+    bad = library.fit_two(place(numbers), at, place(np.array(asked.limits)), place(ends), place(degrees), place(found),
+                          900, text)  # fmt: skip
+    assert bad == 0, text.value
+    assert tuple(degrees[:2]) == tuple(degrees[3:5]) == guess.degrees
+    x = np.array([0.1, 0.03])
+    for lane in range(2):
+        u = np.zeros(3 * 4)
+        library.guess(place(degrees), 2, place(x), place(found[lane:].copy()), place(u), 4)
+        # four copies of neighbouring lanes; the first is the lane's own
+        assert np.abs(u[::4] - asked.close(guess.at(x[:, None]), x[:, None])[:, 0]).max() < 3 * chebyshev.GUESS
+    assert library.fit_two(place(numbers), at, place(np.array(asked.limits)), place(ends), place(degrees),
+                           place(found), 20, text) == 1  # fmt: skip
+    assert b"more than the 20 numbers there is place for" in text.value

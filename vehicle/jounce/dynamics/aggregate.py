@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -86,6 +86,17 @@ def rod_turn(axis: SX, length: SX, end: Motion) -> Motion:
 def slender(axis: SX, across: SX, along: SX) -> SX:
     """Inertia of a body that is round about its unit axis."""
     return across * SX.eye(3) + ((along - across) * axis) @ axis.T
+
+
+def together(parts: Sequence[tuple[SX, SX, SX]]) -> tuple[SX, SX, SX]:
+    """(mass, centre of mass, inertia about it) of rigidly joined parts, each given so."""
+    mass = sum((m for m, _, _ in parts), SX(0))
+    com = sum((m * r for m, r, _ in parts), SX(3, 1)) / mass
+    inertia = SX(3, 3)
+    for m, r, own in parts:
+        arm = r - com
+        inertia += own + m * (dot(arm, arm) * SX.eye(3) - arm @ arm.T)
+    return mass, com, inertia
 
 
 def _point_inertia(r: SX, moment: SX) -> SX:

@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce.dynamics.aggregate import Body, Motion, rod_turn, slender, turning
+from jounce.dynamics.aggregate import Body, Motion, rod_turn, slender, together, turning
 from jounce.dynamics.graph import ROOT
 from jounce.dynamics.loops import Moving, Placed, Row, Told, Twist, rod_length2
 from jounce.dynamics.lu import Factors, factorize, pivot_order
@@ -277,13 +277,13 @@ class Moved:
                     found.append(Body(tip, place, motion, None, motion))
         still = Motion(SX(3, n), SX(3, 1), SX(3, 1), SX(3, 1))
         if riding[ROOT]:
-            mass, com, inertia = _together(riding[ROOT])
+            mass, com, inertia = together(riding[ROOT])
             found.append(Body(mass, com, still, inertia, still))
         for body in m.bodies:
             own = [] if body.mass is None else [(body.mass, SX(body.com), matrix(SX(body.inertia)))]
             if not own and not riding[body.name]:
                 continue
-            mass, com, inertia = _together(own + riding[body.name])
+            mass, com, inertia = together(own + riding[body.name])
             turned, now = self.placed.poses[body.name].rotation, self.placed.carried(body.name, com)
             moved = self.motion(body.name, now)
             found.append(Body(mass, now, moved, turned @ inertia @ turned.T, self.turn(body.name)))
@@ -335,14 +335,3 @@ def _left(wheel: Wheel) -> SX:
     (J + Js) spin'' + J e.(rest) = torque leaves J Js / (J + Js) of the wheel's J; Js is the shaft's.
     """
     return SX(wheel.along * wheel.shaft / (wheel.along + wheel.shaft))
-
-
-def _together(parts: list[tuple[SX, SX, SX]]) -> tuple[SX, SX, SX]:
-    """(mass, centre of mass, inertia about it) of rigidly joined parts, each given so."""
-    mass = sum((m for m, _, _ in parts), SX(0))
-    com = sum((m * r for m, r, _ in parts), SX(3, 1)) / mass
-    inertia = SX(3, 3)
-    for m, r, own in parts:
-        arm = r - com
-        inertia += own + m * (dot(arm, arm) * SX.eye(3) - arm @ arm.T)
-    return mass, com, inertia

@@ -333,3 +333,32 @@ int jn_fit_guess(const jn_loops *loops, const int *least, jn_guess_fit *fit, dou
                  found == TOO_WIDE ? "one is open or at its dead centre there" : "they bend too much for the first guess");
     return found != GOOD;
 }
+
+int jn_fit_guesses(const jn_loops *loops, int lanes, jn_guess_fit *fits, double *numbers, int stride, int capacity,
+                   int *lane, char *text, size_t size) {
+    int degrees[JN_GUESS_VARIABLES] = {0}, agreed = 0, k, v;
+    double *own = malloc((size_t)(JN_GUESS_coefficients + capacity) * sizeof *own);
+    *lane = 0;
+    if (!own) {
+        snprintf(text, size, "no memory for the first guess");
+        return 1;
+    }
+    /* the lanes in turn, round and round, until as many as there are have kept the degrees */
+    for (k = 0; agreed < lanes; k = (k + 1) % lanes) {
+        int same = 1, count;
+        if (jn_fit_guess(loops + k, degrees, fits + k, own, capacity, text, size)) {
+            *lane = k;
+            free(own);
+            return 1;
+        }
+        for (v = 0; v < JN_GUESS_VARIABLES; v++) {
+            same &= fits[k].degrees[v] == degrees[v];
+            degrees[v] = fits[k].degrees[v];
+        }
+        agreed = same ? agreed + 1 : 1;
+        count = JN_GUESS_coefficients + jn_guess_count(degrees) * loops[k].dependent;
+        for (v = 0; v < count; v++) numbers[v * stride + k] = own[v];
+    }
+    free(own);
+    return 0;
+}

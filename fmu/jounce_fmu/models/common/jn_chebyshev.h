@@ -47,6 +47,11 @@ typedef struct {
 int jn_fit_guess(const jn_loops *loops, const int *least, jn_guess_fit *fit, double *numbers, int capacity, char *text,
                  size_t size);
 
+/* The same for several aggregates of one kind, which share their degrees: number k of the one in lane c goes to
+ * numbers[k stride + c]. Returns 0, or 1 with a text and the lane that it is about. */
+int jn_fit_guesses(const jn_loops *loops, int lanes, jn_guess_fit *fits, double *numbers, int stride, int capacity,
+                   int *lane, char *text, size_t size);
+
 /* Coefficients of one dependent coordinate for those degrees. */
 int jn_guess_count(const int *degrees);
 

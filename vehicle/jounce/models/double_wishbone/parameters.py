@@ -16,6 +16,7 @@ from jounce.contact import body as outline
 from jounce.contact import tires
 from jounce.contact.wheel import Wheel
 from jounce.data import Vehicle
+from jounce.dynamics.aggregate import together
 from jounce.math.algebra import SX, cross, dot, symmetric, turned, unit
 from jounce.steering import pitman as steering
 from jounce.suspension.double_wishbone import NUMBERS
@@ -54,10 +55,10 @@ def corner_numbers(p: Numbers, axle: str, side: float) -> SX:
     along = p["wheel.inertia.yy"] + number("spindle.inertia.yy")
     across = p["wheel.inertia.xx"] + number("spindle.inertia.xx")
     left = along * p["driveline.inertia"] / (along + p["driveline.inertia"])  # once the spin is eliminated
-    carrier = _together(
+    carrier = together((
         (number("upright.mass"), point("UPRIGHT") - ball, ca.diag(inertia("upright"))),
         (p["wheel.mass"] + number("spindle.mass"), centre - ball, ca.diag(ca.vertcat(across, left, across))),
-    )
+    ))  # fmt: skip
     shock_length = ca.sqrt(dot(shock_c - shock_a, shock_c - shock_a))
     rods = {
         f"{name}_{part}": value
@@ -130,17 +131,6 @@ def outline_points(p: Numbers, name: str, axle: str, side: float) -> SX:
     point = mirrored(*(p[f"chassis.outline.{axle}.{name}.{a}"] for a in "xyz"))
     anchor = mirrored(*(p[f"{axle}.origin.{a}"] + p[f"{axle}.SPINDLE.{a}"] for a in "xyz"))
     return outline.POINT.join(point=point, anchor=anchor)
-
-
-def _together(*bodies: tuple[SX, SX, SX]) -> tuple[SX, SX, SX]:
-    """(mass, centre of mass, inertia about it) of rigidly joined bodies, which are given in the same form."""
-    mass = sum((m for m, _, _ in bodies), SX(0))
-    com = sum((m * r for m, r, _ in bodies), SX(3, 1)) / mass
-    inertia = SX(3, 3)
-    for m, r, own in bodies:
-        arm = r - com
-        inertia += own + m * (dot(arm, arm) * SX.eye(3) - arm @ arm.T)
-    return mass, com, inertia
 
 
 def _branch(b: SX) -> SX:
