@@ -1,0 +1,82 @@
+"""What is emitted of an axle by constraint embedding: its lane functions, and how their numbers are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from jounce.codegen.forward import forward
+from jounce.codegen.prepare import first_rows, prepare
+from jounce.dynamics.embedding import Embedding
+from jounce.math.algebra import SX
+from jounce.suspension.double_wishbone import DYNAMICS
+from jounce.suspension.embedded import (
+    close_forward_function,
+    close_function,
+    corner_function,
+    pair_dynamics_function,
+    pair_function,
+    probe_function,
+)
+
+
+@dataclass(frozen=True)
+class EmbeddedCode:
+    """Functions of one kind of axle, named NAME_close and so on.
+
+    Vectors are those of `jounce.suspension.embedded`. `close`, `close_forward` and `probe` read the numbers that
+    `close_numbers` makes, the others those of `corner_numbers`; both begin with the plain ones.
+    """
+
+    close: ca.Function | None
+    """None where there are no loops, as the next two."""
+    close_forward: ca.Function | None
+    probe: ca.Function | None
+    dynamics: ca.Function
+    """What the equations of motion need."""
+    outputs: ca.Function
+    """All outputs."""
+    forward: ca.Function
+    """`outputs` with tangents; the numbers have none."""
+    close_numbers: ca.Function
+    """Plain numbers (`Mechanism.numbers`) -> numbers of `close`."""
+    corner_numbers: ca.Function
+
+    @property
+    def lanes(self) -> list[ca.Function]:
+        """All lane functions."""
+        loops = [f for f in (self.close, self.close_forward, self.probe) if f is not None]
+        return [*loops, self.dynamics, self.outputs, self.forward]
+
+    @property
+    def shared(self) -> dict[str, list[int]]:
+        """Function -> inputs that all lanes share (`jounce.codegen.emitter`): the chassis's angular velocity."""
+        wheels = 1 if self.outputs.n_out() == 1 else 2
+        seeds = self.outputs.n_in() + 2 * wheels
+        found = {f.name(): [2 * wheels] for f in (self.dynamics, self.outputs)}
+        return found | {self.forward.name(): [2 * wheels, seeds]}
+
+
+def embedded_code(embedding: Embedding, name: str) -> EmbeddedCode:
+    """The functions of a mechanism with one wheel, or of an axle with two."""
+    wheels = len(embedding.mechanism.wheels)
+    place = 2 * wheels + 1  # of the numbers among the inputs
+    full, corner_numbers = prepare((corner_function if wheels == 1 else pair_function)(embedding, name), place)
+    if wheels == 1:
+        lean = first_rows(full, f"{name}_dynamics", DYNAMICS.size)
+    else:
+        # the lean form prepares less, so that its numbers would lie elsewhere
+        inputs = [SX.sym(f"v{k}", full.size1_in(k)) for k in range(full.n_in())]
+        lanes, size = full(*inputs), DYNAMICS.size
+        tail = lanes[0].shape[0] - pair_dynamics_function(embedding).size1_out(2)
+        outputs = [part for cut in (slice(None, size), slice(tail, None)) for part in (lane[cut] for lane in lanes)]
+        lean = ca.Function(f"{name}_dynamics", inputs, [ca.cse(v) for v in outputs])
+    if not embedding.dependent:
+        return EmbeddedCode(None, None, None, lean, full, forward(full, constant=(place,)), corner_numbers,
+                            corner_numbers)  # fmt: skip
+    close, close_numbers = prepare(close_function(embedding, f"{name}_close"), place)
+    return EmbeddedCode(
+        close, close_forward_function(embedding, f"{name}_close_forward"), probe_function(embedding, f"{name}_probe"),
+        lean, full, forward(full, constant=(place,)), close_numbers, corner_numbers,
+    )  # fmt: skip
