@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hardpoints import HMMWV, RADIUS
 
-from jounce.data import Vehicle
+import jounce
+from jounce.data import Vehicle, load_vehicle
 from jounce.suspension.characteristics import (
     COLUMNS,
     Position,
@@ -139,3 +140,19 @@ def test_every_number_has_a_unit_a_label_and_a_sentence() -> None:
     position = Position((wheel, other), none, {k: np.zeros((2, 2)) for k in none}, none)
     assert characteristics(position, 0.3)[0].keys() == COLUMNS.keys()
     assert all(c.unit and c.label and c.meaning.endswith(".") for c in COLUMNS.values())
+
+
+def test_a_second_steered_axle_follows_the_first_with_its_gain() -> None:
+    truck = load_vehicle(hardpoints.Path(jounce.__file__).parent / "examples" / "truck8x8")
+    first, second = (hardpoints.kinematics(truck, name) for name in ("axle_1", "axle_2"))
+    gain = truck.axles[1].gain
+    assert 0.0 < gain < 1.0
+    for angle in (-0.5, 0.3):
+        ends = [own.linkages[0].end for own in (first, second)]
+        assert ends[0] is not None and ends[1] is not None
+        moved = [np.subtract(end.at(angle)[0], end.at(0.0)[0]) for end in ends]
+        assert np.allclose(moved[1], gain * moved[0], rtol=0, atol=1e-12) and abs(moved[0][1]) > 0.02
+        turns = [angles(own.position([0.0, 0.0], angle).wheels[0])[0] for own in (first, second)]
+        assert gain - 0.1 < turns[1] / turns[0] < gain + 0.1
+    hmmwv = hardpoints.kinematics(HMMWV, "front").position([0.1, 0.05], 0.3).wheels[0]
+    assert np.allclose(first.position([0.1, 0.05], 0.3).wheels[0].axis, hmmwv.axis, rtol=0, atol=1e-12)

@@ -141,15 +141,16 @@ def _sweep(axle: Axle, springs: Springs, radius: float, what: tuple[str, str, tu
 
 
 def _with_ackermann(vehicle: Vehicle, own: AxleData, sweep: Sweep) -> Sweep:
-    """Ackermann of the pair of wheels, the same on both; towards the axle that is not steered and farthest away."""
+    """Ackermann of the pair of wheels, the same on both; about the middle of the axles that are not steered."""
     fixed = [a for a in vehicle.axles if a.steered == "none"] or [a for a in vehicle.axles if a is not own]
     if not fixed:
         return sweep
-    base = max(abs(vehicle[f"{own.name}.origin.x"] - vehicle[f"{a.name}.origin.x"]) for a in fixed)
+    behind = vehicle[f"{own.name}.origin.x"] - float(np.mean([vehicle[f"{a.name}.origin.x"] for a in fixed]))
+    base = abs(behind)
     track = float(sweep.columns["contact_y"][STEERS // 2] @ [1.0, -1.0])
     # against the toe that the wheels have at that height with the steering in its middle
     turns = np.radians(sweep.columns["steer"] - sweep.columns["steer"][STEERS // 2])
-    ahead = np.sign(vehicle[f"{own.name}.origin.x"] - vehicle[f"{fixed[0].name}.origin.x"]) or 1.0
+    ahead = np.sign(behind) or 1.0
     values = []
     for left, right in turns * ahead:
         inner, outer = (left, right) if left + right > 0 else (-right, -left)
