@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from jounce_service import JounceServer, ServerConfig
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "service")]
 import integrator_model  # noqa: E402
 from certificates import Authority  # noqa: E402
+from closing_loop import ClosingLoop  # noqa: E402
 
 
 @pytest.fixture
@@ -41,17 +40,14 @@ def secured(tmp_path: Path) -> dict[str, Any]:
 @pytest.fixture
 def server(tmp_path: Path, registry: Any, settings: dict[str, Any]) -> Iterator[JounceServer]:
     """A running server."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
+    loop = ClosingLoop()
     own = {"address": "127.0.0.1:0", "socket_path": str(tmp_path / "s"), "fast_socket": str(tmp_path / "f"),
            "fast_address": "127.0.0.1:0", "barrier_timeout": 0.3, "drain": 0.0}
     server = JounceServer(registry, ServerConfig(**(own | settings)))
-    asyncio.run_coroutine_threadsafe(server.start(), loop).result(30)
+    loop.run(server.start())
     yield server
-    asyncio.run_coroutine_threadsafe(server.stop(), loop).result(30)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
+    loop.run(server.stop())
+    loop.end()
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import struct
-import threading
 from typing import Any
 
 import grpc
+from closing_loop import ClosingLoop
 from integrator_model import Integrator, IntegratorModel, registry
 
 from jounce_client.compliance.stream import Stream
@@ -25,16 +24,14 @@ class Running:
         self.fast = fast
         self.model = IntegratorModel()
         self.streams: list[Stream] = []
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self.thread.start()
+        self.loop = ClosingLoop()
         self.server = JounceServer(registry(self.model), config)
         self.run(self.server.start())
         self.channels = [grpc.insecure_channel(a) for a in self.server.addresses]
         self.stub = rpc.SessionServiceStub(self.channels[-1])
 
     def run(self, coroutine: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
+        return self.loop.run(coroutine)
 
     def create(self, *expected: str, pacing: pb.Pacing | None = None, controllers: Any = (),
                **parameters: float) -> pb.CreateSessionResponse:
@@ -72,8 +69,7 @@ class Running:
         for channel in self.channels:
             channel.close()
         self.run(self.server.stop())
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(10)
+        self.loop.end()
 
 
 class FastStream(Stream):
