@@ -34,6 +34,7 @@ from jounce_service.server import clock
 from jounce_service.session import advance, control, participation, snapshots
 from jounce_service.session import join as joining
 from jounce_service.session.engine import Engine
+from jounce_service.session.notices import Notices
 from jounce_service.session.states import ALLOWED, SessionState
 from jounce_service.transport import errors
 
@@ -166,6 +167,19 @@ def resumes_what_is_not_paused() -> None:
 
 def holds_what_should_go_on_along_a_line() -> None:
     instead(Ramps, "deliver", lambda own, self, *delivery: None)
+
+
+def tells_everybody() -> None:
+    instead(Notices, "tell", lambda own, self, *what: _ask_for_all(self) or own(self, *what))
+
+
+def _ask_for_all(notices: Notices) -> None:
+    for member in notices._members:
+        member.terms.notices[:] = joining.NOTICES
+
+
+def keeps_notices_back() -> None:
+    instead(Notices, "tell", lambda own, self, *what: None)
 
 
 def none() -> None:

@@ -32,6 +32,8 @@ BROKEN = {
     "believes_a_damaged_snapshot": "one_flipped_bit_is_data_loss",
     "differs_in_the_last_bit": "the_order_of_arrival_does_not_change_a_bit",
     "has_another_status": "a_refusal_has_its_reason_and_status",
+    "tells_everybody": "a_miss_is_told_once_to_who_asks_and_to_nobody_else",
+    "keeps_notices_back": "a_failure_is_told_before_the_refusal",
     "resumes_what_is_not_paused": "a_call_is_served_in_the_states_of_its_row",
 }
 #: Models that are allowed to be so.
