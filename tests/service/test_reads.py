@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from jounce_service import ServerConfig
 from jounce_service.session.session import Session
 from jounce_service.session.session_spec import Setup
 from jounce_service.transport import reads
-from jounce_service.transport.reads import BURST, LONG, SPACING, Reads
+from jounce_service.transport.reads import BURST, LONG, SPACING, Reads, origin_of, origin_of_socket
 
 
 @pytest.fixture
@@ -55,16 +57,49 @@ def test_a_burst_is_free_and_what_follows_is_spaced_for_each_connection_alone(
     finish(run())
 
 
-def test_nobody_is_remembered_who_does_not_read_any_more(finish: Any) -> None:
+def test_a_debt_is_remembered_until_it_is_paid_and_who_owes_nothing_is_forgotten(
+    clock: list[float], finish: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def run() -> None:
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "time", lambda: 1000.0 + sum(clock))
         every = Reads()
-        for k in range(200):
-            async with every.turn(f"ipv4:{k}"):
-                pass
-        await asyncio.sleep(2.0 * BURST * SPACING)
-        assert not every._late and not every._now
+        await read(every, "debtor", 10 * BURST, loop, clock)
+        # Others come and go; half of the burst's time passes.
+        for k in range(10_000):
+            await read(every, f"ipv4:{k}", 1, loop, clock)
+        clock.append(0.5 * BURST * SPACING)
+        before = sum(clock)
+        await read(every, "debtor", BURST, loop, clock)
+        assert sum(clock) - before == pytest.approx(0.5 * BURST * SPACING)
+        clock.append(2.0 * BURST * SPACING)
+        for k in range(20_001):
+            await read(every, f"ipv6:{k}", 1, loop, clock)
+            clock.append(2.0 * BURST * SPACING)
+        assert len(every._origins) < 20_000 and "debtor" not in every._origins
 
     finish(run())
+
+
+@pytest.mark.parametrize(("peer", "origin"), [
+    ("ipv4:127.0.0.1:40001", "ipv4:127.0.0.1"), ("ipv6:[::1]:40002", "ipv6:[::1]"),
+    ("ipv6:%5B::1%5D:7", "ipv6:%5B::1%5D"),
+    ("unix:", "unix"),
+    ("unix:/tmp/some:where", "unix"),
+])  # fmt: skip
+def test_a_new_connection_from_the_same_address_is_the_same_origin(peer: str, origin: str) -> None:
+    assert origin_of(peer) == origin
+
+
+def test_the_process_at_the_other_end_of_a_unix_socket_is_the_origin() -> None:
+    for _ in range(2):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            assert origin_of_socket(ours, "") == f"process {os.getpid()}"
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname()):
+        connection, address = listening.accept()
+        with connection:
+            assert origin_of_socket(connection, address) == "127.0.0.1"
 
 
 def test_a_long_request_counts_as_many_reads(clock: list[float], finish: Any, monkeypatch: pytest.MonkeyPatch) -> None:

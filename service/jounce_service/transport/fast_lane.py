@@ -30,14 +30,13 @@ from jounce_proto import keepalive, packed
 from jounce_service.server.config import ServerConfig
 from jounce_service.session.manager import SessionManager
 from jounce_service.transport import errors
-from jounce_service.transport.reads import Reads
+from jounce_service.transport.listener import Listener
+from jounce_service.transport.reads import Reads, origin_of_socket
 from jounce_service.transport.security import tls_context
 from jounce_service.transport.stream import Stream
 from jounce_service.transport.tls_gate import Gate, Handshakes
 
 _LENGTH: Final = struct.Struct("<I")
-#: Length of the listen queue [1]: after a burst, dropped SYN packets would make clients wait for a retransmission.
-_BACKLOG: Final = 1024
 _log = logging.getLogger(__name__)
 
 
@@ -64,11 +63,11 @@ class FastLane:
         #: Connections ended by the server, by reason.
         self.closed: Counter[Closed] = Counter()
         self.connections: set[Connection] = set()
-        #: Limits the rate of Joins per connection.
+        #: Limits the rate of streams and Joins per origin.
         self.reads = Reads()
         #: Monotonic time [s] until which a reason is not logged again.
         self._silent: dict[Closed, float] = {}
-        self._listeners: list[asyncio.Server] = []
+        self._listeners: list[Listener] = []
         self._socket: tuple[Path, int] | None = None
 
     async def start(self) -> None:
@@ -79,16 +78,15 @@ class FastLane:
                 host, _, port = config.fast_address.rpartition(":")
                 tls = tls_context(config)
                 # An empty host is every interface, as on gRPC.
-                listener = await loop.create_server(
-                    self._plain if tls is None else self._encrypted(tls), host.strip("[]") or None, int(port),
-                    backlog=_BACKLOG,
-                )  # fmt: skip
-                self._listeners.append(listener)
-                bound.append(f"{host}:{listener.sockets[0].getsockname()[1]}")
+                made = self._plain if tls is None else self._encrypted(tls)
+                server = await loop.create_server(made, host.strip("[]") or None, int(port), start_serving=False)
+                self._listeners.append(Listener(server, made, self.reads))
+                bound.append(f"{host}:{self._listeners[0].address[1]}")
             if config.fast_socket:
                 path = Path(config.fast_socket)
                 check_socket(path)
-                self._listeners.append(await loop.create_unix_server(self._plain, path, backlog=_BACKLOG))
+                server = await loop.create_unix_server(self._plain, path, start_serving=False)
+                self._listeners.append(Listener(server, self._plain, self.reads))
                 self._socket = path, path.stat().st_ino
                 bound.append(f"unix:{path}")
         except OSError:
@@ -202,8 +200,10 @@ class Connection(asyncio.Protocol):
             self._refuse(Closed.TOO_MANY, str(self._lane.config.max_fast_connections))
             transport.close()
             return
-        keepalive.apply(transport.get_extra_info("socket"), self._lane.config.keepalive)
-        self._stream = Stream(self._lane.manager, self, self._lane.reads, str(id(self)))
+        connection = transport.get_extra_info("socket")
+        keepalive.apply(connection, self._lane.config.keepalive)
+        origin = origin_of_socket(connection, transport.get_extra_info("peername"))
+        self._stream = Stream(self._lane.manager, self, self._lane.reads, origin)
         self._lane.connections.add(self)
         self._timer = self._lane.manager.stalls.call_later(self._lane.config.fast_join_timeout, self._expire)
         self.task = self._loop.create_task(self._stream.run())

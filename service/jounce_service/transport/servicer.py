@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Self, TypeAlias, TypeVar
 
 import grpc
@@ -23,7 +23,7 @@ from jounce_service.transport import errors
 from jounce_service.transport.about import server
 from jounce_service.transport.callers import ANYBODY, Caller, Callers
 from jounce_service.transport.describe import described
-from jounce_service.transport.reads import Reads
+from jounce_service.transport.reads import Reads, origin_of
 from jounce_service.transport.stream import Stream, in_time
 
 _Context = Any  # grpc.aio.ServicerContext: the stubs' class is generic, the real one is not.
@@ -50,17 +50,18 @@ class SessionServicer(rpc.SessionServiceServicer):
     async def ListModels(self, request: pb.ListModelsRequest, context: _Context) -> pb.ListModelsResponse:
         """Lists the hosted models; those that could not be opened come with the reason."""
         registry = self._manager.registry
-        async with self._reads.turn(context.peer()):
+        async with self._turn(context):
             return pb.ListModelsResponse(models=[_summary(registry, name) for name in registry.names])
 
     async def GetServer(self, request: pb.GetServerRequest, context: _Context) -> pb.GetServerResponse:
         """Returns version, uptime, limits and defaults of the server."""
-        async with self._reads.turn(context.peer()):
+        async with self._turn(context):
             return server(self._manager, self._caller(context))
 
     async def DescribeModel(self, request: pb.DescribeModelRequest, context: _Context) -> bytes:
         """Returns a model's signal table, as a serialized DescribeModelResponse that is made once."""
-        async with self._reads.turn(context.peer()), _errors_to(context):
+        # Sending it costs as many reads as it is long.
+        async with self._turn(context, len(self._described.get(request.model, b""))), _errors_to(context):
             model = self._manager.registry.get(request.model)
             if request.model not in self._described:
                 self._described[request.model] = described(model, request.model).SerializeToString()
@@ -68,55 +69,55 @@ class SessionServicer(rpc.SessionServiceServicer):
 
     async def CreateSession(self, request: pb.CreateSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """Creates a session."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             return await self._made(self._manager.create(request, self._caller(context)), self._close)
 
     async def GetSession(self, request: pb.GetSessionRequest, context: _Context) -> pb.GetSessionResponse:
         """Returns the status of a session."""
-        async with self._reads.turn(context.peer()), _errors_to(context):
+        async with self._turn(context), _errors_to(context):
             return self._readable(request, context).status()
 
     async def ListSessions(self, request: pb.ListSessionsRequest, context: _Context) -> pb.ListSessionsResponse:
         """Lists the caller's sessions; an administrator sees all."""
-        async with self._reads.turn(context.peer()):
+        async with self._turn(context):
             return self._manager.listed(self._caller(context))
 
     async def EvictParticipant(
         self, request: pb.EvictParticipantRequest, context: _Context
     ) -> pb.EvictParticipantResponse:
         """Removes a participant from a session."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             return await _whole(self._manager.evict(request, self._caller(context)))
 
     async def DeleteSession(self, request: pb.DeleteSessionRequest, context: _Context) -> pb.DeleteSessionResponse:
         """Closes a session."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             await _whole(self._manager.delete(request.session_id, request.token, self._caller(context)))
             return pb.DeleteSessionResponse()
 
     async def Advance(self, request: pb.AdvanceRequest, context: _Context) -> pb.AdvanceResponse:
         """Sets inputs, advances the clock and returns outputs, in a session without participants."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             return await _whole(advance(self._manager.owned(request.session_id, request.token), request))
 
     async def PauseSession(self, request: pb.PauseSessionRequest, context: _Context) -> pb.PauseSessionResponse:
         """Stops a session's clock."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             return await _whole(control.pause(self._controlled(request)))
 
     async def ResumeSession(self, request: pb.ResumeSessionRequest, context: _Context) -> pb.ResumeSessionResponse:
         """Lets a paused session's clock go on."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             return await _whole(control.resume(self._controlled(request)))
 
     async def ResetSession(self, request: pb.ResetSessionRequest, context: _Context) -> pb.ResetSessionResponse:
         """Sets a session back to tick 0."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             return await _whole(control.reset(self._controlled(request), request))
 
     async def SaveSnapshot(self, request: pb.SaveSnapshotRequest, context: _Context) -> pb.SaveSnapshotResponse:
         """Saves a snapshot of the present state in the session."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             session = self._controlled(request)
 
             async def forget(kept: pb.SaveSnapshotResponse) -> None:
@@ -128,12 +129,12 @@ class SessionServicer(rpc.SessionServiceServicer):
         self, request: pb.RestoreSnapshotRequest, context: _Context
     ) -> pb.RestoreSnapshotResponse:
         """Sets a session back to one of its snapshots."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             return await _whole(control.restore(self._controlled(request), request.snapshot_id))
 
     async def DeleteSnapshot(self, request: pb.DeleteSnapshotRequest, context: _Context) -> pb.DeleteSnapshotResponse:
         """Deletes a snapshot."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             session = self._controlled(request)
             session.require("DeleteSnapshot")
             session.delete_snapshot(request.snapshot_id)
@@ -141,7 +142,7 @@ class SessionServicer(rpc.SessionServiceServicer):
 
     async def DownloadSnapshot(self, request: pb.DownloadSnapshotRequest, context: _Context) -> None:
         """Streams a snapshot's bytes in pieces."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             session = self._controlled(request)
             session.require("DownloadSnapshot")
             data = session.find_snapshot(request.snapshot_id)
@@ -150,7 +151,7 @@ class SessionServicer(rpc.SessionServiceServicer):
 
     async def UploadSnapshot(self, _: Any, context: _Context) -> pb.UploadSnapshotResponse:
         """Receives a snapshot's bytes, no more than announced, and keeps them if length and hash are right."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             stalls, config = self._manager.stalls, self._manager.config
             end = stalls.time() + (config.max_call_seconds or math.inf)
             async with in_time(stalls, config.message_timeout, "the upload"):
@@ -174,13 +175,13 @@ class SessionServicer(rpc.SessionServiceServicer):
 
     async def ForkSession(self, request: pb.ForkSessionRequest, context: _Context) -> pb.CreateSessionResponse:
         """Creates a session from a snapshot of another."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             forked = self._manager.fork(self._controlled(request), request, self._caller(context))
             return await self._made(forked, self._close)
 
     async def Watch(self, request: pb.WatchRequest, context: _Context) -> None:
         """Streams frames until the viewer goes or the session is closed."""
-        async with _errors_to(context):
+        async with self._refusals(context):
             session = self._readable(request, context)
             viewer = session.watch(request)
             try:
@@ -195,7 +196,23 @@ class SessionServicer(rpc.SessionServiceServicer):
         """Serves one participant's stream."""
         join_by = self._manager.stalls.time() + self._manager.config.message_timeout
         async with _errors_to(context), _Ahead(context) as ahead:
-            await Stream(self._manager, ahead, self._reads, context.peer()).run(join_by)
+            async with self._turn(context):
+                # A new stream costs as much as a read.
+                pass
+            await Stream(self._manager, ahead, self._reads, origin_of(context.peer())).run(join_by)
+
+    def _turn(self, context: _Context, size: int = 0) -> AbstractAsyncContextManager[None]:
+        return self._reads.turn(origin_of(context.peer()), size)
+
+    @asynccontextmanager
+    async def _refusals(self, context: _Context) -> AsyncIterator[None]:
+        """As ``_errors_to``; a refusal takes its turn as a read, so that a loop of bad calls is no faster."""
+        async with _errors_to(context):
+            try:
+                yield
+            except errors.ServiceError:
+                async with self._turn(context):
+                    raise
 
     async def _made(self, making: Coroutine[Any, Any, _Reply], undo: _Undo[_Reply]) -> _Reply:
         """Returns the new object; deletes it if the caller has gone, since then nobody knows its id."""

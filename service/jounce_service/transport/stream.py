@@ -17,7 +17,7 @@ from jounce_service.session.manager import SessionManager
 from jounce_service.session.members import Member, ReplyCallback
 from jounce_service.session.session import Session
 from jounce_service.transport import errors
-from jounce_service.transport.reads import Reads
+from jounce_service.transport.reads import LONG, VAIN, Reads
 
 #: A reply, or a future of it.
 Begun: TypeAlias = "packed.Reply | asyncio.Future[packed.Reply]"
@@ -40,19 +40,21 @@ async def in_time(stalls: Stalls, seconds: float, what: str) -> AsyncIterator[No
 class Stream:
     """Serves one participant's requests, over gRPC or the fast lane."""
 
-    def __init__(self, manager: SessionManager, context: Any, reads: Reads | None = None, peer: str = "") -> None:
+    def __init__(self, manager: SessionManager, context: Any, reads: Reads | None = None, origin: str = "") -> None:
         """``context`` is a grpc.aio.ServicerContext, or an object with its ``read`` and ``write``.
 
-        ``reads`` limits the rate of Joins of the connection ``peer``.
+        ``reads`` limits the rate of streams and Joins of ``origin``.
         """
         self._manager = manager
         self._context = context
-        self._reads, self._peer = reads or Reads(), peer
+        self._reads, self._origin = reads or Reads(), origin
         self._session: Session | None = None
         self._member: Member | None = None
         self._events: list[pb.Event] = []
         self._lock = asyncio.Lock()
         self.ended = False
+        # Whether a Join has come.
+        self._tried = False
 
     @property
     def joined(self) -> bool:
@@ -77,6 +79,8 @@ class Stream:
                 await self.serve(request)
         finally:
             # Reached once, at an orderly end, a reset or a cancellation.
+            if not self.joined:
+                self._reads.charge(self._origin, VAIN)
             self._detach()
 
     async def serve(self, request: packed.Request) -> None:
@@ -131,9 +135,7 @@ class Stream:
     async def _answered(self, request: pb.LockstepRequest) -> packed.Reply:
         kind = request.WhichOneof("kind")
         if kind == "join":
-            async with self._reads.turn(self._peer, request.ByteSize()):
-                # The turn ends before the Join itself, which may have to wait for a long move.
-                pass
+            await self._pay(request.ByteSize())
             if self._member is not None:
                 raise errors.AlreadyJoined(
                     "a participant has joined over this stream already",
@@ -154,6 +156,16 @@ class Stream:
             session, member = self._joined()
             return await session.sync(member)
         raise errors.BadField("the request is empty", field="kind", allowed="join, step, sync or leave")
+
+    async def _pay(self, size: int) -> None:
+        """Takes a turn for a Join of ``size`` [bytes]; the first short one of a stream is free.
+
+        Only the begin of a Join is in the turn, since a Join may have to wait for a long move.
+        """
+        first, self._tried = not self._tried, True
+        if not first or size >= LONG:
+            async with self._reads.turn(self._origin, size):
+                pass
 
     def _detach(self) -> None:
         if self._session is not None and self._member is not None:
