@@ -51,6 +51,8 @@ struct jounce {
     uint64_t request;
     jounce_state now;
     jounce_error why;
+    void (*on_event)(void *user, const jounce_event *event);
+    void *user;
 };
 
 /* ---------------------------------------------------------------- writing */
@@ -296,17 +298,19 @@ static int read_state(jounce *j, reader r) {
     return JOUNCE_OK;
 }
 
-/* A new epoch replaces the state; a pause and a resume do not. */
-static int read_event(jounce *j, reader r) {
+static int is_notice(int kind) {
+    return kind == JOUNCE_FAILED || kind == JOUNCE_EVICTED || kind == JOUNCE_MISSED || kind == JOUNCE_BARRIER_TIMEOUT;
+}
+
+/* A new epoch replaces the state; a pause, a resume and a notice do not. */
+static int apply_event(jounce *j, reader r, const jounce_event *event) {
     reader again = r;
     jounce_state s = j->now;
     field f;
     s.tick = s.due = s.sim_ns = 0;
-    s.epoch = 0;
-    while (next(&r, &f)) if (f.number == 2) s.epoch = f.value;
+    s.epoch = event->epoch;
     j->now.n_events++;
-    if (r.bad) return broken(j);
-    if (s.epoch == j->now.epoch) return JOUNCE_OK;
+    if (is_notice(event->kind) || s.epoch == j->now.epoch) return JOUNCE_OK;
     j->values.n = j->start.n = 0;
     j->request = 0;
     while (next(&again, &f)) switch (f.number) {
@@ -322,6 +326,37 @@ static int read_event(jounce *j, reader r) {
     s.outputs = j->values.at;
     j->now = s;
     return JOUNCE_OK;
+}
+
+static void free_names(names *n) {
+    while (n->n) free(n->at[--n->n]);
+    free(n->at);
+}
+
+static int read_event(jounce *j, reader r) {
+    reader again = r;
+    jounce_event event = {0, 0, 0, "", NULL, 0};
+    names about = {NULL, 0};
+    char *text = NULL;
+    field f;
+    int code;
+    while (next(&r, &f)) switch (f.number) {
+        case 1: event.kind = (int)f.value; break;
+        case 2: event.epoch = f.value; break;
+        case 3: event.tick = (int64_t)f.value; break;
+        case 8: free(text); text = get_text(&r, &f); break;
+        case 9: get_name(&r, &f, &about); break;
+    }
+    code = r.bad ? broken(j) : apply_event(j, again, &event);
+    if (code == JOUNCE_OK && j->on_event) {
+        if (text) event.text = text;
+        event.participants = (const char *const *)about.at;
+        event.n_participants = about.n;
+        j->on_event(j->user, &event);
+    }
+    free(text);
+    free_names(&about);
+    return code;
 }
 
 /* ---------------------------------------------------------------- the wire */
@@ -378,27 +413,34 @@ static int receive(jounce *j, size_t n) {
     return JOUNCE_OK;
 }
 
+/* The next message's kind and content, as the field that holds it. */
+static int read_message(jounce *j, field *last) {
+    reader head, r;
+    field f;
+    size_t n;
+    memset(last, 0, sizeof *last);
+    if (receive(j, 4)) return JOUNCE_LOST;
+    head.at = j->in.at + j->taken;
+    head.end = head.at + 4;
+    head.bad = 0;
+    n = (size_t)get_fixed(&head, 4);
+    if (n > MOST) return broken(j);
+    if (receive(j, 4 + n)) return JOUNCE_LOST;
+    r.at = j->in.at + j->taken + 4;
+    r.end = r.at + n;
+    r.bad = 0;
+    j->taken += 4 + n;
+    while (next(&r, &f)) if (f.wire == 2) *last = f;
+    return r.bad ? broken(j) : JOUNCE_OK;
+}
+
 /* Sends `body` and reads until the reply, which must be of kind `wanted`; events before it are applied. */
 static int ask(jounce *j, unsigned kind, unsigned wanted) {
     if (j->fd < 0) return JOUNCE_LOST;
     if (send_request(j, kind)) return JOUNCE_LOST;
     for (;;) {
-        reader head, r;
-        field f, last = {0, 0, 0, {NULL, NULL, 0}};
-        size_t n;
-        if (receive(j, 4)) return JOUNCE_LOST;
-        head.at = j->in.at + j->taken;
-        head.end = head.at + 4;
-        head.bad = 0;
-        n = (size_t)get_fixed(&head, 4);
-        if (n > MOST) return broken(j);
-        if (receive(j, 4 + n)) return JOUNCE_LOST;
-        r.at = j->in.at + j->taken + 4;
-        r.end = r.at + n;
-        r.bad = 0;
-        j->taken += 4 + n;
-        while (next(&r, &f)) if (f.wire == 2) last = f;
-        if (r.bad) return broken(j);
+        field last;
+        if (read_message(j, &last)) return JOUNCE_LOST;
         if (last.number == SAY_EVENT && wanted != SAY_JOINED) {
             if (read_event(j, last.bytes)) return JOUNCE_LOST;
             continue;
@@ -495,6 +537,7 @@ static int dial_tcp(const char *address, double keepalive) {
 
 static void put_join(buffer *b, const jounce_terms *t) {
     size_t i;
+    for (i = 0; i < t->n_notices; i++) put_number(b, 17, (uint64_t)(t->notices[i] < 0 ? 0 : t->notices[i]));
     put_text(b, 1, t->session_id);
     put_text(b, 2, t->token);
     put_text(b, 3, t->name);
@@ -523,6 +566,8 @@ jounce *jounce_join(const char *address, const jounce_terms *terms, jounce_error
         }
         return NULL;
     }
+    j->on_event = terms->on_event;
+    j->user = terms->user;
     if (!strncmp(address, "fast:", 5)) address += 5;
     if (!strncmp(address, "unix:", 5)) j->fd = dial_unix(address + 5);
     else j->fd = dial_tcp(address, terms->keepalive < 0.0 ? KEEPALIVE : terms->keepalive);
@@ -593,9 +638,24 @@ int jounce_leave(jounce *j) {
     return code;
 }
 
-static void free_names(names *n) {
-    while (n->n) free(n->at[--n->n]);
-    free(n->at);
+int jounce_poll(jounce *j, int milliseconds) {
+    struct pollfd ready = {j->fd, POLLIN, 0};
+    if (j->fd < 0) return JOUNCE_LOST;
+    for (;;) {
+        field last;
+        int some = j->in.n > j->taken ? 1 : poll(&ready, 1, milliseconds);
+        if (some < 0 && errno != EINTR) return lost(j, "UNAVAILABLE", strerror(errno));
+        if (some < 0) continue;
+        if (!some) return JOUNCE_OK;
+        if (read_message(j, &last)) return JOUNCE_LOST;
+        if (last.number == SAY_ERROR) {
+            read_error(j, last.bytes);
+            return JOUNCE_REFUSED;
+        }
+        if (last.number != SAY_EVENT) return broken(j);
+        if (read_event(j, last.bytes)) return JOUNCE_LOST;
+        milliseconds = 0;
+    }
 }
 
 void jounce_free(jounce *j) {

@@ -25,6 +25,23 @@ enum {
 /* What the session does when the participant is late or gone: LatePolicy of the wire. */
 enum { JOUNCE_BLOCK = 1, JOUNCE_HOLD_LAST = 2, JOUNCE_SAFE_VALUE = 3, JOUNCE_FAIL = 4 };
 
+/* Kinds of events: EventKind of the wire. The last four are notices, which come only if jounce_terms.notices names them. */
+enum {
+    JOUNCE_PAUSED = 1, JOUNCE_RESUMED = 2, JOUNCE_RESET = 3, JOUNCE_RESTORED = 4, JOUNCE_DRAINING = 8,
+    JOUNCE_RECORDING_ENDED = 9,
+    JOUNCE_FAILED = 6, JOUNCE_EVICTED = 10, JOUNCE_MISSED = 11, JOUNCE_BARRIER_TIMEOUT = 12
+};
+
+/* Something that has happened in the session. All of it is valid during the call of jounce_terms.on_event only. */
+typedef struct {
+    int kind;
+    int64_t tick;                    /* clock [ticks] */
+    uint64_t epoch;
+    const char *text;                /* of notices: description, else "" */
+    const char *const *participants; /* of notices: the participants concerned */
+    size_t n_participants;
+} jounce_event;
+
 /* How to take part. Start from JOUNCE_TERMS: zero, NULL and negative times mean the server's default. */
 typedef struct {
     const char *session_id, *token;  /* join token or session token */
@@ -47,9 +64,15 @@ typedef struct {
     double keepalive;                /* [s] after which a server whose machine does not answer is gone; 0 = never,
                                       * negative = 15 */
     int take_over;                   /* 1: replaces a connected participant of that name; needs the session token */
+    const int *notices;              /* kinds of notices to ask for */
+    size_t n_notices;
+    /* Called with each event that a call of this participant reads, or NULL. It must not call back into this
+     * participant, but for jounce_now and the like. */
+    void (*on_event)(void *user, const jounce_event *event);
+    void *user;
 } jounce_terms;
 
-#define JOUNCE_TERMS {0, 0, 0, 0, 0, 0, 0, 1, 0, -1.0, 0, -1.0, -1.0, 0, 0, 0, 0, 0, 0, -1.0, 0}
+#define JOUNCE_TERMS {0, 0, 0, 0, 0, 0, 0, 1, 0, -1.0, 0, -1.0, -1.0, 0, 0, 0, 0, 0, 0, -1.0, 0, 0, 0, 0, 0}
 
 /* State of the participant. */
 typedef struct {
@@ -60,7 +83,7 @@ typedef struct {
     uint64_t overruns;      /* late ticks of a paced session [1] */
     uint64_t missed;        /* due ticks that passed without this participant [1] */
     size_t n_held;          /* participants whose inputs were held or safe values since the previous state [1] */
-    uint64_t n_events;      /* pauses, resumes, resets and restores so far [1] */
+    uint64_t n_events;      /* events so far [1]: pauses, resumes, resets, restores, notices */
     const double *outputs;  /* in the order of jounce_output_name; valid until the next call */
 } jounce_state;
 
@@ -87,6 +110,10 @@ int jounce_step_until(jounce *participant, const double *inputs, size_t n, int64
 
 /* Waits until the clock is at the due tick, and gets the state; needed after a rejoin or TOO_LATE. */
 int jounce_sync(jounce *participant);
+
+/* Reads the events that have come, and waits up to `milliseconds` for the first; negative waits without limit. For a
+ * participant that awaits no state: every other call reads events, too. */
+int jounce_poll(jounce *participant, int milliseconds);
 
 /* Leaves the session: the clock no longer waits for this participant. jounce_free must still be called. */
 int jounce_leave(jounce *participant);

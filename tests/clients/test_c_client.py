@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jounce_client import Client, Session
+from jounce_client import Client, Late, Session
 from jounce_fmu.build.library import has_cc
 from jounce_proto import jounce_pb2 as pb
 from jounce_service import JounceServer
@@ -73,7 +73,14 @@ class Terms(ct.Structure):
                 ("late", ct.c_int), ("late_after", ct.c_double), ("lease", ct.c_double), ("max_age", ct.c_uint32),
                 ("safe", ct.POINTER(ct.c_double)), ("n_safe", ct.c_size_t),
                 ("first_order", ct.POINTER(ct.c_char_p)), ("n_first_order", ct.c_size_t),
-                ("participant_token", ct.c_char_p), ("keepalive", ct.c_double), ("take_over", ct.c_int)]
+                ("participant_token", ct.c_char_p), ("keepalive", ct.c_double), ("take_over", ct.c_int),
+                ("notices", ct.POINTER(ct.c_int)), ("n_notices", ct.c_size_t), ("on_event", ct.c_void_p),
+                ("user", ct.c_void_p)]
+
+
+class Event(ct.Structure):
+    _fields_ = [("kind", ct.c_int), ("tick", ct.c_int64), ("epoch", ct.c_uint64), ("text", ct.c_char_p),
+                ("participants", ct.POINTER(ct.c_char_p)), ("n_participants", ct.c_size_t)]
 
 
 class State(ct.Structure):
@@ -175,6 +182,48 @@ def test_c_says_when_it_is_due_next(library: ct.CDLL, client: Client, server: Jo
     assert (a.step_to(2.0), a.state.tick, a.state.due) == (OK, 40, 40)
     assert a.leave() == OK
     a.free()
+
+
+def test_c_is_told_of_what_it_asked_for_in_a_step_and_while_it_awaits_nothing(
+        library: ct.CDLL, client: Client, server: JounceServer) -> None:
+    told: list[tuple[int, int, str, list[str]]] = []
+
+    @ct.CFUNCTYPE(None, ct.c_void_p, ct.POINTER(Event))
+    def note(user: int, event: Any) -> None:
+        assert user == 77
+        e = event.contents
+        told.append((e.kind, e.tick, e.text.decode(), [n.decode() for n in e.participants[: e.n_participants]]))
+
+    failed, evicted, missed = 6, 10, 11
+    kinds = (ct.c_int * 3)(failed, evicted, missed)
+    session = client.create_session("integrator", participants=["a", "late"])
+    lane = server.fast.addresses[0]
+    a = Pilot(library, lane, session, "a", notices=kinds, n_notices=3, on_event=ct.cast(note, ct.c_void_p), user=77)
+    plain = Pilot(library, lane, session, "plain", period=1000)
+    late = client.join(session, "late", late=Late("HOLD_LAST", after=0.05))
+    thread = threading.Thread(target=plain.step_to, daemon=True)
+    thread.start()
+    assert a.step_to() == OK and [(k, t, n) for k, t, _, n in told] == [(missed, 0, ["late"])]
+    assert told[0][2].startswith("tick 0: ") and "late" in told[0][2]
+    assert (a.state.tick, a.state.n_events) == (1, 1)
+    # Nothing has come: it does not wait, and tells nothing.
+    assert a.poll(0) == OK and len(told) == 1
+    client.evict(session, "plain")
+    thread.join(10)
+    assert a.poll(10_000) == OK
+    assert [(k, t, n) for k, t, _, n in told[1:]] == [(evicted, 1, ["plain"])] and "plain" in told[1][2]
+    assert plain.state.n_events == 0
+    late.__exit__(None, None, None)
+    client.pause(session)
+    assert a.poll(10_000) == OK and told[2:] == [(1, 1, "", [])]
+    client.resume(session)
+    client.delete_session(session)
+    assert a.step_to() == REFUSED and a.reason == "SESSION_CLOSED"
+    bad = (ct.c_int * 1)(1)
+    other = client.create_session("integrator")
+    assert Pilot(library, lane, other, "a", notices=bad, n_notices=1).reason == "BAD_FIELD"
+    for one in (a, plain):
+        one.free()
 
 
 def test_c_obeys_resets_counts_pauses_and_names_a_barrier_timeout(library: ct.CDLL, client: Client,
