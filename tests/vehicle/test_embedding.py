@@ -153,3 +153,44 @@ def test_left_and_right_are_mirror_images(mechanism: Mechanism) -> None:
 
 def _names(mechanism: Mechanism) -> list[str]:
     return [f"{n}.{k}" if size > 1 else n for n, size in mechanism.layout().sizes.items() for k in range(size)]
+
+
+def _turn(axis: Array, angle: float) -> Array:
+    k = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+    return np.asarray(np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k)
+
+
+def test_a_macpherson_strut_equals_its_closed_form() -> None:
+    # the strut's line and length give the upright but for its turn about the line from ball to mount, which the tierod
+    # gives by A cos + B sin = C (as Jain 2016, section 5.3)
+    mechanism = macpherson()
+    hinge, ball, mount = mechanism.joints
+    foot, (rod,) = mechanism.tubes[0].lower.point, mechanism.rods
+    u0, c, s0 = np.asarray(ball.point), np.asarray(mount.point), np.asarray(foot) - np.asarray(ball.point)
+    d = (c - np.asarray(foot)) / np.linalg.norm(c - np.asarray(foot))
+    outer, inner0 = np.asarray(rod.a.point) - u0, np.asarray(rod.b.point)
+    length2 = float(np.sum((np.asarray(rod.a.point) - inner0) ** 2))
+    axis = np.asarray(hinge.axis) / np.linalg.norm(hinge.axis)
+    a, r = Aggregate(mechanism), np.random.default_rng(3)
+    for _ in range(20):
+        theta, inner = r.uniform(-0.25, 0.25, 1), a.still.copy()
+        inner[1] += r.uniform(-0.05, 0.05)
+        ball_now = np.asarray(hinge.point) + _turn(axis, theta[0]) @ (u0 - np.asarray(hinge.point))
+        to_mount = c - ball_now
+        along = -s0 @ d + np.sqrt((s0 @ d) ** 2 - (s0 @ s0 - to_mount @ to_mount))
+        x = s0 + along * d
+        normal = np.cross(x, to_mount)
+        sine = np.linalg.norm(normal) / (np.linalg.norm(x) * np.linalg.norm(to_mount))
+        first = _turn(normal / np.linalg.norm(normal), float(np.arcsin(sine)))
+        k, v, w = to_mount / np.linalg.norm(to_mount), first @ outer, ball_now - inner[:3]
+        cos, sin = 2 * w @ (v - k * (k @ v)), 2 * w @ np.cross(k, v)
+        wanted = length2 - w @ w - v @ v - 2 * (w @ k) * (k @ v)
+        spread = np.arctan2(sin, cos)
+        angles = spread + np.array([1, -1]) * np.arccos(wanted / np.hypot(cos, sin))
+        turns = [(t + np.pi) % (2 * np.pi) - np.pi for t in angles]
+        upright = _turn(k, min(turns, key=abs)) @ first
+        centre = ball_now + upright @ (np.asarray(mechanism.wheels[0].centre) - u0)
+        state = np.array([theta[0], 0.0, 0.0])
+        out = Ce.named(_outputs(a, state, inner, np.zeros(3), a.follow(theta, inner)))
+        assert np.abs(out["centre"] - centre).max() < 1e-13
+        assert np.abs(out["upright_axes"].reshape(3, 3).T - upright).max() < 1e-13

@@ -32,7 +32,8 @@ Array = NDArray[np.float64]
 STATES = Layout(coordinate=1, rate=1, spin_rate=1)
 #: Outputs of a lane of an axle: those of a corner for the lane's own wheel and coordinate, then the element of d
 #: between the two coordinates (left lane), and the wheel's partial velocities by the other one.
-PAIR_OUTPUTS = Layout(**OUTPUTS.sizes, cross=1, centre_other=3, upright_other=3, travel_other=1)
+TAIL = Layout(cross=1, centre_other=3, upright_other=3, travel_other=1)
+PAIR_OUTPUTS = Layout(**OUTPUTS.sizes, **TAIL.sizes)
 
 #: What is known of a position: largest error of a loop [m], least pivot as part of its row, determinant of Y1, distance
 #: of springs and shocks from the end of their ranges [m].
@@ -180,11 +181,10 @@ def pair_function(embedding: Embedding, name: str = "pair") -> ca.Function:
 def pair_dynamics_function(embedding: Embedding, name: str = "pair_dynamics") -> ca.Function:
     """As `pair_function`, what the equations of motion need alone.
 
-    -> (double_wishbone.DYNAMICS left, right, then what PAIR_OUTPUTS has after OUTPUTS, left, right).
+    -> (double_wishbone.DYNAMICS left, right, TAIL left, right).
     """
     inputs, lanes = _pair(embedding)
-    more = Layout(**{n: size for n, size in PAIR_OUTPUTS.sizes.items() if n not in OUTPUTS.sizes})
-    parts = [layout.join(**{n: lane[n] for n in layout.sizes}) for layout in (DYNAMICS, more) for lane in lanes]
+    parts = [layout.join(**{n: lane[n] for n in layout.sizes}) for layout in (DYNAMICS, TAIL) for lane in lanes]
     return _joined(name, inputs, parts)
 
 
