@@ -198,6 +198,7 @@ def test_a_graph_of_a_strut_moves_as_the_template_does() -> None:
     ("rear.joint", {"b": "axle"}, r"joint 'hinge' is on 'axle'; there are"),
     ("rear.body", {"colour": "red"}, r"\[\[rear.body\]\] 1 \('LCA'\): unknown key 'colour'; expected com, name"),
     ("rear.coordinate", {"name": "arm"}, r"independent coordinate 'arm' is not there; there are hinge, ball.z"),
+    ("rear.body", {"name": "carrier"}, r"\[\[rear.body\]\] 1 \('carrier'\): no entry rear.carrier.mass"),
     ("rear.spring", {"wheel": 3}, r"\[\[rear.spring\]\] 1: wheel = 3: expected 1 to 1"),
 ])  # fmt: skip
 def test_a_fault_of_a_graph_is_told_with_list_place_and_what_is_expected(
@@ -208,6 +209,18 @@ def test_a_fault_of_a_graph_is_told_with_list_place_and_what_is_expected(
     lists = dict(vehicle.lists) | {key: ({**first, **change}, *rest)}
     with pytest.raises(DataError, match=said):
         mechanism_of(replace(vehicle, lists=lists), "rear", "graph")
+
+
+def test_a_second_spring_and_a_body_without_a_joint_are_told_with_their_axle() -> None:
+    vehicle = as_graph()
+    twice = dict(vehicle.lists) | {"rear.spring": vehicle.lists["rear.spring"] * 2}
+    with pytest.raises(DataError, match=r"\[\[rear.spring\]\] 2: wheel 1 has a spring already"):
+        mechanism_of(replace(vehicle, lists=twice), "rear", "graph")
+    loose = dict(vehicle.lists) | {"rear.body": (*vehicle.lists["rear.body"], {"name": "arm", "com": "LCA_CM"})}
+    entries = vehicle.entries | {f"rear.arm.{k}": vehicle.entries[f"rear.LCA.{k}"]
+                                 for k in ("mass", "inertia.xx", "inertia.yy", "inertia.zz")}  # fmt: skip
+    with pytest.raises(DataError, match=r"axle rear: no joint carries body 'arm' from 'chassis'"):
+        mechanism_of(replace(vehicle, lists=loose, entries=entries), "rear", "graph")
 
 
 def test_lists_are_read_from_the_files_of_graph_axles_alone(tmp_path: hardpoints.Path) -> None:

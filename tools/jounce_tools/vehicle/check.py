@@ -43,7 +43,9 @@ def check(vehicle: Vehicle, progress: Callable[[float], None] = lambda _: None) 
         axles.append(check_axle(vehicle, own))
     faults, warnings = [f for a in axles for f in a.faults], [w for a in axles for w in a.warnings]
     rest = None
-    if not faults:
+    if not faults and vehicle.tire != Vehicle.tire:
+        warnings.append(f"at rest: not computed for tires of the law {vehicle.tire}")
+    elif not faults:
         try:
             rest = standing(vehicle)
             warnings += _far(vehicle, rest)

@@ -78,7 +78,7 @@ class _Reader:
         joints = tuple(self._joint(t, w) for t, w in self._all("joint"))
         rods = tuple(self._rod(t, w) for t, w in self._all("rod"))
         wheels = tuple(self._wheel(t, k, w) for k, (t, w) in enumerate(self._all("wheel")))
-        forces = tuple(self._force(kind, t, w) for kind in ("spring", "shock") for t, w in self._all(kind))
+        forces = tuple(f for kind in ("spring", "shock") for f in self._forces(kind))
         tubes: list[Tubes] = []
         if e.has("shock_lower.mass"):
             tubes = [e.shock_tubes(f.lower, f.upper, f"shock_{f.wheel + 1}") for f in forces if f.kind == "shock"]
@@ -86,7 +86,8 @@ class _Reader:
         try:
             return Mechanism(e.axle, independent, bodies, joints, rods, wheels, tuple(tubes), forces, self.prescribed)
         except ValueError as error:
-            raise DataError(f"axle {error}") from error
+            said = str(error).removeprefix(f"{e.axle}: ")
+            raise DataError(f"axle {e.axle}: {said}") from error
 
     def _all(self, name: str) -> list[tuple[Table, str]]:
         """The tables of one list, checked, each with where it stands."""
@@ -153,6 +154,15 @@ class _Reader:
         name = table.get("point", "SPINDLE")
         self._point(name, where)
         return self.e.wheel(table["on"], name=f"wheel_{k + 1}", point=name)
+
+    def _forces(self, kind: str) -> list[Force]:
+        found: list[Force] = []
+        for table, where in self._all(kind):
+            force = self._force(kind, table, where)
+            if any(f.wheel == force.wheel for f in found):
+                raise DataError(f"{where}: wheel {force.wheel + 1} has a {kind} already: expected one on each wheel")
+            found.append(force)
+        return found
 
     def _force(self, kind: str, table: Table, where: str) -> Force:
         a, b = (self._end(table[k], table[f"point_{k}"], where) for k in "ab")
