@@ -163,8 +163,8 @@ def _stop(record: Record, brake: Array) -> dict[str, str]:
         "that is, to the end of the run, for [s]": number(end - rest),
         "largest speed in the last 10 s [m/s]": number(float(record.speed()[-n:].max()), 1),
         "range of a brake torque in the last 10 s [N.m]": number(float(np.ptp(brake[-n:], axis=0).max()), 1),
-        "reversals of a brake torque within a tick, after 0.1 s, above 1 N.m": str(
-            measure.reversals(brake[round(0.1 / STEP) :], 1.0)
+        "reversals of a brake torque within a tick, after 0.1 s, above 10 N.m": str(
+            measure.reversals(brake[round(0.1 / STEP) :], 10.0)
         ),
         "the same in the last 10 s, above 1e-6 N.m": str(measure.reversals(brake[-n:], 1e-6)),
     }

@@ -125,18 +125,48 @@ def _laid(car: Callable[..., Car], roll_moment: float, seconds: float) -> Car:
     return one
 
 
+def _masses(one: Car) -> list[float]:
+    """Of all bodies [kg]."""
+    masses = {n: e.value for n, e in one.data.entries.items() if n.endswith("mass")}
+    return [m * (2 if n.startswith(("front.", "rear.")) else 4 if n.startswith("wheel.") else 1)
+            for n, m in masses.items()]  # fmt: skip
+
+
 def test_a_vehicle_on_its_side_or_roof_comes_to_rest_and_its_weight_is_on_its_body(car: Callable[..., Car]) -> None:
     lying = [one for one in (_laid(car, m, 12.0) for m in (30e3, 32e3)) if one["rolled_over"] == 1.0]
     assert lying, "none of the throws ended on a side or on the roof"
     for one in lying:
-        masses = {n: e.value for n, e in one.data.entries.items() if n.endswith("mass")}
-        total = sum(m * (2 if n.startswith(("front.", "rear.")) else 4 if n.startswith("wheel.") else 1)
-                    for n, m in masses.items())  # fmt: skip
+        total = sum(_masses(one))
         carried = one["chassis.ground_force.z"] + sum(one[f"wheel_{w}.tire_force.z"] for w in WHEELS)
         assert abs(one["speed"]) < 0.01
         assert np.linalg.norm([one[f"ref_frame.lin_vel.{a}"] for a in "xyz"]) < 0.01
         assert carried == pytest.approx(9.81 * total, rel=0.01)
         assert one["chassis.ground_force.z"] > 0.5 * carried
+
+
+@pytest.mark.parametrize("terrain", ["PLANE", "EXTERNAL"])
+def test_a_body_whose_wheels_a_partner_carries_lies_on_the_terrain_that_is_known(
+    car: Callable[..., Car], terrain: str
+) -> None:
+    """No partner here gives a force: the hull falls from 2 m onto ground that is 1 m high, and carries all."""
+    heights = {f"wheel_{w}.terrain_height": 1.0 for w in WHEELS} if terrain == "EXTERNAL" else {}
+    one = car("hmmwv", {"tire_source": "EXTERNAL", "terrain_source": terrain, "init.equilibrium": 0.0, "init.z": 3.0,
+                        "terrain.height": 1.0 - len(heights)}, heights)  # fmt: skip
+    one.run(6.0)
+    low = min(one.data[f"chassis.outline.{end}.low.z"] for end in ("front", "rear"))
+    assert one["ref_frame.pos.z"] + low == pytest.approx(1.0, abs=0.05)
+    assert abs(one["ref_frame.lin_vel.z"]) < 0.01
+    assert one["chassis.ground_force.z"] == pytest.approx(sum(_masses(one)) * 9.81, rel=0.01)
+
+
+def test_a_body_that_starts_in_the_ground_is_refused_with_the_ways_out(car: Callable[..., Car]) -> None:
+    """As under a partner whose terrain lies lower than the plane that is known."""
+    start = {"tire_source": "EXTERNAL", "init.equilibrium": 0.0, "init.z": -5.0}
+    with pytest.raises(FmuError, match=r"init.z = -5: the body starts .* in the terrain; expected .*terrain.height"):
+        car("hmmwv", start)
+    one = car("hmmwv", {**start, "chassis.contact.stiffness": 0.0})
+    one.run(0.2)
+    assert one["chassis.ground_force.z"] == 0.0
 
 
 @pytest.mark.parametrize("moment", [500.0, 1000.0, -1000.0, 2e4])

@@ -53,7 +53,7 @@ def run(z: Array, motion: Array, limits: Array, damping: float = 0.05) -> tuple[
 @pytest.mark.parametrize("frequency", [0.5, 2.0, 12.0, 50.0])
 def test_below_break_away_a_swinging_bristle_comes_back_to_its_place(frequency: float) -> None:
     time = np.arange(0.0, 20.0 + STEP / 4, STEP / 2)
-    mean, swing = 0.6 * LIMIT, 0.29 * LIMIT
+    mean, swing = 0.6 * LIMIT, 0.36 * LIMIT
     motion = swing * 2 * np.pi * frequency * np.sin(2 * np.pi * frequency * time)
     z, _ = run(np.array([mean - swing]), motion[:, None], np.full(len(time), LIMIT))
     assert z.max() < BREAKAWAY * LIMIT

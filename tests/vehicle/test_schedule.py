@@ -108,7 +108,7 @@ def test_every_rate_of_a_wheels_state_has_a_place() -> None:
     inner = axles_c.inner(CODE.vehicle)
     states = axles_c.states(Lanes(DEFAULT), inner)
     made_by_motion = {"position", "quaternion", "linear"}
-    memory = {"arm_rate", "arm_acceleration"}
+    memory = {"arm_rate", "arm_acceleration", "arm_angle"}
     assert RATES.keys() | {*inner} | made_by_motion | memory == states.sizes.keys()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -168,22 +168,47 @@ def test_a_locked_wheel_on_a_thirty_percent_slope_comes_to_rest_and_stays() -> N
     assert abs(states[1, -1]) < 1e-5
 
 
+@given(*[st.floats(-1.0, 1.0)] * 4)
+@settings(max_examples=10, deadline=None)
+def test_a_tread_that_sticks_comes_back_with_a_wheel_that_moves_rolls_steers_and_leans_in_a_loop(
+    move: float, roll: float, steer: float, lean: float
+) -> None:
+    """Its deflection is a function of the wheel's pose: integrated around a closed loop of poses nothing is left."""
+    t, h, z = ca.SX.sym("t"), 2 * np.pi / 300, ca.SX.sym("z", STATES.size)
+    yaw, camber, spun = 0.1 * steer * ca.sin(t), 0.05 * lean * ca.cos(t + 1.0), 0.02 * roll * ca.cos(t)
+    heading = ca.vertcat(ca.cos(yaw), ca.sin(yaw), 0.0)
+    axis = ca.vertcat(-ca.sin(yaw) * ca.cos(camber), ca.cos(yaw) * ca.cos(camber), ca.sin(camber))
+    place = ca.vertcat(0.01 * move * ca.cos(2.0 * t), 0.01 * ca.sin(t), 0.4499)
+    turning = ca.vertcat(0, 0, ca.jacobian(yaw, t)) + heading * ca.jacobian(camber, t) + axis * ca.jacobian(spun, t)
+    out = TIRE(place, ca.jacobian(place, t), axis, turning, np.zeros(3), (0.0, 0.0, 1.0), 0.9, z, 1.0)
+    rate = ca.Function("rate", [z, t], [out[OUTPUTS.index("rate")]])
+    a = rate(z, t)
+    b = rate(z + h / 2 * a, t + h / 2)
+    c = rate(z + h / 2 * b, t + h / 2)
+    step = ca.Function("step", [z, t], [z + h / 6 * (a + 2 * b + 2 * c + rate(z + h * c, t + h))])
+    once = round(2 * np.pi / h)
+    start = np.zeros(STATES.size)
+    start[:2] = 0.01, -0.02
+    end = np.asarray(step.mapaccum(3 * once)(start, h * np.arange(3 * once)))[:2, [once - 1, -1]]
+    assert np.linalg.norm(end[:, 1] - end[:, 0]) < 3e-6
+
+
 SPINS = st.tuples(st.floats(-2.0, 2.0), st.floats(-40.0, 40.0), st.floats(-5.0, 5.0))
 
 
 @given(
     st.floats(-1.0, 1.0), st.floats(-20.0, 20.0), SPINS, st.floats(0.0, 1.5), st.floats(-np.pi, np.pi),
-    st.floats(-0.02, 0.02), st.floats(-0.2, 0.2), st.floats(0.0, 1.0), st.floats(0.0, 1.0),
+    st.floats(-0.02, 0.02), st.floats(-0.2, 0.2), st.floats(-0.05, 0.05), st.floats(0.0, 1.0), st.floats(0.0, 1.0),
 )  # fmt: skip
 def test_the_tire_never_makes_energy_at_low_speed(
     vx: float, vy: float, spins: tuple[float, float, float], stretch: float, direction: float, rolled: float,
-    turned: float, sliding: float, mu: float,
+    turned: float, travelled: float, sliding: float, mu: float,
 ) -> None:  # fmt: skip
     z = stretch * mu * LOAD / K * np.array([np.cos(direction), np.sin(direction)])
     velocity = np.array([vx, vy, 0.0])
-    # travelled 0: a wheel that has rolled on has the trail of the curve, which takes what it turns by from the rolling
-    out = tire(velocity=velocity, turning=spins, mu=mu,
-               state={"bristle": z, "rolled": rolled, "turned": turned, "sliding": sliding})  # fmt: skip
+    out = tire(velocity=velocity, turning=spins, mu=mu, state={
+        "bristle": z, "rolled": rolled, "turned": turned, "travelled": travelled, "sliding": sliding,
+    })  # fmt: skip
     power = out["force"] @ velocity + out["moment"] @ np.array(spins)
     twisting = TWIST * turned * out["rate"][3] + RESISTING * rolled * out["rate"][2]
     stored = K * (z @ bristle_rate(out)) + twisting

@@ -48,7 +48,7 @@ from jounce.math.algebra import SX, dot
 
 __all__ = ["BREAKAWAY", "Bristle", "bristle"]
 
-BREAKAWAY: Final = 0.9
+BREAKAWAY: Final = 0.98
 """Fraction of the limit below which nothing yields."""
 STEEP: Final = 1.0 + 1.0 / (1.0 - BREAKAWAY)
 """Eigenvalue of the state divided by V / z_s in the range where A increases."""

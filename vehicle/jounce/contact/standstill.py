@@ -18,7 +18,7 @@ from jounce.math.layout import Layout
 __all__ = ["RATE_LIMIT", "SOFT", "STATES", "Hold", "Motion", "Standstill", "rolled_on", "standstill"]
 
 #: States of one tire: deflection of the tread [m] along x and y of the contact frame, elastic part of the rolling and
-#: of the turning [rad], distance that the contact has rolled within its own half length [m], share (0 to 1) in which
+#: of the turning [rad], distance that the wheel has rolled over the tread on the ground [m], share (0 to 1) in which
 #: the contact slides, so that friction is that of sliding.
 STATES = Layout(bristle=2, rolled=1, turned=1, travelled=1, sliding=1)
 
@@ -45,6 +45,8 @@ class Motion:
     """Velocity of the contact point (2) [m/s], less what rolls."""
     spin: SX
     """Angular velocity of the wheel about y of the contact frame [rad/s]."""
+    rolling: SX
+    """Spin rate in the contact frame [rad/s]."""
     turn: SX
     """Angular velocity of the wheel about the normal [rad/s]."""
     yaw: SX
@@ -61,6 +63,8 @@ class Hold:
     """Vertical force [N]."""
     length: SX
     """Length of the contact [m]."""
+    trail: SX
+    """Pneumatic trail of a contact that rolls without slip [m]."""
     radius: SX
     """Rolling radius [m]."""
     slope_x: SX
@@ -83,22 +87,27 @@ class Standstill:
     """Moment of the rolling resistance [N.m], against the spin."""
     bore: SX
     """Bore torque [N.m], against the turning."""
+    lever: SX
+    """How far the tread's force acts behind the contact point [m]."""
     energy: SX
     """Elastic energy [J]."""
 
 
-def rolled_on(travelled: SX, length: SX) -> SX:
-    """-1 to 1: distance rolled, relative to half the contact length [m]."""
-    return ca.fmax(ca.fmin(travelled / (0.5 * (length + NARROW)), 1.0), -1.0)
+def rolled_on(travelled: SX, trail: SX) -> SX:
+    """0 to 1: how far a contact of this trail [m] has begun to roll on; 0 up to half of it."""
+    return ca.fmax(ca.fmin(2.0 * ca.fabs(travelled) / (ca.fmax(trail, 0.0) + NARROW) - 1.0, 1.0), 0.0)
 
 
 def standstill(state: dict[str, SX], motion: Motion, hold: Hold, par: Mapping[str, SX]) -> Standstill:
     """The bristles of one contact; `state` holds the parts of STATES, `par` the numbers of the tire.
 
     The tread breaks away at the friction force and relaxes to the force of the curve where the contact rolls on, by
-    more than half its length: one that rocks only bends. Where it slides on, the limit falls to that of sliding, by a
-    lag of first order (SLIDING_RATE) on the speed at which it yields. The bore torque reaches friction times
-    R_B = 2/3 R_P, R_P = (L/2 + B/2) / 2 for a contact of length L and width B; a contact that rolls on by L/2, or
+    more than the pneumatic trail: one that rocks only bends. The tread that lies on the ground stays where it is: the
+    wheel rolls away from it and turns about it, so that the force acts a lever behind the contact point, which is the
+    distance rolled and ends at the trail. The deflection of a tread that sticks is then a function of the wheel's pose,
+    and a wheel that rolls and is steered in loops comes back to it. Where it slides on, the limit falls to that of
+    sliding, by a lag of first order (SLIDING_RATE) on the speed at which it yields. The bore torque reaches friction
+    times R_B = 2/3 R_P, R_P = (L/2 + B/2) / 2 for a contact of length L and width B; a contact that rolls on by L/2, or
     slides by R_B psi, forgets a turn psi.
 
     Source: G. Rill, "Road Vehicle Dynamics: Fundamentals and Modeling", ch. 3 (bore torque and bore radius; first-order
@@ -113,15 +122,16 @@ def standstill(state: dict[str, SX], motion: Motion, hold: Hold, par: Mapping[st
     rolling = bristle(state["rolled"], motion.spin, limit=rolled_limit, damping=SX(ROLLING_DAMPING),
                       rate_limit=RATE_LIMIT)  # fmt: skip
     length = hold.length + NARROW
-    half = 0.5 * length
-    passing = bristle(state["travelled"], hold.radius * motion.spin, limit=half, damping=SX(1.0 / RATE_LIMIT),
-                      rate_limit=RATE_LIMIT)  # fmt: skip
+    lever = state["travelled"]
+    passing = bristle(lever, hold.radius * motion.rolling, limit=ca.fmax(hold.trail, 0.0) + NARROW,
+                      damping=SX(1.0 / RATE_LIMIT), rate_limit=RATE_LIMIT)  # fmt: skip
     travel = passing.slip
 
     held = hold.friction + state["sliding"] * ca.fmin(hold.sliding - hold.friction, 0.0)
     slope_x, slope_y = ca.fmax(hold.slope_x, SOFT), ca.fmax(hold.slope_y, SOFT)
     relaxation = stiffness * travel / (slope_x * slope_y) * ca.vertcat(slope_y, slope_x)
-    tread = bristle(state["bristle"], motion.sliding, limit=held / stiffness, damping=damping, rate_limit=RATE_LIMIT,
+    moved = motion.sliding - ca.vertcat(0.0, lever * motion.yaw)
+    tread = bristle(state["bristle"], moved, limit=held / stiffness, damping=damping, rate_limit=RATE_LIMIT,
                     relaxation=relaxation)  # fmt: skip
     # The part that sticks to the ground does not rotate with the contact frame.
     turned = ca.vertcat(state["bristle"][1], -state["bristle"][0]) * motion.yaw
@@ -132,7 +142,8 @@ def standstill(state: dict[str, SX], motion: Motion, hold: Hold, par: Mapping[st
     twist = nominal / 6.0 / par["bore_deflection"]
     bore_radius = (length + width) / 6.0
     turned_limit = hold.friction * bore_radius / twist
-    forgets = travel / half + tread.slip / (bore_radius * ca.fmax(turned_limit, LEAST))
+    passed = passing.rate - ca.fmin(2.0 * tread.slip / length, RATE_LIMIT) * lever  # what has slid lies anywhere
+    forgets = 2.0 * travel / length + tread.slip / (bore_radius * ca.fmax(turned_limit, LEAST))
     turning = bristle(state["turned"], motion.turn, limit=turned_limit, damping=damping, rate_limit=RATE_LIMIT,
                       relaxation=forgets)  # fmt: skip
 
@@ -140,10 +151,11 @@ def standstill(state: dict[str, SX], motion: Motion, hold: Hold, par: Mapping[st
     energy = stiffness * dot(state["bristle"], state["bristle"])
     energy += resisting * state["rolled"] ** 2 + twist * state["turned"] ** 2
     return Standstill(
-        rates=STATES.join(bristle=tread.rate + turned, rolled=rolling.rate, turned=turning.rate, travelled=passing.rate,
+        rates=STATES.join(bristle=tread.rate + turned, rolled=rolling.rate, turned=turning.rate, travelled=passed,
                           sliding=SLIDING_RATE * slides),
         force=stiffness * tread.stretch,
         resistance=resisting * rolling.stretch,
         bore=twist * turning.stretch,
+        lever=lever,
         energy=0.5 * energy,
     )

@@ -12,6 +12,8 @@
 #define RK4_TICK 0.002  /* longest tick at which stiff contacts stay stable [s] */
 #define STIFF_TICK 0.001 /* what friction may be stiff for with ROSENBROCK [s] */
 #define ROLLED_OVER 0.17364817766693036 /* of 80 deg */
+#define UNFELT 1e-12    /* jump of the Pitman arm that is rounding [rad] */
+#define WALKING 3.0     /* speed up to which treads feel a jump of the arm [m/s] */
 #define CLOSEST 1e-3    /* least distance of two points that span an axis or a rod [m] */
 
 static const char *const corner_names[JN_CORNERS] = {JN_WHEEL_NAMES};
@@ -209,13 +211,12 @@ static void to_chassis(const double *q, const double *n, double *out) {
     out[2] = 2 * (x * z + w * y) * n[0] + 2 * (y * z - w * x) * n[1] + (1 - 2 * (x * x + y * y)) * n[2];
 }
 
-/* Whether the box around the body's outline reaches below the terrain anywhere, which is rare. With an external contact
- * partner only that partner knows the ground, and the body has no contact. */
+/* Whether the box around the body's outline reaches below the terrain anywhere, which is rare. */
 static int body_is_near(const double *x, const double *d, const double *wheel_inputs) {
     const int planes = d[D_HEIGHT_ONLY] != 0.0 ? JN_CORNERS : 1;
     const double *box = d + D_BOX, *at = x + JN_X_position;
     int c, k;
-    if (d[D_EXTERNAL] != 0.0 || !(d[D_CONTACT + JN_CONTACT_stiffness] > 0.0)) return 0;
+    if (!(d[D_CONTACT + JN_CONTACT_stiffness] > 0.0)) return 0;
     if (d[D_HEIGHT_ONLY] == 0.0) { /* clear by the tilt alone, as it is when driving */
         const double *q = x + JN_X_quaternion, *n = d + D_NORMAL, *ground = d + D_GROUND;
         const double cosine = 2 * (q[1] * q[3] + q[0] * q[2]) * n[0] + 2 * (q[2] * q[3] - q[0] * q[1]) * n[1] +
@@ -484,7 +485,7 @@ static int readable(const double *x, const double *u, const double *p, const dou
     return 0;
 }
 
-/* The memory: rate and acceleration of the arm in the last tick. */
+/* The memory: rate and acceleration of the arm in the last tick; its angle, where the tick has left it, is begin's. */
 static void finish(double *x, const double *u, const double *p) {
     double *q = x + JN_X_quaternion;
     const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
@@ -508,7 +509,7 @@ static void finish_forward(const double *x, const double *u, const double *p, co
     {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = N_STATES + N_MEMORY, .n_u = JN_N_U, .n_y = JN_N_Y,         \
      .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = JN_P_integrator, .signals = jn_table,          \
      .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = jn_start,                  \
-     .rhs = rhs_##lanes, .outputs = outputs_##lanes, .step = NULL, .n_work = 0, .finish = finish, .n_memory = N_MEMORY,       \
+     .rhs = rhs_##lanes, .outputs = outputs_##lanes, .step = NULL, .n_work = 0, .begin = begin_##lanes, .finish = finish, .n_memory = N_MEMORY,  \
      .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional_##lanes,             \
      .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .parameter_warning = parameter_warning,               \
      .readable = readable}

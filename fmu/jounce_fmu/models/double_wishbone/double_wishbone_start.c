@@ -22,6 +22,7 @@
 #define TOLERATED 1e-7  /* the same, where rounding allows no better */
 #define NUDGE 1e-7      /* step of the difference quotients [m, rad] */
 #define LONGEST 0.05    /* longest step of one round [m, rad] */
+#define BURIED 0.1       /* depth of the body at which no vehicle starts [m] */
 #define COMPRESSED 0.01 /* tire deflection of the first guess [m] */
 
 typedef struct {
@@ -291,6 +292,18 @@ static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
     return 1;
 }
 
+/* Nor with its body in the ground: an external partner's terrain may lie below the plane that the body knows. */
+static int refuse_buried(const rest *r, const double *d, jn_fault *f) {
+    const double stiffness = d[D_CONTACT + JN_CONTACT_stiffness];
+    if (!(r->e.body[3] > 0.5 * stiffness * BURIED * BURIED)) return 0;
+    f->signal = JN_ROW_P + JN_P_init_z;
+    f->value = r->p[JN_P_init_z];
+    snprintf(f->text, sizeof f->text, "the body starts more than %.0f mm deep in the terrain; expected a start above it: "
+             "init.z, terrain.height, or terrain_source EXTERNAL with the inputs of a terrain; "
+             "chassis.contact.stiffness = 0 leaves the body without ground", 1e3 * BURIED);
+    return 1;
+}
+
 int jn_start(const double *p, const double *d, const double *u, double *outside, jn_fault *f) {
     double still[JN_N_U], x[JN_X_N];
     rest r;
@@ -314,7 +327,8 @@ int jn_start(const double *p, const double *d, const double *u, double *outside,
     if (p[JN_P_init_equilibrium] != 0.0 && find_rest(&r, x, f)) return 1;
     if (r.rolling && set_rolling(&r, p[JN_P_init_speed], x, f)) return 1;
     x[JN_X_arm_rate] = u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
+    x[JN_X_arm_angle] = u[JN_U_steering_wheel_angle] / p[JN_P_steering_ratio];
     jn_out_of_lanes(x, outside);
     memcpy(outside + N_STATES, x + JN_FIRST_MEMORY, N_MEMORY * sizeof *x);
-    return jn_evaluate(0.0, 0.0, x, u, d, &r.e, f) || refuse_pressed(&r, d, f);
+    return jn_evaluate(0.0, 0.0, x, u, d, &r.e, f) || refuse_pressed(&r, d, f) || refuse_buried(&r, d, f);
 }

@@ -422,6 +422,7 @@ static int one_tick(jn_instance *s, jn_fault *f) {
     const jn_model *m = s->model;
     const int implicit = m->p_integrator >= 0 && s->p_now[m->p_integrator] == ROSENBROCK;
     int i;
+    if (m->begin && m->begin(s->u, s->p_now, s->d, s->x, f)) return -1;
     if (m->step ? m->step(s->tick_length, s->u, s->p_now, s->d, s->x, s->work, f)
                 : implicit ? jn_rosenbrock_tick(s, f) : rk4_tick(s, f)) return -1;
     if (m->finish) m->finish(s->x, s->u, s->p_now);

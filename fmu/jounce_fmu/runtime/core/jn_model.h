@@ -55,6 +55,8 @@ typedef struct jn_model {
      * fault x is discarded. A model with `step` has no rhs, no integrator and no model exchange. Or NULL. */
     int (*step)(double h, const double *u, const double *p, const double *d, double *x, double *work, jn_fault *f);
     int n_work;
+    /* Called before each tick: takes into the states what has jumped in the inputs since the last one. Or NULL. */
+    int (*begin)(const double *u, const double *p, const double *d, double *x, jn_fault *f);
     /* Called after the start and after each tick: projects x onto the manifold (unit quaternions), and stores what
      * the next tick must know of the inputs in the last n_memory states, whose rates are zero. Or NULL. */
     void (*finish)(double *x, const double *u, const double *p);

@@ -48,7 +48,7 @@ TMEASY = Law(
         State("bristle.y", "m", "tire bristle, lateral", 1e-3),
         State("rolled", "rad", "elastic part of the rolling, which the rolling resistance holds", 1e-3),
         State("turned", "rad", "elastic part of the contact's turning about the normal", 1e-3),
-        State("travelled", "m", "distance that the contact has rolled within its own half length", 0.01),
+        State("travelled", "m", "distance that the wheel has rolled over its tread, up to the trail", 0.01),
         State("sliding", "1", "share in which the contact's friction is that of sliding", 0.1),
     ),
     start=later("jounce.contact.tires.tmeasy", "start"),

@@ -253,11 +253,11 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
     blend = u * u * (3.0 - 2.0 * u)
     length = 2.0 * ca.sqrt(radius * deflection)
     parts = STATES.split(state)
-    rolls = rolled_on(parts["travelled"], length)
+    trail = length * curves.nL0
     # A contact that has not rolled on hangs on the wheel by radii that do not change: its place is one of the wheel's
     # pose, and a wheel that rocks and bounces at once leaves it where it is.
     settled = par["nominal_load"] / ca.fmax(par["vertical_stiffness"], SOFT)
-    on = ca.fmax(ca.fabs(rolls), blend)
+    on = ca.fmax(rolled_on(parts["travelled"], trail), blend)
     # Chrono's heading has the length `upright`, which makes the rolling radius R_eff / upright.
     # Where the data end, which is at pn_max, what lies between it and the radial distance stays: it makes energy.
     normal = ca.fmin(deflection, par["max_load"] / ca.fmax(par["vertical_stiffness"], SOFT))
@@ -265,17 +265,19 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
     # one that lies flat does not roll: the lever of its side about the axis, so that F_x does the spin's work
     rolling_radius = ca.if_else(flat, height * upright, rolling_radius * by_level)
     lateral_radius = radius - settled
-    spin = dot(hub.axis, hub.turning)
+    spin, turn = dot(hub.axis, hub.turning), dot(hub.turning, n)
+    yaw = (turn - spin * lean) * by_tilted * by_tilted
     tilting = lateral_radius * dot(hub.turning, cross(down, left))
-    sliding = ca.vertcat(vx - rolling_radius * spin, vy + (1.0 - blend) * tilting)
+    # a wheel that leans swings its contact about the normal by the radius that it tilts by, and rolls by the other
+    swung = ca.if_else(flat, 0.0, (1.0 - blend) * (rolling_radius - lateral_radius) * lean)
+    sliding = ca.vertcat(vx - rolling_radius * spin + swung * yaw, vy + (1.0 - blend) * tilting)
     transport = ca.fabs(rolling_radius * spin) + par["min_slip_speed"]
     sx, sy = -sliding[0] / transport, -sliding[1] / transport
 
     curve = _steady(sx, sy, curves, par)
-    turn = dot(hub.turning, n)
-    motion = Motion(sliding, dot(hub.turning, left), turn, (turn - spin * lean) * by_tilted * by_tilted)
+    motion = Motion(sliding, dot(hub.turning, left), spin - yaw * lean, turn, yaw)
     held = Hold(
-        friction=terrain.friction * grip, load=load, length=length, radius=rolling_radius,
+        friction=terrain.friction * grip, load=load, length=length, trail=trail, radius=rolling_radius,
         slope_x=q * curve.secant_x, slope_y=q * curve.secant_y, sliding=q * curve.sliding,
     )  # fmt: skip
     rest = standstill(parts, motion, held, par)
@@ -287,14 +289,15 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
     overturning = -(par["width"] ** 2) / 12.0 * camber
     overturning *= par["vertical_stiffness"]
     overturning += -(par["width"] ** 2) / 6.0 * camber * par["vertical_stiffness_quadratic"] * deflection
-    forward = blend * vx / ca.fmax(speed, begin) + (1.0 - blend) * rolls
-    aligning = -forward * fy * length * _offset(sy, curves) - (1.0 - blend) * rest.bore
+    aligning = -blend * vx / ca.fmax(speed, begin) * fy * length * _offset(sy, curves) - (1.0 - blend) * rest.bore
+    # about what `yaw` turns: square to the spin axis
+    turned = ((1.0 - blend) * rest.lever * rest.force[1] + swung * fx) * by_tilted * by_tilted
     # near standstill the forces do their work at these radii, not at the arm
     lever = ca.if_else(flat, 0.0, (1.0 - blend) * (arm - rolling_radius) * fx)
     w = ca.fmax(ca.fmin(spin / ROLLING_SPIN, 1.0), -1.0)
     resistance = -par["rolling_resistance"] * load * radius * blend * w * (3.0 - w * w) / 2.0
-    resistance += lever * upright - (1.0 - blend) * rest.resistance
-    aligning += lever * lean
+    resistance += lever * upright - (1.0 - blend) * rest.resistance - turned * lean * upright
+    aligning += lever * lean + turned * upright * upright
     overturning += (1.0 - blend) * (lateral_radius - arm) * fy
 
     force = fx * heading + fy * left + load * n
@@ -323,7 +326,7 @@ def start(starting: Starting, par: Mapping[str, SX]) -> Started:
     # a divisor for each: of one that they share the emitter makes an inverse, with other last bits
     bent = ca.vertcat(*(-force / ca.fmax(par["tread_stiffness"], SOFT) for force in ca.vertsplit(starting.force)))
     rolled = starting.way * (starting.load / par["nominal_load"]) * par["rolling_deflection"] / radius
-    travelled = starting.way * ca.sqrt(radius * starting.deflection)
+    travelled = starting.way * 2.0 * ca.sqrt(radius * starting.deflection) * par["trail_nominal"]
     return Started(
         grip=starting.friction * ca.fmin(starting.load, par["max_load"]),
         resting=STATES.join(**none | {"bristle": bent}),

@@ -21,13 +21,13 @@ GENERATOR = "jounce.models.double_wishbone.axles_c"
 #: States of the chassis, as `jounce.contact.wheel.CHASSIS` has them.
 CHASSIS = {"position": 3, "quaternion": 4, "angular": 3, "linear": 3}
 #: States of a wheel before those of its tire and brake, and what the model remembers of the steering.
-OF_WHEEL, MEMORY = ("spin", "theta", "theta_rate", "spin_rate"), {"arm_rate": 1, "arm_acceleration": 1}
+OF_WHEEL, MEMORY = ("spin", "theta", "theta_rate", "spin_rate"), {"arm_rate": 1, "arm_acceleration": 1, "arm_angle": 1}
 
 
 def states(lanes: Lanes, inner: Iterable[str]) -> Layout:
     """The states inside the model: of a wheel there is one for each lane.
 
-    In this order the lane functions read them as they are. The last two change only between ticks.
+    In this order the lane functions read them as they are. The last ones, MEMORY, change only between ticks.
     """
     return Layout(**CHASSIS, **dict.fromkeys((*OF_WHEEL, *inner), len(lanes)), **MEMORY)
 

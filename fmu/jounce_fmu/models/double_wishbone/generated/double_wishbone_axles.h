@@ -83,7 +83,8 @@ enum {
     JN_X_sliding = 53,
     JN_X_arm_rate = 57,
     JN_X_arm_acceleration = 58,
-    JN_X_N = 59,
+    JN_X_arm_angle = 59,
+    JN_X_N = 60,
     JN_FIRST_INNER = 29, /* state of tires and brakes */
     JN_FIRST_MEMORY = 57
 };
