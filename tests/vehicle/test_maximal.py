@@ -33,7 +33,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_accelerations_equal_those_of_the_judge(name: str, seed: int) -> None:
     r = np.random.default_rng(seed)
     omega, gravity = r.normal(size=3), r.normal(size=3) * 5
