@@ -106,6 +106,7 @@ PLAN: dict[str, object] = {
     "jounce vehicle new macpherson my": RUNS,
     "jounce vehicle check my": RUNS,
     "jounce vehicle kc my -o kc": By("tools/test_vehicle_command.py"),
+    "jounce vehicle check car": RUNS,
     "jounce vehicle graph my": RUNS,
     "jounce vehicle new graph my": By("tools/test_vehicle_command.py"),
     "jounce linearize -o at20.npz --speed 20": RUNS,

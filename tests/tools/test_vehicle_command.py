@@ -91,7 +91,7 @@ def test_the_rest_position_is_that_of_the_model() -> None:
 def test_an_example_passes_its_check_and_stands_near_its_design_position(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["vehicle", "check", str(EXAMPLES / name), "--json"]) == 0
+    assert main(["vehicle", "check", name, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert max(abs(t) for t in found["rest"]["travel"]) < 0.02
     for axle in found["axles"]:

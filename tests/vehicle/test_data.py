@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jounce.axles import AXLES
-from jounce.data import DataError, Vehicle, load_vehicle
+from jounce.data import DataError, Vehicle, example_names, load_vehicle, vehicle_names
 
 BODIES = ("UCA", "LCA", "upright", "spindle", "tierod", "shock_lower", "shock_upper")
 
@@ -185,4 +185,24 @@ def test_a_vehicle_file_that_says_something_else_is_refused(tmp_path: Path, head
 def test_a_vehicle_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "vehicle.toml").write_bytes(content)
     with pytest.raises(DataError, match="vehicle.toml"):
+        load_vehicle(tmp_path)
+
+
+def test_an_example_is_found_by_name_and_a_folder_of_that_name_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "car" in example_names() and not set(example_names()) & set(vehicle_names())
+    assert load_vehicle("car").axles[0].kind == "macpherson"
+    (tmp_path / "car").mkdir()
+    (tmp_path / "car" / "vehicle.toml").write_text('name = "mine"\nbase = "hmmwv"\n')
+    assert load_vehicle("car").name == "mine"
+    with pytest.raises(DataError, match="'tank': expected a file that exists, or one of .*hmmwv.*car"):
+        load_vehicle("tank")
+
+
+def test_a_fault_of_a_data_file_names_vehicle_file_and_entry(tmp_path: Path) -> None:
+    (tmp_path / "vehicle.toml").write_text('name = "mine"\nfiles = ["a.toml"]\n')
+    (tmp_path / "a.toml").write_text('x = { value = "much", unit = "m", source = "s", description = "d" }\n')
+    with pytest.raises(DataError, match=r"mine: a.toml: entry 'x': value = 'much': expected a number"):
         load_vehicle(tmp_path)

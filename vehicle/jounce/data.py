@@ -25,9 +25,11 @@ from numpy.typing import NDArray
 from jounce.axles import DEFAULT, Axle, AxleError, axles_of, wheel_names
 from jounce.renamed import FORMER, present, twice
 
-__all__ = ["DataError", "Entry", "Vehicle", "load_vehicle", "vehicle_names"]
+__all__ = ["DataError", "Entry", "Vehicle", "example_names", "load_vehicle", "vehicle_file", "vehicle_names"]
 
 _BUILTIN = Path(__file__).parent / "vehicles"
+#: Vehicles of other kinds of axles, to start from: found by name, not among those that a server hosts by itself.
+_EXAMPLES = Path(__file__).parent / "examples"
 _KEYS = frozenset({"value", "unit", "source", "description", "minimum", "maximum", "items"})
 #: Key of a vehicle.toml -> (type, its name in messages).
 _HEAD: dict[str, tuple[type, str]] = {
@@ -113,7 +115,7 @@ def load_vehicle(name: str | Path) -> Vehicle:
 
     Raises DataError for a missing file, an unknown key, a missing unit or source, or a value out of bounds.
     """
-    return _load(_manifest(name), ())
+    return _load(vehicle_file(name), ())
 
 
 def vehicle_names() -> tuple[str, ...]:
@@ -121,11 +123,21 @@ def vehicle_names() -> tuple[str, ...]:
     return tuple(sorted(p.parent.name for p in _BUILTIN.glob("*/vehicle.toml")))
 
 
-def _manifest(name: str | Path) -> Path:
-    for path in (_BUILTIN / str(name) / "vehicle.toml", Path(name) / "vehicle.toml", Path(name)):
+def example_names() -> tuple[str, ...]:
+    """Names of the example vehicles by axles, sorted."""
+    return tuple(sorted(p.parent.name for p in _EXAMPLES.glob("*/vehicle.toml")))
+
+
+def vehicle_file(name: str | Path) -> Path:
+    """The vehicle.toml of a built-in vehicle or example, by its name, or of a user's own, by its path.
+
+    Raises DataError.
+    """
+    own = (Path(name) / "vehicle.toml", Path(name))
+    for path in (_BUILTIN / str(name) / "vehicle.toml", *own, _EXAMPLES / str(name) / "vehicle.toml"):
         if path.is_file():
             return path
-    known = ", ".join(vehicle_names())
+    known = ", ".join((*vehicle_names(), *example_names()))
     raise DataError(f"vehicle {str(name)!r}: expected a file that exists, or one of {known}")
 
 
@@ -201,7 +213,7 @@ def _base(manifest: Path, name: str) -> Path:
         for path in (place / "vehicle.toml", place):
             if path.is_file():
                 return path
-    return _manifest(name)
+    return vehicle_file(name)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from jounce_tools.vehicle import new
 
 #: As in `jounce_tools.cli.main`.
 FAILED: Final = 1
-_DIR = "name of a built-in vehicle, or the folder or vehicle.toml of your own"
+_DIR = "name of a built-in vehicle or example, or the folder or vehicle.toml of your own"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

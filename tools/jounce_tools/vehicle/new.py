@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import jounce
+from jounce.data import vehicle_file
 from jounce_tools.errors import UsageError
 
-_HERE: Final = Path(jounce.__file__).parent
 #: Kind of axle -> the vehicle of jounce that has one, and what of it.
 EXAMPLES: Final[Mapping[str, tuple[str, str]]] = {
     "double_wishbone": ("microbus", "front axle on double wishbones with a rack, rear one on semi-trailing arms"),
@@ -37,7 +36,7 @@ def write(kind: str, folder: Path) -> list[Path]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder}: expected a folder that is not there yet, or an empty one")
     name = re.sub(r"\W", "_", folder.resolve().name) or kind
-    source = example(EXAMPLES[kind][0])
+    source = vehicle_file(EXAMPLES[kind][0]).parent
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}") as temporary:
         made = Path(temporary) / "vehicle"
@@ -59,8 +58,3 @@ def write(kind: str, folder: Path) -> list[Path]:
 _CHECK: Final = """# Change the numbers in the data files, with their sources; then run `jounce vehicle check`.
 #
 """
-
-
-def example(name: str) -> Path:
-    """Folder of a vehicle that comes with jounce."""
-    return next(p for p in (_HERE / "vehicles" / name, _HERE / "examples" / name) if p.is_dir())
