@@ -103,7 +103,7 @@ def vehicle_tree(vehicle: Vehicle) -> Tree:
         along = _unit(p["SHOCK_C"] - p["SHOCK_A"])
         add("LCA", 0, "hinge", p["LCA_F"], (corner.lower_axis,))
         add("upright", start, "ball", p["LCA_U"], ())
-        add("wheel", start + 1, "hinge", p["SPINDLE"], (np.array([0.0, 1.0, 0.0]),), d.rotor)
+        add("wheel", start + 1, "hinge", p["SPINDLE"], (np.array([0.0, 1.0, 0.0]),), d.rotor[c])
         add("shock_lower", start, "universal", p["SHOCK_A"], _across(along))
         add("shock_upper", start + 3, "slide", p["SHOCK_C"], (along,))
         add("UCA", 0, "hinge", p["UCA_F"], (corner.upper_axis,))

@@ -160,7 +160,7 @@ def aggregated(k: int, angle: float, rate: float, spin: float, arm: tuple[float,
         mass += columns.T @ m @ columns
         torque = inertia @ turning_rate + np.cross(turning, inertia @ turning)
         bias += columns.T @ np.concatenate([torque, DESIGN.mass[i] * moved])
-    mass[8, 8] += DESIGN.rotor
+    mass[8, 8] += DESIGN.rotor[0]
     rates = np.concatenate([omega, STILL, [rate, arm[1], spin]])
     kinetic = 0.5 * rates @ mass @ rates
     left = mass - np.outer(mass[8], mass[8]) / mass[8, 8]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ from pathlib import Path
 from jounce.signals import SignalTable
 from jounce.values import Value
 from jounce_fmu.build.library import ensure_library
+from jounce_fmu.build.library import identifier as identifier
 from jounce_fmu.build.pack import export_fmu
 from jounce_fmu.description.fmi2 import NameStyle, interface_guid
 from jounce_fmu.description.starts import changed
@@ -19,11 +19,6 @@ from jounce_fmu.importer.foreign import Interface
 from jounce_fmu.importer.host import Factory
 from jounce_fmu.importer.tables import checked_table, retabled
 from jounce_fmu.models import find
-
-
-def identifier(name: str) -> str:
-    """FMI model identifier of a data set, from its name."""
-    return "jounce_" + re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 def export_builtin(

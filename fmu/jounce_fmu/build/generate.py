@@ -5,13 +5,13 @@ A test fails if the committed files differ from what this program writes.
 
 from __future__ import annotations
 
-from jounce_fmu.models import double_wishbone, halfcar
+from jounce_fmu.models import axles, double_wishbone, halfcar
 
 
 def main() -> None:
     """Writes the files that have changed."""
-    for model in (double_wishbone.MODEL, halfcar.MODEL):
-        for path, text in model.emit().items():
+    for emit in (double_wishbone.MODEL.emit, halfcar.MODEL.emit, axles.emit_shared):
+        for path, text in emit().items():
             if not path.exists() or path.read_text() != text:
                 path.write_text(text)
 

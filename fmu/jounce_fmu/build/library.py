@@ -123,6 +123,11 @@ class Sources:
         return dict(sorted(content.items()))
 
 
+def identifier(name: str) -> str:
+    """FMI model identifier of a data set, from its name."""
+    return "jounce_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
 def builtin_sources(model: str = "double_wishbone", name: str = "hmmwv") -> Sources:
     """Sources of a model that comes with the package, for the library of its data set ``name``."""
     files = [f for folder in ("common", model) for f in _code(PACKAGE / "models" / folder)]

@@ -26,15 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.data import Vehicle
-from jounce.reference.kkt_geometry import BODIES, Design, Poses, body, design, poses
+from jounce.reference.kkt_geometry import Design, Poses, body, design, poses
 from jounce.reference.kkt_joints import Rows
 
 __all__ = ["Loads", "Minimal", "State", "accelerations", "state_from_minimal"]
 
 Array = NDArray[np.float64]
 
-_ROTOR = 6 * BODIES
-_SIZE = _ROTOR + 4
 _Y = np.array([0.0, 1.0, 0.0])
 
 
@@ -44,7 +42,7 @@ def _zeros(*shape: int) -> Array:
 
 @dataclass(frozen=True)
 class Minimal:
-    """The minimal coordinates and rates; wheel order FL FR RL RR."""
+    """The minimal coordinates and rates; wheel order FL FR RL RR, or as many as the vehicle has."""
 
     position: Array = field(default_factory=lambda: _zeros(3))
     """(3,) chassis origin, world [m]"""
@@ -120,6 +118,16 @@ class State:
     the chassis, world axes"""
 
     @property
+    def rotors(self) -> int:
+        """First row of the axle-shaft rotors among the stacked velocities."""
+        return 6 * len(self.v)
+
+    @property
+    def size(self) -> int:
+        """Number of stacked velocities."""
+        return self.rotors + len(self.rotor)
+
+    @property
     def velocity(self) -> Array:
         """(178,) stacked velocities that the rows of G multiply."""
         return np.concatenate([np.hstack([self.v, self.w]).ravel(), self.rotor])
@@ -142,9 +150,9 @@ class State:
 
     def kinetic_energy(self) -> float:
         """Kinetic energy with the axle-shaft rotors [J]."""
-        turning = sum(float(self.w[i] @ self.inertia(i) @ self.w[i]) for i in range(BODIES))
+        turning = sum(float(self.w[i] @ self.inertia(i) @ self.w[i]) for i in range(len(self.v)))
         moving = float(self.design.mass @ np.sum(self.v**2, axis=1))
-        return 0.5 * (moving + turning + self.design.rotor * float(self.rotor @ self.rotor))
+        return 0.5 * (moving + turning + float(self.design.rotor @ self.rotor**2))
 
 
 def state_from_minimal(vehicle: Vehicle, minimal: Minimal) -> State:
@@ -174,22 +182,24 @@ def state_from_minimal(vehicle: Vehicle, minimal: Minimal) -> State:
         chassis=chassis,
         com=origin + local.com @ chassis.T,
         rotation=chassis @ local.rotation,
-        v=np.zeros((BODIES, 3)),
-        w=np.zeros((BODIES, 3)),
-        rotor=np.zeros(4),
+        v=np.zeros((len(d.mass), 3)),
+        w=np.zeros((len(d.mass), 3)),
+        rotor=np.zeros(len(d.corners)),
         drives=drives,
     )
     rows = constraint_rows(rest)
     w0 = chassis @ minimal.angular_velocity
     v0 = chassis @ minimal.linear_velocity + np.cross(w0, chassis @ d.com[0])
-    extra, wanted = np.zeros((14, _SIZE)), np.concatenate([v0, w0, minimal.theta_rate, minimal.spin_rate])
+    wheels = len(d.corners)
+    extra = np.zeros((6 + 2 * wheels, rest.size))
+    wanted = np.concatenate([v0, w0, minimal.theta_rate, minimal.spin_rate])
     extra[:6, :6] = np.eye(6)
-    for c in range(4):
+    for c in range(wheels):
         lower, axis = 6 * body(c, "LCA") + 3, chassis @ d.corners[c].lower_axis
         extra[6 + c, lower : lower + 3], extra[6 + c, 3:6] = axis, -axis
-        extra[10 + c, _ROTOR + c] = 1.0
+        extra[6 + wheels + c, rest.rotors + c] = 1.0
     velocity = np.linalg.solve(np.vstack([np.array(rows.matrix), extra]), np.concatenate([np.array(rows.rate), wanted]))
-    both = velocity[:_ROTOR].reshape(BODIES, 6)
+    both = velocity[: rest.rotors].reshape(-1, 6)
     return State(
         d,
         local,
@@ -199,14 +209,14 @@ def state_from_minimal(vehicle: Vehicle, minimal: Minimal) -> State:
         rest.rotation,
         both[:, :3],
         both[:, 3:],
-        velocity[_ROTOR:],
+        velocity[rest.rotors :],
         drives,
     )
 
 
 def constraint_rows(state: State) -> Rows:
     """All 164 constraint rows at a state: 40 per corner and one per rotor."""
-    rows = Rows(_SIZE, state.v, state.w)
+    rows = Rows(state.size, state.v, state.w)
     for c, corner in enumerate(state.design.corners):
         p = corner.points
         uca, lca, upright, wheel, tierod, lower, upper = (
@@ -220,7 +230,7 @@ def constraint_rows(state: State) -> Rows:
         rows.name(f"upper_ball_{c}")
         rows.spherical(upright, arm(upright, p["UCA_U"]), uca, arm(uca, p["UCA_U"]))
         rows.revolute(wheel, np.zeros(3), upright, arm(upright, p["SPINDLE"]), y)
-        rows.rotor(wheel, upright, y, _ROTOR + c)
+        rows.rotor(wheel, upright, y, state.rotors + c)
         rows.spherical(tierod, arm(tierod, p["TIEROD_U"]), upright, arm(upright, p["TIEROD_U"]))
         inner = state.origin + state.chassis @ state.local.inner[c].position - state.com[0]
         rows.name(f"tierod_{c}")
@@ -236,7 +246,7 @@ def constraint_rows(state: State) -> Rows:
 
 def applied_forces(state: State, loads: Loads) -> Array:
     """(178,) applied forces and torques on all bodies, world axes, without gyroscopic terms."""
-    f = np.zeros((BODIES, 6))
+    f = np.zeros((len(state.v), 6))
     f[:, 2] = -loads.gravity * state.design.mass
 
     def push(i: int, force: Array, arm: Array) -> None:
@@ -259,7 +269,7 @@ def applied_forces(state: State, loads: Loads) -> Array:
         force = loads.shock[c] * _direction(state.com[upper] - state.com[lower])
         push(upper, force, np.zeros(3))
         push(lower, -force, np.zeros(3))
-    return np.concatenate([f.ravel(), np.zeros(4)])
+    return np.concatenate([f.ravel(), np.zeros(len(state.rotor))])
 
 
 def accelerations(vehicle: Vehicle, minimal: Minimal, loads: Loads) -> dict[str, Array]:
@@ -283,20 +293,20 @@ def accelerations(vehicle: Vehicle, minimal: Minimal, loads: Loads) -> dict[str,
 
 def solve(state: State, loads: Loads) -> dict[str, Array]:
     """Like `accelerations`, from a full state."""
-    d, rows, mass = state.design, constraint_rows(state), np.zeros((_SIZE, _SIZE))
+    d, rows, mass = state.design, constraint_rows(state), np.zeros((state.size, state.size))
     force = applied_forces(state, loads)
-    for i in range(BODIES):
+    for i in range(len(state.v)):
         k, tensor = 6 * i, state.inertia(i)
         mass[k : k + 3, k : k + 3] = d.mass[i] * np.eye(3)
         mass[k + 3 : k + 6, k + 3 : k + 6] = tensor
         force[k + 3 : k + 6] -= np.cross(state.w[i], tensor @ state.w[i])
-    mass[_ROTOR:, _ROTOR:] = d.rotor * np.eye(4)
+    mass[state.rotors :, state.rotors :] = np.diag(d.rotor)
     g, gamma = np.array(rows.matrix), np.array(rows.gamma)
     system = np.block([[mass, g.T], [g, np.zeros((len(g), len(g)))]])
     right = np.concatenate([force, gamma])
     solution = np.linalg.solve(system, right)
     solution = solution + np.linalg.solve(system, right - system @ solution)
-    a, reaction = solution[:_SIZE], -solution[_SIZE:]
+    a, reaction = solution[: state.size], -solution[state.size :]
 
     def on(label: str, c: int) -> Array:
         start = rows.start[f"{label}_{c}"]
@@ -304,28 +314,27 @@ def solve(state: State, loads: Loads) -> dict[str, Array]:
 
     to_origin, w = state.origin - state.com[0], state.w[0]
     linear = a[:3] + np.cross(a[3:6], to_origin) + np.cross(w, np.cross(w, to_origin))
-    inner = np.array([-on("tierod", c) for c in range(4)])
-    axial = np.zeros(4)
-    theta_dd = np.zeros(4)
+    inner = np.array([-on("tierod", c) for c in range(len(d.corners))])
+    axial, theta_dd = np.zeros(len(d.corners)), np.zeros(len(d.corners))
     for c, corner in enumerate(d.corners):
         rod, p = body(c, "tierod"), corner.points
         outward = _direction(state.point(rod, p["TIEROD_U"]) - state.point(rod, p["TIEROD_C"]))
         axial[c] = -float(inner[c] @ outward)
         i, axis = 6 * body(c, "LCA") + 3, state.chassis @ corner.lower_axis
         theta_dd[c] = axis @ (a[i : i + 3] - a[3:6]) + (state.w[body(c, "LCA")] - w) @ np.cross(w, axis)
-    load = sum(float(inner[c] @ state.drives[c][2]) for c in range(4))
+    load = sum(float(inner[c] @ state.drives[c][2]) for c in range(len(d.corners)))
     return {
         "angular_acceleration": state.chassis.T @ a[3:6],
         "linear_acceleration": state.chassis.T @ linear,
         "theta_dd": theta_dd,
-        "spin_dd": a[_ROTOR:],
+        "spin_dd": a[state.rotors :],
         "steering_load_torque": np.array(load),
         "tierod_force": axial,
-        "lower_ball_force": np.array([on("lower_ball", c) for c in range(4)]),
-        "upper_ball_force": np.array([on("upper_ball", c) for c in range(4)]),
+        "lower_ball_force": np.array([on("lower_ball", c) for c in range(len(d.corners))]),
+        "upper_ball_force": np.array([on("upper_ball", c) for c in range(len(d.corners))]),
         "tierod_inner_force": inner,
         "body_acceleration": a,
-        "multipliers": solution[_SIZE:],
+        "multipliers": solution[state.size :],
     }
 
 

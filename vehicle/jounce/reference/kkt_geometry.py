@@ -1,7 +1,7 @@
 """Bodies, poses and loop closure of the maximal-coordinate reference.
 
 Every body's frame has chassis axes in the design position and its origin at its centre of mass. Body 0 is the
-chassis (with the steering link and arm as point masses); corner c (FL FR RL RR) owns bodies 1 + 7 c + k, k in
+chassis (with the steering link and arm as point masses); corner c (FL FR RL RR, or more) owns bodies 1 + 7 c + k, k in
 the order of `CORNER_BODIES`. The wheel body holds spindle, wheel and tire.
 """
 
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce.axles import CORNERS
+from jounce.axles import corners as corners_of
 from jounce.data import Vehicle
 from jounce.reference.kkt_steering import InnerEnd, link_point, turn
 
 Array = NDArray[np.float64]
 
 CORNER_BODIES = ("UCA", "LCA", "upright", "wheel", "tierod", "shock_lower", "shock_upper")
+#: Number of bodies of a vehicle on two axles.
 BODIES = 1 + 4 * len(CORNER_BODIES)
 _POINTS = [
     "SPINDLE",
@@ -63,8 +64,10 @@ class Corner:
     """Unit vector of the lower arm's axis; positive theta is jounce on both sides."""
     upper_axis: Array
     """Unit vector of the upper arm's axis, same sign rule."""
-    steered: bool
-    """Whether TIEROD_C is on the steering link."""
+    gain: float
+    """Motion of TIEROD_C over that of a point which rides on the steering link; 0 where it is fixed."""
+    shift: Array
+    """(3,) from the first steered axle to this one, which has a copy of the linkage there [m]."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,9 @@ class Design:
     """(29,) [kg]"""
     inertia: Array
     """(29, 3, 3) about the centre of mass, chassis axes at design [kg.m2]"""
-    rotor: float
-    """Inertia of an axle shaft, which turns at the wheel's spin rate relative to the upright [kg.m2]"""
+    rotor: Array
+    """Inertia of each corner's axle shaft, which turns at the wheel's spin rate relative to the upright; 0 where the
+    axle is not driven [kg.m2]"""
 
 
 @dataclass(frozen=True)
@@ -96,17 +100,21 @@ class Poses:
 
 def design(vehicle: Vehicle) -> Design:
     """Makes the design position from the vehicle data."""
-    com, mass, inertia = np.zeros((BODIES, 3)), np.zeros(BODIES), np.zeros((BODIES, 3, 3))
+    bodies = 1 + len(CORNER_BODIES) * len(vehicle.wheels)
+    com, mass, inertia = np.zeros((bodies, 3)), np.zeros(bodies), np.zeros((bodies, 3, 3))
     com[0], mass[0], inertia[0] = _chassis(vehicle)
     corners = []
-    for c, (axle, side) in enumerate(CORNERS):
+    first = next((a.name for a in vehicle.axles if a.steered != "none"), vehicle.axles[0].name)
+    for c, (data, side) in enumerate(corners_of(vehicle.axles)):
+        axle = data.name
         mirror = np.array([1.0, side, 1.0])
         p = {n: mirror * (vehicle.vector(f"{axle}.origin") + vehicle.vector(f"{axle}.{n}")) for n in _POINTS}
         corner = Corner(
             points=p,
             lower_axis=side * _unit(p["LCA_F"] - p["LCA_B"]),
             upper_axis=side * _unit(p["UCA_F"] - p["UCA_B"]),
-            steered=axle == "front",
+            gain=data.gain if data.steered != "none" else 0.0,
+            shift=vehicle.vector(f"{axle}.origin") - vehicle.vector(f"{first}.origin"),
         )
         corners.append(corner)
         rod, strut = _unit(p["TIEROD_U"] - p["TIEROD_C"]), (p["SHOCK_C"] - p["SHOCK_A"]) / 4.0
@@ -124,25 +132,30 @@ def design(vehicle: Vehicle) -> Design:
             com[i], mass[i] = centre, sum(vehicle[f"{s}.mass"] for s in sources)
             moments = sum(np.array([vehicle[f"{s}.inertia.{k}"] for k in ("xx", "yy", "zz")]) for s in sources)
             inertia[i] = axes @ np.diag(moments) @ axes.T
-    return Design(tuple(corners), com, mass, inertia, vehicle["driveline.inertia"])
+    rotor = vehicle["driveline.inertia"] * np.array([float(a.driven) for a, _ in corners_of(vehicle.axles)])
+    return Design(tuple(corners), com, mass, inertia, rotor)
 
 
 def poses(vehicle: Vehicle, d: Design, theta: Array, spin: Array, delta: float) -> Poses:
-    """Closes all loops for arm angles theta (4,), spin angles (4,) and the Pitman arm angle delta [rad].
+    """Closes all loops for arm angles theta, spin angles and the Pitman arm angle delta [rad].
 
     Raises ArithmeticError that names the corner if a loop does not close.
     """
-    com, rotation = d.com.copy(), np.tile(np.eye(3), (BODIES, 1, 1))
+    com, rotation = d.com.copy(), np.tile(np.eye(3), (len(d.mass), 1, 1))
     inner = []
     for c, corner in enumerate(d.corners):
         p = corner.points
 
         def end(x: float, corner: Corner = corner) -> InnerEnd:
-            at = corner.points["TIEROD_C"]
-            return link_point(vehicle, at, x) if corner.steered else InnerEnd(at, np.zeros(3), np.zeros(3))
+            at, gain = corner.points["TIEROD_C"], corner.gain
+            if gain == 0.0:
+                return InnerEnd(at, np.zeros(3), np.zeros(3))
+            rides = link_point(vehicle, at - corner.shift, x)
+            moved = rides.position + corner.shift - at
+            return InnerEnd(at + gain * moved, gain * rides.first, gain * rides.second)
 
         phi, origin, upright = 0.0, p["LCA_U"], np.eye(3)
-        steps = max(1, int(np.ceil((abs(theta[c]) + (abs(delta) if corner.steered else 0.0)) / _LARGEST_STEP)))
+        steps = max(1, int(np.ceil((abs(theta[c]) + abs(corner.gain * delta)) / _LARGEST_STEP)))
         for s in np.linspace(0.0, 1.0, steps + 1)[1:]:
             phi, origin, upright = _close(c, corner, s * float(theta[c]), end(s * delta), (phi, origin, upright))
         tip = end(delta)

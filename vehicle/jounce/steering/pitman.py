@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import casadi as ca
 
+from jounce.axles import DEFAULT
 from jounce.math.algebra import SX, circle_sphere, dot
 from jounce.math.layout import Layout
 
@@ -55,11 +56,39 @@ def linkage_numbers(p: Mapping[str, SX]) -> SX:
     return NUMBERS.join(arm=arm, idler=idler, base=base, length2=dot(link, link), branch=ca.if_else(b > 0, -1.0, 1.0))
 
 
+def design_end(p: Mapping[str, SX], axle: str, side: SX | float) -> SX:
+    """Inner tierod end of one corner in the design position, chassis axes [m]; side is 1 on the left, -1 on the right.
+    """
+    end = _point(p, f"{axle}.origin") + _point(p, f"{axle}.TIEROD_C")
+    return end * ca.vertcat(1, side, 1)
+
+
+def fixed_numbers(p: Mapping[str, SX], axle: str, side: SX | float) -> SX:
+    """The vector INNER_NUMBERS of a corner that is not steered: the end is a point of the chassis."""
+    return INNER_NUMBERS.join(origin=design_end(p, axle, side), follows=SX(3, 1), along=0, across=0)
+
+
+def geared_numbers(p: Mapping[str, SX], axle: str, side: SX | float, first: str, gain: SX) -> SX:
+    """The vector INNER_NUMBERS of a corner of any steered axle.
+
+    The axle has a copy of the linkage of the ``first`` steered one, at the same place of it. Its ends move by ``gain``
+    times what they would on the same arm angle; all that follows is linear in that, hence the scaled numbers.
+    """
+    end = design_end(p, axle, side)
+    shift = _point(p, f"{axle}.origin") - _point(p, f"{first}.origin")
+    n = INNER_NUMBERS.split(_carried_numbers(p, end - shift))
+    origin = end + gain * (n["origin"] + shift - end)
+    return INNER_NUMBERS.join(origin=origin, follows=gain * n["follows"], along=n["along"], across=n["across"])
+
+
 def inner_numbers(p: Mapping[str, SX], axle: str, side: float) -> SX:
-    """The vector INNER_NUMBERS of one corner; side is 1 on the left, -1 on the right. Rear ends are fixed."""
-    end = (_point(p, f"{axle}.origin") + _point(p, f"{axle}.TIEROD_C")) * SX([1, side, 1])
-    if axle == "rear":
-        return INNER_NUMBERS.join(origin=end, follows=SX(3, 1), along=0, across=0)
+    """The vector INNER_NUMBERS of one corner of a vehicle whose axles are those of `DEFAULT`."""
+    if axle != DEFAULT[0].name:
+        return fixed_numbers(p, axle, side)
+    return _carried_numbers(p, design_end(p, axle, side))
+
+
+def _carried_numbers(p: Mapping[str, SX], end: SX) -> SX:
     frame = _frame(p)
     univ, link = _link(p)
     d = frame.T @ (end - _point(p, "steering.origin")) - univ

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from jounce.axles import DEFAULT
 from jounce.contact import tires
 from jounce.data import Vehicle, load_vehicle, vehicle_names
 from jounce.models.double_wishbone.signals import LEDGER, table
@@ -92,7 +93,7 @@ def _reads(path: Path) -> bool:
 
 MODEL = Model(
     name=NAME,
-    data_sets=(BASE, *(n for n in vehicle_names() if n != BASE)),
+    data_sets=(BASE, *(n for n in vehicle_names() if n != BASE and load_vehicle(n).axles == DEFAULT)),
     sources=builtin_sources(),
     read=read,
     emit=emit,

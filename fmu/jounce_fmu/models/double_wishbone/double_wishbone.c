@@ -278,6 +278,7 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, double lim
 #define JN_STRIDE 1
 #include "double_wishbone_scalar.inc"
 #include "double_wishbone_scalar_forward.inc"
+#include "double_wishbone_derive.inc"
 #undef JN_STRIDE
 #define JN_STRIDE JN_CORNERS
 
@@ -429,8 +430,6 @@ static void box_outline(double *d) {
             }
     }
 }
-
-#include "double_wishbone_derive.inc"
 
 static int derive(const double *p, double *d, jn_fault *f) {
     const double sx = jn_sin_1(p[JN_P_terrain_slope]) / jn_cos_1(p[JN_P_terrain_slope]);

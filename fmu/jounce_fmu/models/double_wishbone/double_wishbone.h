@@ -70,6 +70,21 @@ typedef struct {
     int power;
 } jn_stiffness;
 
+/* The parameters that an emitted function reads, by their places in p. */
+typedef struct {
+    const int *rows;
+    int n;
+} jn_part;
+
+/* What makes the derived numbers of one axle (axles_derive.inc). Corner numbers and spin axis of one side; how its inner
+ * tierod end moves, where it has one. */
+typedef struct {
+    void (*corner)(const double *in, double *corner, double *axial);
+    void (*inner)(const double *in, double *inner);
+    jn_part of_corner, of_inner, of_outline;
+    double driven, gain;
+} jn_derivation;
+
 /* States in lanes from those outside, and back without the memory. */
 const double *jn_in_lanes(const double *x, double *lanes);
 void jn_out_of_lanes(const double *lanes, double *x);

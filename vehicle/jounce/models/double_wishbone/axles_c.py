@@ -6,7 +6,7 @@ Made from the signal table, without CasADi.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from jounce.axles import Axle
 from jounce.contact import states as wheel_states
@@ -17,6 +17,10 @@ from jounce.models.double_wishbone.lanes import Lanes
 from jounce.signals import SignalTable
 from jounce.suspension.kinds import KINDS, RISING
 
+#: What stands for an axle, and for the first steered one, in the names of entries that a function of an axle reads.
+AXLE, FIRST_STEERED = "AXLE", "FIRST"
+#: The point of an axle that a steering linkage moves.
+INNER_END = "TIEROD_C"
 GENERATOR = "jounce.models.double_wishbone.axles_c"
 #: States of the chassis, as `jounce.contact.wheel.CHASSIS` has them.
 CHASSIS = {"position": 3, "quaternion": 4, "angular": 3, "linear": 3}
@@ -104,6 +108,51 @@ def _starts(vehicle: Vehicle) -> list[str]:
     own = {identifier(s.name): s.start for s in wheel_states.inner(tires.find(vehicle.tire))}
     sizes = states(Lanes(vehicle.axles), own).sizes
     return [", ".join([repr(float(own.get(name, 0.0)))] * size) for name, size in sizes.items()]
+
+
+def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Sequence[str]]) -> str:
+    """Text of double_wishbone_derive.inc where each axle has functions of its own.
+
+    ``entries``: function -> the entries that it reads, of the vehicle or of `AXLE`, in its order.
+    """
+    place = {s.name: s.index for s in table.parameters}
+    first = next((a.name for a in vehicle.axles if a.steered != "none"), "")
+    rows: list[str] = []
+
+    def part(function: str, axle: Axle | None, number: int = 0) -> str:
+        """Initializer of a jn_part; its rows go into an array of their own."""
+        if function not in entries:
+            return "{NULL, 0}"
+        found = (_named(name, axle, first) for name in entries[function])
+        rows.append(f"static const int rows_{function}_{number}[] = {{{_row(place[name] for name in found)}}};")
+        return f"{{rows_{function}_{number}, {len(entries[function])}}}"
+
+    axles = []
+    for k, axle in enumerate(vehicle.axles):
+        kind, gear = f"axle_{axle.kind}", f"axle_{axle.steered}"
+        if f"{AXLE}.{INNER_END}.x" not in entries[kind]:
+            gear = ""
+        parts = ", ".join(part(function, axle, k) for function in (kind, gear, "axle_outline"))
+        functions = f"{kind}_1, {f'{gear}_1' if gear else 'NULL'}"
+        axles.append(f"{{{functions}, {parts}, {float(axle.driven)}, {axle.gain!r}}}")
+    gear = "rack" if any(a.steered == "rack" for a in vehicle.axles) else "pitman"
+    common = part(f"vehicle_{gear}", None)
+    text = "\n".join(rows)
+    return (
+        f"/* Emitted by {GENERATOR}; do not edit. */\n"
+        f'#include "axles_scalar.inc"\n{text}\n\n'
+        f"static const jn_part common_part = {common};\n"
+        f"static const jn_derivation derivations[JN_AXLES] = {{\n    {_lines(axles)},\n}};\n"
+        f"#define JN_DERIVE_COMMON vehicle_{gear}_1\n"
+        '#include "axles_derive.inc"\n'
+    )
+
+
+def _named(name: str, axle: Axle | None, first: str) -> str:
+    """An entry's name in the vehicle."""
+    for general, own in ((AXLE, axle.name if axle else ""), (FIRST_STEERED, first)):
+        name = re.sub(rf"^(chassis\.outline\.|){general}\.", rf"\g<1>{own}.", name)
+    return name
 
 
 def whole_derivation() -> str:

@@ -24,7 +24,7 @@ from jounce.suspension.double_wishbone import NUMBERS
 Numbers = Mapping[str, SX]
 
 
-def corner_numbers(p: Numbers, axle: str, side: float) -> SX:
+def corner_numbers(p: Numbers, axle: str, side: SX | float) -> SX:
     """The vector NUMBERS of one corner; points in the chassis frame [m], design position theta = 0."""
 
     def point(name: str) -> SX:
@@ -122,7 +122,7 @@ def chassis_inertia(p: Numbers) -> SX:
     return ca.vertcat(mass, moment, symmetric(inertia))
 
 
-def outline_points(p: Numbers, name: str, axle: str, side: float) -> SX:
+def outline_points(p: Numbers, name: str, axle: str, side: SX | float) -> SX:
     """outline.POINT of one point of one corner, chassis frame [m]."""
 
     def mirrored(*where: SX) -> SX:

@@ -1,4 +1,4 @@
-"""The signal table of the vehicle on four double wishbones."""
+"""The signal table of a vehicle on axles."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from jounce.axles import WHEELS
+from jounce.axles import DEFAULT, Axle
 from jounce.contact import tires
 from jounce.contact.states import inner
 from jounce.data import DataError, Vehicle
+from jounce.models.double_wishbone.ledgers import LEDGER as LEDGER
+from jounce.models.double_wishbone.ledgers import ledger as ledger_of
 from jounce.references import Ledger
 from jounce.signals import QUATERNION, XYZ, Signal, SignalTable, State
+from jounce.suspension.kinds import KINDS
 
-#: References of the double-wishbone vehicle's variables; `python -m jounce_fmu.build.generate` writes new ones into it.
-LEDGER = Path(__file__).parent / "references.txt"
-
-
-#: Frame of an entry of the vehicle data, by a pattern of its name; what fits none has no direction.
+#: Frame of an entry of the vehicle data, by a pattern of its name without that of an axle; what fits none has no
+#: direction.
 _FRAMES = {
-    r"chassis\..+\.[xyz]+|(front|rear|steering)\.origin\.[xyz]|steering\.tilt": "chassis",
-    r"(front|rear)\.[A-Z_]+\.[xyz]": "suspension",
-    r"(front|rear)\.(UCA|LCA)\.inertia\.[xyz]+": "arm",
-    r"(front|rear)\.(upright|spindle)\.inertia\.[xyz]+": "chassis",
-    r"(front|rear)\.tierod\.inertia\.[xyz]+": "tierod",
-    r"(front|rear)\.shock_\w+\.inertia\.[xyz]+": "shock",
+    r"chassis\..+\.[xyz]+|(AXLE|steering)\.origin\.[xyz]|steering\.tilt": "chassis",
+    r"AXLE\.[A-Z_]+\.[xyz]": "suspension",
+    r"AXLE\.(UCA|LCA)\.inertia\.[xyz]+": "arm",
+    r"AXLE\.(upright|spindle)\.inertia\.[xyz]+": "chassis",
+    r"AXLE\.tierod\.inertia\.[xyz]+": "tierod",
+    r"AXLE\.shock_\w+\.inertia\.[xyz]+": "shock",
     r"steering\.[A-Z_]+\.[xyz]": "steering",
     r"wheel\.inertia\.[xyz]+": "wheel",
 }
@@ -43,10 +43,12 @@ def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
                  "angle moves on with it", minimum=-100.0, maximum=100.0, frame="steering",
                  rate_of="steering_wheel_angle")
     tire, ground = ("tire_source", "EXTERNAL"), ("terrain_source", "EXTERNAL")
-    for w in WHEELS:
+    for w, axle in _wheels(vehicle):
         p = f"wheel_{w}"
-        yield Signal(f"{p}.drive_torque", "input", "N.m", "on the spin axis, forward positive; reacts on the chassis",
-                     frame="wheel", minimum=-1e5, maximum=1e5, nominal=1000.0)
+        driven = "on the spin axis, forward positive; reacts on the chassis"
+        text, most = (driven, 1e5) if axle.driven else ("0: the axle is not driven", 0.0)
+        yield Signal(f"{p}.drive_torque", "input", "N.m", text, frame="wheel", minimum=-most, maximum=most,
+                     nominal=1000.0)
         yield Signal(f"{p}.brake_torque", "input", "N.m", "friction-brake torque, opposes spin and holds the wheel; "
                      "limited at brake.capacity. Below 0, where roundings and difference quotients lead, counts as 0",
                      frame="wheel", minimum=-1.0, maximum=1e6, nominal=1000.0)
@@ -69,8 +71,13 @@ def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
                  nominal=1000.0)
 
 
-def _wheel_outputs(w: str) -> Iterator[Signal]:
-    p = f"wheel_{w}"
+def _wheels(vehicle: Vehicle) -> Iterator[tuple[str, Axle]]:
+    """Every wheel with its axle."""
+    return zip(vehicle.wheels, (axle for axle in vehicle.axles for _ in range(2)), strict=True)
+
+
+def _wheel_outputs(w: str, axle: Axle) -> Iterator[Signal]:
+    p, (unit, coordinate) = f"wheel_{w}", KINDS[axle.kind].coordinate
 
     def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), frame: str = "world",
             nominal: float = 1.0) -> Signal:
@@ -84,7 +91,7 @@ def _wheel_outputs(w: str) -> Iterator[Signal]:
     yield out("angle", "rad", "spin angle", frame="wheel")
     yield out("steer", "rad", "atan2(-axis_x, axis_y) of the spin axis", frame="chassis")
     yield out("inclination", "rad", "asin(axis_z) of the spin axis", frame="chassis")
-    yield out("arm_angle", "rad", "lower-arm angle theta, jounce positive", frame="chassis")
+    yield out("arm_angle", unit, f"{coordinate} theta, jounce positive", frame="chassis")
     yield out("travel", "m", "wheel-centre height above its design height", frame="chassis", nominal=0.1)
     yield out("travel_rate", "m/s", "its rate", frame="chassis")
     yield out("spring_length", "m", "spring length", frame="spring", nominal=0.3)
@@ -101,7 +108,7 @@ def _wheel_outputs(w: str) -> Iterator[Signal]:
     yield out("query_point", "m", "point at which a terrain is asked", XYZ)
 
 
-def _outputs(law: tires.Law) -> Iterator[Signal]:
+def _outputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), frame: str = "world",
             nominal: float = 1.0) -> Signal:
         return Signal(name, "output", unit, text, comp, frame=frame, nominal=nominal)
@@ -120,8 +127,8 @@ def _outputs(law: tires.Law) -> Iterator[Signal]:
     yield out("imu.ang_vel", "rad/s", "angular velocity at the IMU", XYZ, "chassis")
     yield out("speed", "m/s", "forward speed of the centre of mass", frame="chassis", nominal=10.0)
     yield out("sideslip", "rad", "atan2(vy, vx) at the centre of mass", frame="chassis")
-    for w in WHEELS:
-        yield from _wheel_outputs(w)
+    for w, axle in _wheels(vehicle):
+        yield from _wheel_outputs(w, axle)
         yield from (replace(s, name=f"wheel_{w}.{s.name}") for s in law.outputs)
     yield out("steering.load_torque", "N.m", "torque of the linkage on the Pitman arm, left positive",
               frame="steering", nominal=100.0)
@@ -173,15 +180,17 @@ def _run_parameters() -> Iterator[Signal]:
 
 
 def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:
+    of_axle = re.compile(f"({'|'.join(a.name for a in vehicle.axles)})(?=\\.)")
     for name, entry in vehicle.entries.items():
-        frame = next((f for pattern, f in _FRAMES.items() if re.fullmatch(pattern, name)), "")
+        plain = of_axle.sub("AXLE", name, count=1) if of_axle.match(name) else name
+        frame = next((f for pattern, f in _FRAMES.items() if re.fullmatch(pattern, plain)), "")
         yield Signal(name, "parameter", entry.unit, entry.description or entry.source, start=(entry.value,),
                      minimum=entry.minimum, maximum=entry.maximum, nominal=abs(entry.value) or 1.0,
                      frame=frame, variability="fixed", type="Enumeration" if entry.items else "Real",
                      items=entry.items)
 
 
-def _states(wheel_states: Iterable[State]) -> Iterator[State]:
+def _states(vehicle: Vehicle, wheel_states: Iterable[State]) -> Iterator[State]:
     """The states of the emitted model, in the order of its state vector; what it remembers of steering is left out.
 
     ``wheel_states`` are the inner ones of a wheel.
@@ -199,10 +208,17 @@ def _states(wheel_states: Iterable[State]) -> Iterator[State]:
         ("arm_rate", "rad/s", "rate of the lower-arm angle", 1.0),
         ("omega", "rad/s", "spin rate relative to the upright", 10.0),
     ):
-        yield from (State(f"state.wheel_{w}.{name}", unit, text, nominal) for w in WHEELS)
+        for w, axle in _wheels(vehicle):
+            own, coordinate = KINDS[axle.kind].coordinate
+            if name == "arm_angle":
+                yield State(f"state.wheel_{w}.{name}", own, f"{coordinate}, jounce positive", nominal)
+            elif name == "arm_rate":
+                yield State(f"state.wheel_{w}.{name}", f"{own}/s", f"rate of the {coordinate}", nominal)
+            else:
+                yield State(f"state.wheel_{w}.{name}", unit, text, nominal)
     for state in wheel_states:
         name = _STATE_NAMES.get(state.name, state.name)
-        yield from (replace(state, name=f"state.wheel_{w}.{name}") for w in WHEELS)
+        yield from (replace(state, name=f"state.wheel_{w}.{name}") for w in vehicle.wheels)
 
 
 def _law(vehicle: Vehicle) -> tires.Law:
@@ -218,15 +234,19 @@ def _law(vehicle: Vehicle) -> tires.Law:
 
 
 def table(vehicle: Vehicle, ledger: Path = LEDGER) -> SignalTable:
-    """The signal table of a four-corner double-wishbone vehicle.
+    """The signal table of a vehicle whose axles have the kinds of `KINDS`.
 
     ``vehicle`` gives the law of its tires, and the start values of the vehicle-data parameters, which close the
     parameter vector. ``ledger`` has the references given so far. Raises DataError where the data do not fit the law.
     """
     law = _law(vehicle)
     groups: Iterable[Iterator[Signal]] = (
-        _inputs(vehicle, law), _outputs(law), _run_parameters(), _vehicle_parameters(vehicle)
-    )
+        _inputs(vehicle, law), _outputs(vehicle, law), _run_parameters(), _vehicle_parameters(vehicle)
+    )  # fmt: skip
     signals = tuple(s for group in groups for s in group)
-    return SignalTable(vehicle.name, signals, tuple(_states(inner(law))), derivatives=True,
-                       ledger=Ledger.read(ledger))  # fmt: skip
+    states = tuple(_states(vehicle, inner(law)))
+    known = Ledger.read(ledger)
+    if vehicle.axles != DEFAULT:
+        names = [*(g.name + c for g in signals for c in g.components), *(s.name for s in states)]
+        known = ledger_of(vehicle.axles, names)
+    return SignalTable(vehicle.name, signals, states, derivatives=True, ledger=known)

@@ -1,0 +1,123 @@
+"""Models of vehicles on other axles than the HMMWV's: one for each vehicle, made when it is asked for.
+
+They share the C of the HMMWV and the emitted functions of each kind of suspension. What depends on the axles is text
+that is made here, without CasADi, and kept in a folder of this user's cache beside the library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from jounce.axles import DEFAULT
+from jounce.data import DataError, Vehicle, load_vehicle, vehicle_names
+from jounce.models.double_wishbone import axles_c, recursion
+from jounce.models.double_wishbone.arrange import arranged
+from jounce.models.double_wishbone.lanes import Lanes
+from jounce.models.double_wishbone.ledgers import KINDS_LEDGER, kinds_ledger
+from jounce.models.double_wishbone.signals import table
+from jounce.signals import SignalTable
+from jounce_fmu.build.library import NATIVE, PACKAGE, BuildError, Sources, builtin_sources, identifier
+from jounce_fmu.build.table_c import emit_header, emit_table
+from jounce_fmu.models.model import Model
+
+#: Names of the emitted files begin with it, as those of the HMMWV do in whose place they stand.
+PREFIX = "double_wishbone"
+#: Folder of the emitted functions of each kind.
+GENERATED = PACKAGE / "models" / "axles" / "generated"
+
+
+def has_own_model(name: str | Path) -> bool:
+    """Whether the vehicle of that name or path is on other axles than the HMMWV's. False where it cannot be read."""
+    try:
+        return load_vehicle(name).axles != DEFAULT
+    except DataError:
+        return False
+
+
+def names() -> tuple[str, ...]:
+    """Names of those vehicles among the ones that come with jounce."""
+    return tuple(name for name in vehicle_names() if has_own_model(name))
+
+
+def read(name: str | Path) -> SignalTable:
+    """Signal table of a vehicle, by its name or path. Raises DataError."""
+    return table(arranged(load_vehicle(name)))
+
+
+def model(name: str | Path) -> Model:
+    """The model of a vehicle, by its name or path; its files are written where they are not there yet.
+
+    Raises BuildError, DataError.
+    """
+    vehicle = arranged(load_vehicle(name))
+    signals = table(vehicle)
+    texts = emit(vehicle, signals)
+    digest = hashlib.sha256("\0".join((*texts, *texts.values())).encode()).hexdigest()
+    folder = cache_folder() / f"{vehicle.name}-{digest[:16]}"
+    written = _write(folder, texts)
+    shared = [f for f in builtin_sources(PREFIX).files if f.name not in texts]
+    own = sorted(GENERATED.parent.rglob("*.inc"))
+    return Model(
+        name=f"axles_{digest[:16]}",
+        data_sets=(str(name),),
+        sources=Sources(identifier(vehicle.name), (*shared, *own, *written)),
+        read=read,
+        emit=dict,
+        libraries=folder,
+    )
+
+
+def emit(vehicle: Vehicle, signals: SignalTable) -> Mapping[str, str]:
+    """File name -> text of what depends on the axles of a vehicle with its entries in order."""
+    entries = json.loads((GENERATED / "axles_entries.json").read_text(encoding="utf-8"))
+    inner = axles_c.inner(vehicle)
+    return {
+        f"{PREFIX}_axles.h": axles_c.header(vehicle, signals, inner),
+        f"{PREFIX}_axles.inc": axles_c.tables(vehicle, signals),
+        f"{PREFIX}_derive.inc": axles_c.derivation(vehicle, signals, entries),
+        f"{PREFIX}_recursion.inc": recursion.text(Lanes(vehicle.axles), inner),
+        f"{PREFIX}_table.c": emit_table(signals, PREFIX),
+        # Without the interface's GUID, so that vehicles with the same axles share their compiled code.
+        f"{PREFIX}_table.h": emit_header(signals, PREFIX).partition("\n")[2],
+    }
+
+
+def emit_shared() -> Mapping[Path, str]:
+    """Path -> text of the functions that all such vehicles share, and of the ledger of their entries. Needs CasADi."""
+    from jounce.models.double_wishbone import emit_axles
+
+    return {
+        KINDS_LEDGER: kinds_ledger((), ()).text(),
+        **{GENERATED / name: text for name, text in emit_axles.files().items()},
+    }
+
+
+def cache_folder() -> Path:
+    """Folder of what is made for vehicles: beside the package's libraries, or in the user's own cache."""
+    if os.access(NATIVE if NATIVE.exists() else NATIVE.parent, os.W_OK):
+        return NATIVE / "vehicles"
+    if sys.platform == "win32":
+        home = Path(os.environ.get("LOCALAPPDATA") or Path.home())
+    else:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home / "jounce" / "vehicles"
+
+
+def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Paths of the files, written where they are missing; each appears whole or not at all."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            path = folder / name
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                part = folder / f".{name}.{os.getpid()}"
+                part.write_text(text, encoding="utf-8")
+                os.replace(part, path)
+    except OSError as error:
+        raise BuildError(f"{folder}: the files of the vehicle cannot be written: {error}") from error
+    return [folder / name for name in texts]
