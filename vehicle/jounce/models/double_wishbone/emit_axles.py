@@ -84,15 +84,20 @@ def _common(p: Mapping[str, SX], _more: Sequence[SX]) -> Sequence[SX]:
     return wheels, pitman.linkage_numbers(p), parameters.chassis_inertia(p), contact
 
 
-def files() -> dict[str, str]:
-    """File name to text."""
-    made = (
+def functions() -> tuple[tuple[ca.Function, list[str]], ...]:
+    """Every function with the entries that it reads."""
+    return (
         _function("axle_double_wishbone", _corner, ("side", "driven")),
         _function("axle_outline", _outline, ("side",)),
         _function("axle_pitman", _geared, ("side", "gain")),
         _function("axle_none", _fixed, ("side", "gain")),
         _function("vehicle_pitman", _common),
     )
+
+
+def files() -> dict[str, str]:
+    """File name to text."""
+    made = functions()
     entries = {f.name(): names for f, names in made}
     return {
         "axles_scalar.inc": emit_file([f for f, _ in made], GENERATOR),
