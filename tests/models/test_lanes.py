@@ -53,4 +53,4 @@ def test_the_state_vector_inside_has_a_row_of_lanes_for_each_state_of_a_wheel(ax
     lanes = Lanes(tuple(Axle(f"a{k}") for k in range(axles)))
     states = axles_c.states(lanes, ("bristle",))
     assert states.first["spin"] == 13 and states.first["theta"] == 13 + len(lanes)
-    assert states.size == 13 + 5 * len(lanes) + 2
+    assert states.size == 13 + 5 * len(lanes) + len(axles_c.MEMORY)
