@@ -157,7 +157,8 @@ JN_FN void JN_NAME(run_closed)(int calls, double *states, const double *inner, c
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise SystemExit("no C compiler found; this benchmark needs cc or gcc")
-    subprocess.run([compiler, *FLAGS, f"-I{MODELS / 'common'}", "all.c", "-o", "all.so", "-lm"], cwd=folder, check=True)
+    includes = [f"-I{MODELS / place}" for place in ("common", "embedded")]
+    subprocess.run([compiler, *FLAGS, *includes, "all.c", "-o", "all.so", "-lm"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "all.so"))
 
 

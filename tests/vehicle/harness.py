@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 FMU = Path(__file__).parents[2] / "fmu" / "jounce_fmu"
-PLACES = ("common", "double_wishbone", "double_wishbone/generated")
+PLACES = ("common", "embedded", "double_wishbone", "double_wishbone/generated")
 INCLUDES = [f"-I{FMU / 'models' / place}" for place in PLACES]
 
 

@@ -313,7 +313,7 @@ int jn_fit_guess(const jn_loops *loops, const int *least, jn_guess_fit *fit, dou
     }
     if (find_box(loops, &design, fit, text, size)) return 1;
     for (k = 1, v = 0; v < n; v++) k *= JN_GUESS_TERMS;
-    tensor = malloc((size_t)k * (size_t)loops->dependent * sizeof *tensor);
+    tensor = (double *)malloc((size_t)k * (size_t)loops->dependent * sizeof *tensor);
     if (!tensor) {
         snprintf(text, size, "no memory for the first guess");
         return 1;
@@ -337,7 +337,7 @@ int jn_fit_guess(const jn_loops *loops, const int *least, jn_guess_fit *fit, dou
 int jn_fit_guesses(const jn_loops *loops, int lanes, jn_guess_fit *fits, double *numbers, int stride, int capacity,
                    int *lane, char *text, size_t size) {
     int degrees[JN_GUESS_VARIABLES] = {0}, agreed = 0, k, v;
-    double *own = malloc((size_t)(JN_GUESS_coefficients + capacity) * sizeof *own);
+    double *own = (double *)malloc((size_t)(JN_GUESS_coefficients + capacity) * sizeof *own);
     *lane = 0;
     if (!own) {
         snprintf(text, size, "no memory for the first guess");
