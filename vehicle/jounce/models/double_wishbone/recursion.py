@@ -34,6 +34,7 @@ JN_FN void JN_NAME(collect_rates)(const double *x, const jn_evaluation *e, doubl
 {copies}}}
 
 JN_FN void JN_NAME(rates)(const double *x, const double *u, const double *d, const jn_evaluation *e, double *dx) {{
+    (void)u; /* a step of the schedule may read it */
 {values}    JN_NAME(collect_rates)(x, e, dx);
 }}
 
@@ -42,6 +43,7 @@ JN_FN void JN_NAME(motion_rates_forward)(const double *x, const double *u, const
                                          const double *d_u, const jn_evaluation *e, const jn_evaluation *d_e,
                                          double *d_dx) {{
     double dx[JN_X_N];
+    (void)u, (void)d_u;
 {tangents}}}
 """
 _REPORTS = """\
