@@ -153,7 +153,7 @@ def test_a_body_whose_wheels_a_partner_carries_lies_on_the_terrain_that_is_known
     one = car("hmmwv", {"tire_source": "EXTERNAL", "terrain_source": terrain, "init.equilibrium": 0.0, "init.z": 3.0,
                         "terrain.height": 1.0 - len(heights)}, heights)  # fmt: skip
     one.run(6.0)
-    low = min(one.data[f"chassis.outline.{end}.low.z"] for end in ("front", "rear"))
+    low = min(one.data[f"chassis.outline.{end}.low.z"] for end in AXLES)
     assert one["ref_frame.pos.z"] + low == pytest.approx(1.0, abs=0.05)
     assert abs(one["ref_frame.lin_vel.z"]) < 0.01
     assert one["chassis.ground_force.z"] == pytest.approx(sum(_masses(one)) * 9.81, rel=0.01)

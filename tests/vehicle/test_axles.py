@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jounce.axles import AXLES, CORNERS, DEFAULT, WHEELS, Axle, wheel_names, wheels_in
+from jounce.axles import AXLES, CORNERS, DEFAULT, WHEELS, Axle, pairs, wheel_names, wheels_in
 from jounce.data import DataError, load_vehicle
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,8 @@ def spelled() -> Iterator[str]:
     for folder in ("vehicle", "fmu", "service", "clients", "tests", "benchmarks", "docs"):
         for path in (ROOT / folder).rglob("*"):
             place = str(path.relative_to(ROOT))
-            if path.suffix == ".py" and path not in (HOME, Path(__file__)):
+            # the client's package imports no vehicle
+            if path.suffix == ".py" and path not in (HOME, Path(__file__)) and "jounce_client/bridges" not in place:
                 yield from (place for found in lists(path.read_text(encoding="utf-8")) if found in NAMES)
             elif path.suffix in (".c", ".h", ".inc") and path.parent.name != "generated":
                 yield from [place] * ('"FL", "FR"' in path.read_text(encoding="utf-8"))
@@ -82,6 +83,12 @@ def test_the_wheels_of_signals_are_found_by_their_names() -> None:
     names = ["speed", *(f"wheel_{w}.{what}" for w in wheel_names(3) for what in ("pos.x", "rot.e0"))]
     assert wheels_in(names) == wheel_names(3)
     assert wheels_in(["speed", "wheel.mass"]) == ()
+
+
+def test_axles_of_signals_are_front_and_rear_or_numbered() -> None:
+    assert pairs(WHEELS) == AXLES
+    assert pairs(wheel_names(3)) == {"axle_1": ("1L", "1R"), "axle_2": ("2L", "2R"), "axle_3": ("3L", "3R")}
+    assert pairs(()) == {}
 
 
 def test_axles_are_read_from_the_vehicle_file_in_its_order(tmp_path: Path) -> None:

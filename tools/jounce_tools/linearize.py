@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from jounce.axles import WHEELS
 from jounce_fmu.importer.host import Factory, FmuError, Value
 from jounce_fmu.importer.linear import Array, Linear, read_states
 from jounce_tools.errors import UsageError
@@ -35,7 +34,10 @@ def settle(
     drive, shown, held, total = [], 0, u[:0], 0.0
     if speed != 0.0:
         try:
-            drive = [table.by_name(f"wheel_{w}.drive_torque").index for w in WHEELS]
+            # those of the axles that are driven
+            drive = [s.index for s in table.inputs if s.name.endswith(".drive_torque") and s.maximum > 0.0]
+            if not drive:
+                raise KeyError("no wheel takes drive torque")
             shown, held = table.by_name("speed").index, u[drive].copy()
         except KeyError as unknown:
             raise UsageError(f"--speed: {table.name} has no speed to hold ({unknown.args[0]})") from unknown

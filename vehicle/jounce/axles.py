@@ -7,12 +7,12 @@ have the wheels FL FR RL RR; any other number has 1L 1R, 2L 2R and so on from th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 __all__ = ["AXLES", "CORNERS", "DEFAULT", "MOST", "STEERED", "WHEELS", "Axle", "AxleError", "axles_of", "corners",
-           "wheel_names", "wheels_in"]  # fmt: skip
+           "pairs", "wheel_names", "wheels_in"]  # fmt: skip
 
 #: Most axles that a vehicle may have.
 MOST = 8
@@ -70,6 +70,13 @@ def wheels_in(names: Iterable[str]) -> tuple[str, ...]:
     """The wheels that signals of those names belong to, in their order: ``wheel_FL.pos`` is one of FL."""
     found = (re.match(r"wheel_(\w+)\.", name) for name in names)
     return tuple(dict.fromkeys(m.group(1) for m in found if m))
+
+
+def pairs(wheels: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Name of each axle, as signals have it, with its left and right wheel: front and rear, or axle_1, axle_2 ..."""
+    each = [(wheels[k], wheels[k + 1]) for k in range(0, len(wheels), 2)]
+    names = [axle.name for axle in DEFAULT] if tuple(wheels) == WHEELS else [f"axle_{k + 1}" for k in range(len(each))]
+    return dict(zip(names, each, strict=True))
 
 
 def axles_of(tables: object) -> tuple[Axle, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from jounce.axles import AXLES, WHEELS
+from jounce.axles import pairs, wheels_in
 from jounce.signals import SignalTable
 from jounce_fmu.description.fmi2 import NameStyle, xml_text
 from jounce_fmu.description.fmi3 import variables
@@ -38,7 +38,7 @@ def terminals_and_icons(table: SignalTable, names: NameStyle = "structured", sca
     for v in variables(table, names, scalars):
         parts = written.setdefault(v.signal.name, [])
         parts.append(("" if v.is_array else v.signal.components[len(parts)], v.name))
-    for name, kind, text, members in _terminals():
+    for name, kind, text, members in _terminals(wheels_in(s.name for s in table.signals)):
         found = [
             (member + suffix, variable)
             for member, signal in members
@@ -58,15 +58,15 @@ def terminals_and_icons(table: SignalTable, names: NameStyle = "structured", sca
     return xml_text(root)
 
 
-def _terminals() -> Iterator[tuple[str, str, str, list[tuple[str, str]]]]:
+def _terminals(wheels: Sequence[str]) -> Iterator[tuple[str, str, str, list[tuple[str, str]]]]:
     """Name, kind, description and (member, signal) pairs of each terminal."""
-    for w in WHEELS:
+    for w in wheels:
         members = [(m, f"wheel_{w}.{m}") for m in TIRE_TERRAIN_PORT]
         yield f"wheel_{w}", "org.jounce.tire_terrain_port", "tire and terrain of this wheel", members
-    for axle, wheels in AXLES.items():
+    for axle, both in pairs(wheels).items():
         members = [
             (f"{side}.{member}", f"wheel_{w}.{signal}")
-            for side, w in zip(("left", "right"), wheels, strict=True)
+            for side, w in zip(("left", "right"), both, strict=True)
             for member, signal in (("torque", "drive_torque"), ("speed", "omega"))
         ]
         yield f"driveline_{axle}", "org.jounce.driveline_flange", f"axle shafts, {axle}", members

@@ -32,7 +32,6 @@ FORMAT: Final = (
     "Without a column `steering_wheel_rate` the rate is the slope of `steering_wheel_angle` (0 with `--hold`).",
 )
 _HEADER: Final = re.compile(r"\s*([^\[\]]*?)\s*(?:\[([^\[\]]*)\])?\s*")
-_WHEELS_DRIVEN: Final = ("wheel_RL.drive_torque", "wheel_RR.drive_torque")
 
 
 def read_inputs(path: Path, table: SignalTable, *, hold: bool = False) -> Track:
@@ -74,8 +73,10 @@ def read_inputs(path: Path, table: SignalTable, *, hold: bool = False) -> Track:
 def sample(table: SignalTable) -> str:
     """A sample of inputs for the model. A vehicle accelerates and steers left, then right."""
     names = {s.name for s in table.inputs}
-    if {"steering_wheel_angle", *_WHEELS_DRIVEN} <= names:
-        columns = ["steering_wheel_angle", *_WHEELS_DRIVEN]
+    # the last axle that is driven
+    driven = [s.name for s in table.inputs if s.name.endswith(".drive_torque") and s.maximum > 0.0][-2:]
+    if len(driven) == 2 and "steering_wheel_angle" in names:
+        columns = ["steering_wheel_angle", *driven]
         rows = [(0, 0, 0), (1, 0, 400), (4, 0, 400), (5, 1.5, 200), (6, 1.5, 200), (7, -1.5, 200), (8, -1.5, 200),
                 (9, 0, 200), (10, 0, 0)]  # fmt: skip
         lines: list[tuple[float, ...]] = [(time, angle, torque, torque) for time, angle, torque in rows]
