@@ -173,7 +173,7 @@ class Embedding:
         placed = self.placed(c)
         rows = placed.rows()
         y, factors = self.factors(placed, rows)
-        move = _by_points(rows, {name: t.place for name, t in self.told(told).items()})
+        move = by_points(rows, {name: t.place for name, t in self.told(told).items()})
         right = []
         for row, rate in zip(y, move, strict=True):
             by_theta = sum((row[k] * theta[j] for j, k in enumerate(self.independent) if k in row), SX(0))
@@ -192,7 +192,7 @@ class Embedding:
             return self.position(SX.zeros(n) if theta is None else theta, ca.vertcat(*u) if u else SX(0, 1))
 
         def by_told(of: str) -> list[SX]:
-            return [-rate for rate in _by_points(rows, {name: getattr(t, of) for name, t in told.items()})]
+            return [-rate for rate in by_points(rows, {name: getattr(t, of) for name, t in told.items()})]
 
         x = SX.zeros(size, n)
         for j, k in enumerate(self.independent):
@@ -255,7 +255,7 @@ class Moved:
         n = self.x.shape[1]
         riding: dict[str, list[tuple[SX, SX, SX]]] = {name: [] for name in (ROOT, *(b.name for b in m.bodies))}
         for w in m.wheels:
-            riding[w.on].append((w.mass, SX(w.centre), slender(SX(w.axis), w.across, _left(w))))
+            riding[w.on].append((w.mass, SX(w.centre), slender(SX(w.axis), w.across, spinless(w))))
         found = []
         for rod in m.rods:
             if rod.mass is None:
@@ -308,7 +308,7 @@ class Moved:
         return replace(middle, inertia=slender(axis, across, SX(0)), turn=turn, principal=across)
 
 
-def _by_points(rows: list[Row], velocities: dict[str, SX]) -> list[SX]:
+def by_points(rows: list[Row], velocities: dict[str, SX]) -> list[SX]:
     """Rates of the rows when the prescribed points alone move: Phi_t."""
     found = []
     for row in rows:
@@ -329,7 +329,7 @@ def largest(residuals: list[SX]) -> SX:
     return found
 
 
-def _left(wheel: Wheel) -> SX:
+def spinless(wheel: Wheel) -> SX:
     """Inertia about the spin axis that is left once the spin is eliminated.
 
     (J + Js) spin'' + J e.(rest) = torque leaves J Js / (J + Js) of the wheel's J; Js is the shaft's.

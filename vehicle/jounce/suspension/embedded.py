@@ -64,7 +64,7 @@ def _line(moved: Moved, lower: End, upper: End) -> _Line:
     return _Line(length, partial, dot(along, apart.steer), dot(along, apart.rate))
 
 
-def _forces(moved: Moved, sums: dict[str, SX]) -> list[dict[str, SX]]:
+def act_forces(moved: Moved, sums: dict[str, SX]) -> list[dict[str, SX]]:
     """Adds the work of all force elements to ``sums``; outputs of springs and shocks of each wheel."""
     m = moved.placed.mechanism
     names = ("spring_length", "spring_force", "shock_length", "shock_rate", "shock_force", "spring_energy")
@@ -97,7 +97,7 @@ def _forces(moved: Moved, sums: dict[str, SX]) -> list[dict[str, SX]]:
     return found
 
 
-def _spin(wheel: Wheel, moved: Moved, omega: SX, rate: SX, sums: dict[str, SX]) -> None:
+def act_spin(wheel: Wheel, moved: Moved, omega: SX, rate: SX, sums: dict[str, SX]) -> None:
     """Adds what a wheel's spin does to ``sums``: its momentum turns with the carrier, w x e."""
     axis, turn = moved.placed.poses[wheel.on].rotation @ SX(wheel.axis), moved.turn(wheel.on)
     w, along, shaft = omega + turn.rate, wheel.along, wheel.shaft
@@ -145,8 +145,8 @@ def corner_function(embedding: Embedding, name: str = "corner") -> ca.Function:
     omega = SX.sym("w", 3)
     moved = embedding.moved(c)
     [wheel] = moved.placed.mechanism.wheels
-    sums = _sums(moved, omega, [state])
-    [forces] = _forces(moved, sums)
+    sums = sums_of(moved, omega, [state])
+    [forces] = act_forces(moved, sums)
     out = OUTPUTS.join(**_hub(wheel, moved, omega, 0), **_lane(sums, 0, True), **forces)
     return ca.Function(name, [state, inner, omega, c.numbers, *_dependent(c)], [ca.cse(ca.densify(out))])
 
@@ -156,8 +156,8 @@ def _pair(embedding: Embedding) -> tuple[list[SX], list[dict[str, SX]]]:
     c, states, inner = _lanes(embedding)
     omega = SX.sym("w", 3)
     moved = embedding.moved(c)
-    sums = _sums(moved, omega, states)
-    forces = _forces(moved, sums)
+    sums = sums_of(moved, omega, states)
+    forces = act_forces(moved, sums)
     lanes = []
     for k, wheel in enumerate(moved.placed.mechanism.wheels):
         hub, other = _hub(wheel, moved, omega, k), _hub(wheel, moved, omega, 1 - k)
@@ -278,8 +278,9 @@ def _dependent(c: Coordinates) -> list[SX]:
     return [c.u] if c.u.shape[0] else []
 
 
-def _sums(moved: Moved, omega: SX, states: list[SX]) -> dict[str, SX]:
+def sums_of(moved: Moved, omega: SX, states: list[SX]) -> dict[str, SX]:
+    """Sums over bodies and wheels (`aggregate.total`); ``states``: STATES of each wheel."""
     sums = total(moved.bodies(), omega)
     for wheel, state in zip(moved.placed.mechanism.wheels, states, strict=True):
-        _spin(wheel, moved, omega, STATES.split(state)["spin_rate"], sums)
+        act_spin(wheel, moved, omega, STATES.split(state)["spin_rate"], sums)
     return sums
