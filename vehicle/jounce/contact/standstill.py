@@ -27,7 +27,7 @@ RATE_LIMIT: Final = 500.0
 """Half the largest eigenvalue of the bristle states [1/s]: what a 1 ms step resolves."""
 ROLLING_DAMPING: Final = 0.3
 """Damping over stiffness of the rolling resistance at rest [s]: a vehicle that has coasted to rest does not swing."""
-SLIDING_SPEED: Final = 0.05
+SLIDING_SPEED: Final = 0.2
 """Speed [m/s] above which a contact counts as sliding, not yielding."""
 SLIDING_RATE: Final = 50.0
 """Rate [1/s] at which friction changes between break-away and sliding."""
