@@ -23,6 +23,7 @@ from measure import (
     sine,
 )
 
+from jounce.data import load_vehicle
 from jounce_fmu.importer.host import FmuError, Value
 
 
@@ -63,6 +64,9 @@ def test_no_frequency_direction_wheel_or_slope_makes_it_walk(seed: int) -> None:
         (["steering_wheel_angle"], math.radians(3)),
     ][seed % 6]  # fmt: skip
     assert drift(measured(where, BRAKES, sine(amplitude, frequency, *names).at, 60.0)) < 1e-3
+
+
+TREAD = load_vehicle("hmmwv")["tire.tread_stiffness"]
 
 
 def _pushed(push: float, t: float) -> dict[str, Value]:
@@ -136,8 +140,10 @@ def test_friction_too_stiff_for_the_step_is_refused_with_the_reason(name: str, v
 
 
 def made(record: Record) -> float:
-    """Largest rise [J] of kinetic and potential energy; tires give back a few hundred that they hold."""
-    energy = record("energy.kinetic") + record("energy.potential")
+    """Largest rise [J] of kinetic and potential energy and what the treads hold, below 1 m/s."""
+    force = record.wheels("tire_force.x") ** 2 + record.wheels("tire_force.y") ** 2
+    energy = record("energy.kinetic") + record("energy.potential") + force.sum(axis=1) / (2 * TREAD)
+    energy = energy[record.speed() < 1.0]
     return float((energy - np.minimum.accumulate(energy)).max())
 
 
@@ -150,4 +156,12 @@ def test_the_stiffest_brake_that_is_taken_makes_no_energy(integrator: str) -> No
     start: dict[str, Value] = {"init.speed": 5.0, "integrator": integrator}
     strong: dict[str, Value] = {f"wheel_{w}.brake_torque": most for w in WHEELS}
     usual = made(hold(start, BRAKES, 3.0, 10))
-    assert made(hold({**start, "brake.capacity": most}, strong, 3.0, 10)) < usual + 50.0
+    stop = hold({**start, "brake.capacity": most}, strong, 3.0, 10)
+    assert made(stop) < usual + 50.0
+    within_friction(stop, 0.8)
+
+
+def within_friction(record: Record, mu: float) -> None:
+    """No tire has more than friction gives it, below 1 m/s."""
+    force = np.hypot(record.wheels("tire_force.x"), record.wheels("tire_force.y"))[record.speed() < 1.0]
+    assert (force <= mu * record.wheels("tire_force.z")[record.speed() < 1.0] * (1 + 1e-9)).all()

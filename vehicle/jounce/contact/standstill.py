@@ -127,7 +127,8 @@ def standstill(state: dict[str, SX], motion: Motion, hold: Hold, par: Mapping[st
                       damping=SX(1.0 / RATE_LIMIT), rate_limit=RATE_LIMIT)  # fmt: skip
     travel = passing.slip
 
-    held = hold.friction + state["sliding"] * ca.fmin(hold.sliding - hold.friction, 0.0)
+    slid = ca.fmax(ca.fmin(state["sliding"], 1.0), 0.0)  # an implicit step may end beyond
+    held = hold.friction + slid * ca.fmin(hold.sliding - hold.friction, 0.0)
     slope_x, slope_y = ca.fmax(hold.slope_x, SOFT), ca.fmax(hold.slope_y, SOFT)
     relaxation = stiffness * travel / (slope_x * slope_y) * ca.vertcat(slope_y, slope_x)
     moved = motion.sliding - ca.vertcat(0.0, lever * motion.yaw)
