@@ -26,7 +26,7 @@ from jounce.dynamics.graph import ROOT
 from jounce.dynamics.loops import Moving, Placed, Pose, Row, Told, Twist
 from jounce.dynamics.lu import ZERO
 from jounce.dynamics.mechanism import Mechanism
-from jounce.formulations.bodies import freed
+from jounce.formulations.bodies import freed, with_bodies
 from jounce.formulations.ldl import Factors, factorize
 from jounce.math.algebra import SX, cross, dot, matrix, rotation
 from jounce.steering.pitman import INNER
@@ -283,9 +283,12 @@ class Cartesian(Augmented):
     centre's velocity in chassis axes and the turn in the body's principal axes, 6. M is diagonal and constant.
     """
 
-    def __init__(self, mechanism: Mechanism, side: float = 1.0) -> None:
-        """``mechanism``: as it is; rods and tubes become bodies, joints become rows."""
-        self.mechanism = built_in(freed(mechanism), side)
+    #: Y in a closed pose that is not special.
+    generic: Array
+
+    def __init__(self, mechanism: Mechanism, side: float = 1.0, *, two_point: bool = False) -> None:
+        """``mechanism``: as it is; joints become rows, rods and tubes bodies unless they stay ``two_point``."""
+        self.mechanism = built_in(freed(mechanism if two_point else with_bodies(mechanism)), side)
         self.parts = tuple(map(self._part, (b.name for b in self.mechanism.bodies)))
         self.size, self.places = 6 * len(self.parts), 7 * len(self.parts)
 
@@ -308,11 +311,15 @@ class Cartesian(Augmented):
         """Position with every coordinate of the tree at zero."""
         return ca.evalf(ca.vertcat(*(ca.vertcat(p.com, SX([1, 0, 0, 0])) for p in self.parts)))
 
+    def placed(self, c: Inputs) -> _Loose:
+        """The bodies in their poses."""
+        places = {name: t.place for name, t in self._told(c).items()}
+        return _Loose(self.mechanism, self.parts, c.position, places)
+
     def terms(self, c: Inputs) -> Terms:
         """The equations: Newton and Euler of each body, seen from a chassis that turns."""
-        told, omega = self._told(c), c.omega
-        placed = _Loose(self.mechanism, self.parts, c.position, {name: t.place for name, t in told.items()})
-        moved, moving, rows = self._moved(placed, told, c.rates)
+        omega, placed = c.omega, self.placed(c)
+        moved, moving, rows = self._moved(placed, self._told(c), c.rates)
         sums = {"mass": SX(0), "moment": SX(3, 1), "inertia": SX(6, 1), "h": SX(6, self.size), "b": SX(6, 1),
                 "bt": SX(self.size, 1), "sb": SX(0), "kin": SX(0)}  # fmt: skip
         mass: dict[tuple[int, int], SX] = {}
@@ -335,10 +342,9 @@ class Cartesian(Augmented):
             sums["inertia"] += ca.vertcat(*(inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))))
             sums["b"] += ca.vertcat(cross(r, force) + axes @ torque, force)
             sums["bt"][first : first + 6] = ca.vertcat(force, torque)
-        terms = self._complete(c, moved, moving, rows, sums, mass)
-        return replace(terms, jacobian=self._there(c, terms))
+        return self._closed(c, self._complete(c, moved, moving, rows, sums, mass))
 
-    def _there(self, c: Inputs, terms: Terms) -> list[dict[int, SX]]:
+    def _closed(self, c: Inputs, terms: Terms) -> Terms:
         """Y without the elements that are zero in any closed pose, as where a tube turns about its joint's own axis.
 
         They must not be taken for what can fill the diagonal of a coordinate without mass.
@@ -364,7 +370,9 @@ class Cartesian(Augmented):
             pose = pose + np.array(look(pose, change, ends)[2]).ravel()
             turns = pose.reshape(-1, 7)[:, 3:]
             turns /= np.linalg.norm(turns, axis=1)[:, None]
-        return [{k: v for k, v in row.items() if abs(numbers[i, k]) > ZERO} for i, row in enumerate(terms.jacobian)]
+        self.generic = numbers
+        there = [{k: v for k, v in row.items() if abs(numbers[i, k]) > ZERO} for i, row in enumerate(terms.jacobian)]
+        return replace(terms, jacobian=there)
 
     def cartesian_position(self, places: Array) -> Array:
         """Position from centre and rotation matrix (12 numbers a body) of `Tree.poses_function`."""

@@ -75,7 +75,7 @@ def with_bodies(mechanism: Mechanism) -> Mechanism:
 
 def freed(mechanism: Mechanism) -> Mechanism:
     """Every body on its own, all joints as rows."""
-    whole = with_bodies(mechanism)
-    free = [Joint(f"{b.name}.free", "free", ROOT, b.name, [0.0] * 3 if b.com is None else b.com) for b in whole.bodies]
-    joints = (*free, *(replace(j, cut=True) for j in whole.joints))
-    return replace(whole, joints=joints, independent=())
+    bodies = mechanism.bodies
+    free = [Joint(f"{b.name}.free", "free", ROOT, b.name, [0.0] * 3 if b.com is None else b.com) for b in bodies]
+    joints = (*free, *(replace(j, cut=True) for j in mechanism.joints))
+    return replace(mechanism, joints=joints, independent=())
