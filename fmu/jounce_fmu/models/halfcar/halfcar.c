@@ -205,17 +205,13 @@ static int arms(const double *p, double *q, jn_fault *f) {
 }
 
 /* Heave and pitch acceleration of a car that stands there, and the loads of its wheels. */
-static int unrest(const double *p, const double *u, double *x, evaluation *e, double r[2], jn_fault *f) {
-    double still[JN_NUMBER_N + JN_P_gravity];
+static int unrest(const double *p, double *x, evaluation *e, double r[2], jn_fault *f) {
+    const double none[JN_N_U] = {0.0};
+    double still[JN_N_P];
     memcpy(still, p, sizeof still);
     still[JN_P_profile] = 3.0;
     memset(e, 0, sizeof *e);
-    (void)u;
-    if (arms(p, x, f)) return 1;
-    {
-        const double none[JN_N_U] = {0.0};
-        if (evaluate(ROLLING, x, none, still, e, f)) return 1;
-    }
+    if (arms(p, x, f) || evaluate(ROLLING, x, none, still, e, f)) return 1;
     r[0] = e->acceleration[1];
     r[1] = e->acceleration[2];
     return 0;
@@ -226,12 +222,12 @@ static int start(const double *p, const double *d, const double *u, double *x, j
     evaluation e;
     double r[2];
     int i, k, j;
-    (void)d;
+    (void)d; (void)u;
     memset(x, 0, JN_X_N * sizeof *x);
     x[1] = p[JN_P_wheel_radius] + p[JN_P_arm_length] * jn_sin_1(p[JN_P_arm_angle]);
     for (i = 0;; i++) {
         double a[4], step[2], minus[2];
-        if (unrest(p, u, x, &e, r, f)) return 1;
+        if (unrest(p, x, &e, r, f)) return 1;
         if (fabs(r[0]) + fabs(r[1]) < 1e-10 * (1.0 + p[JN_P_gravity])) break;
         if (i == 50)
             return refuse(f, JN_ROW_P + JN_P_front_spring_free_length, p[JN_P_front_spring_free_length],
@@ -241,7 +237,7 @@ static int start(const double *p, const double *d, const double *u, double *x, j
             evaluation other;
             memcpy(at, x, sizeof at);
             at[1 + j] += 1e-7;
-            if (unrest(p, u, at, &other, moved, f)) return 1;
+            if (unrest(p, at, &other, moved, f)) return 1;
             for (k = 0; k < 2; k++) a[2 * k + j] = (moved[k] - r[k]) / 1e-7;
         }
         for (k = 0; k < 2; k++) minus[k] = -r[k];
