@@ -7,6 +7,7 @@ of entries. In a data file every table with a `value` key is an entry; its name 
 (`[[rear.joint]]`) are lists without numeric entries; only axles of kind `graph` have them. Tables `[[axles]]` beside
 `files` describe the axles (`jounce.axles`); a vehicle without them has two axles on double wishbones, the front one
 steered. `tire` names the law of the tires (`jounce.contact.tires`), else it is that of the base, else tmeasy.
+`tire_file` names a tire file (.tir), which gives the law and all parameters of the tires.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.axles import DEFAULT, Axle, AxleError, axles_of, wheel_names
+from jounce.contact.tires.from_tir import tire_entries
+from jounce.contact.tires.tir import TireFileError
 from jounce.renamed import FORMER, present, twice
 
-__all__ = ["DataError", "Entry", "Vehicle", "example_names", "load_vehicle", "vehicle_file", "vehicle_names"]
+__all__ = ["DataError", "Entry", "Vehicle", "example_names", "load_vehicle", "vehicle_file", "vehicle_names",
+           "with_tire_file"]  # fmt: skip
 
 _BUILTIN = Path(__file__).parent / "vehicles"
 #: Vehicles of other kinds of axles, to start from: found by name, not among those that a server hosts by itself.
@@ -40,6 +44,7 @@ _HEAD: dict[str, tuple[type, str]] = {
     "files": (list, "a list of file names"),
     "axles": (list, "tables [[axles]]"),
     "tire": (str, "the name of a tire law"),
+    "tire_file": (str, "the name of a tire file (.tir)"),
 }
 
 
@@ -118,6 +123,19 @@ def load_vehicle(name: str | Path) -> Vehicle:
     return _load(vehicle_file(name), ())
 
 
+def with_tire_file(vehicle: Vehicle, path: str | Path) -> Vehicle:
+    """A vehicle with the tires of a file (.tir) on all wheels. Raises DataError, with line and key of what is wrong."""
+    try:
+        numbers, law = tire_entries(Path(path))
+    except TireFileError as error:
+        raise DataError(f"{vehicle.name}: {error}") from error
+    entries = {n: e for n, e in vehicle.entries.items() if not n.startswith("tire.")}
+    entries |= {n: Entry(*number) for n, number in numbers.items()}
+    for name in ("tire.rim_stiffness", "tire.rim_damping"):  # no file has them
+        entries[name] = vehicle.entries.get(name, entries[name])
+    return replace(vehicle, entries=entries, tire=law)
+
+
 def vehicle_names() -> tuple[str, ...]:
     """Names of the vehicles that come with jounce, sorted."""
     return tuple(sorted(p.parent.name for p in _BUILTIN.glob("*/vehicle.toml")))
@@ -146,6 +164,11 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
         raise DataError(f"{manifest.parent.name}: its chain of base vehicles leads back to itself")
     head = _read(manifest)
     _check_head(manifest, head)
+    vehicle = _loaded(manifest, head, seen)
+    return with_tire_file(vehicle, manifest.parent / head["tire_file"]) if "tire_file" in head else vehicle
+
+
+def _loaded(manifest: Path, head: Mapping[str, Any], seen: tuple[Path, ...]) -> Vehicle:
     name, description = head.get("name", manifest.parent.name), head.get("description", "")
     if "base" in head:
         base = _load(_base(manifest, head["base"]), (*seen, manifest))

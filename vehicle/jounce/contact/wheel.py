@@ -51,8 +51,14 @@ class Wheel:
     @cached_property
     def numbers(self) -> Layout:
         """Numbers of the tire and the brake, as the vehicle data name them."""
-        names = (*(f"tire.{name}" for name in self.law.parameters), *brake.PARAMETERS)
-        return Layout(**dict.fromkeys(names, 1))
+        return Layout(**dict.fromkeys(self.entries(1.0), 1))
+
+    def entries(self, side: float) -> dict[str, str]:
+        """These numbers -> the entry of the vehicle data that a wheel of the side (1 left, -1 right) has for each."""
+        which = "left" if side > 0 else "right"
+        own = {f"tire.{name}": f"tire.{name}_{which}" for name in self.law.sided}
+        names = (*(f"tire.{name}" for name in self.law.parameters), *own, *brake.PARAMETERS)
+        return {name: own.get(name, name) for name in names}
 
     @cached_property
     def inputs(self) -> Layout:
@@ -126,7 +132,7 @@ class Wheel:
         return ca.Function("wheel_start", [given, numbers], [ca.densify(v) for v in (started.grip, *ends)])
 
     def _of_tire(self, numbers: dict[str, SX]) -> dict[str, SX]:
-        return {name: numbers[f"tire.{name}"] for name in self.law.parameters}
+        return {name: numbers[f"tire.{name}"] for name in (*self.law.parameters, *self.law.sided)}
 
 
 def _joined(common: Layout, more: list[str]) -> Layout:

@@ -5,10 +5,12 @@ Other programs add theirs with `register`.
 
 from __future__ import annotations
 
+from jounce.contact.tires.coefficients import MF61 as _MF61
+from jounce.contact.tires.coefficients import PAC2002 as _PAC2002
 from jounce.contact.tires.law import Law, Stiffness, later
 from jounce.signals import State
 
-__all__ = ["LAWS", "TMEASY", "Law", "find", "laws", "register", "unregister"]
+__all__ = ["LAWS", "MF61", "PAC2002", "TMEASY", "Law", "find", "laws", "register", "unregister"]
 
 _CURVES = (
     *(f"{of}_{axis}" for axis in "xy" for of in ("slip_stiffness", "peak_force", "sliding_force", "peak_slip",
@@ -64,8 +66,54 @@ TMEASY = Law(
     ),
 )
 
+#: What the laws of the Magic Formula read beside its coefficients.
+MAGIC_FORMULA = (
+    "unloaded_radius",
+    "width",
+    "rim_radius",
+    "rim_stiffness",
+    "rim_damping",
+    "vertical_stiffness",
+    "vertical_stiffness_quadratic",
+    "vertical_damping",
+    "min_load",
+    "max_load",
+    "max_inclination",
+    "pressure",
+    "reference_friction",
+    "blend_begin",
+    "blend_end",
+    "tread_stiffness",
+    "tread_damping",
+    "rolling_resistance",
+    "rolling_deflection",
+    "bore_deflection",
+    "FNOMIN",
+    "NOMPRES",
+    "LONGVL",
+    "DREFF",
+    "BREFF",
+    "FREFF",
+)
+_LAGGED = tuple(State(f"slip.{axis}", "1", f"lagged slip, {text}", 1e-2)
+                for axis, text in (("x", "longitudinal"), ("y", "lateral")))  # fmt: skip
+
+
+def _magic_formula(name: str, more: tuple[str, ...]) -> Law:
+    module = "jounce.contact.tires.magic_formula"
+    return Law(
+        name=name, parameters=(*MAGIC_FORMULA, *more), sided=("side",),
+        contact=later(module, f"contact_{name}"), start=later(module, f"start_{name}"),
+        states=(*TMEASY.states, *_LAGGED), rising=TMEASY.rising, stiffnesses=TMEASY.stiffnesses,
+    )  # fmt: skip
+
+
+#: The Magic Formula; see `jounce.contact.tires.magic_formula`.
+PAC2002 = _magic_formula("pac2002", ("combined_slip", *_PAC2002))
+MF61 = _magic_formula("mf61", _MF61)
+
 #: Those that come with jounce.
-LAWS = (TMEASY,)
+LAWS = (TMEASY, PAC2002, MF61)
 
 _known = {law.name: law for law in LAWS}
 

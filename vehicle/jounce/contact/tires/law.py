@@ -164,6 +164,9 @@ class Law:
     """Names under `tire.` of the vehicle data that it reads, those of `GEOMETRY` among them."""
     contact: Callable[[Hub, Plane, SX, Numbers], Contact]
     """(hub, plane, states, numbers by name of the parameters and inputs) -> contact."""
+    sided: tuple[str, ...] = ()
+    """Parameters that the wheels of the left and the right side have for themselves: the vehicle data have `NAME_left`
+    and `NAME_right`, the function finds NAME among its numbers."""
     states: tuple[State, ...] = ()
     """Its states in their order; components of one vector are named `vector.x`, `vector.y`."""
     inputs: tuple[Signal, ...] = ()
@@ -186,6 +189,11 @@ class Law:
         for kind, signals in (("input", self.inputs), ("output", self.outputs)):
             if odd := [s.name for s in signals if s.causality != kind or s.shape]:
                 raise ValueError(f"tire law {self.name}: {odd[0]}: expected an {kind} of one number")
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Names under `tire.` of the vehicle data that it reads."""
+        return (*self.parameters, *(f"{name}_{side}" for name in self.sided for side in ("left", "right")))
 
     @cached_property
     def layout(self) -> Layout:

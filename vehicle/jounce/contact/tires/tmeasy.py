@@ -21,7 +21,6 @@ normalize the slips: `combined_slip` PLAIN.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -29,9 +28,9 @@ from typing import Final
 import casadi as ca
 
 from jounce.contact.standstill import SOFT, STATES, Hold, Motion, rolled_on, standstill
-from jounce.contact.tires.law import TILT_MIN, Contact, Hub, Plane, Started, Starting
+from jounce.contact.tires.law import Contact, Hub, Plane, Started, Starting
+from jounce.contact.tires.patch import LEAN, patch
 from jounce.math.algebra import SX, cross, dot
-from jounce.suspension.springs import hard_contact
 
 __all__ = ["STATES", "start", "tmeasy"]
 
@@ -44,10 +43,6 @@ MU_MIN: Final = 0.01
 """Least friction coefficient of the curve; keeps the slip scale off zero. Below it the forces fade to zero."""
 SPEED_MIN: Final = 1e-4
 """Speed [m/s] below which the reported slips fade to zero."""
-LEAN: Final = 0.15
-"""Sine of the lean up to which the deflection is Chrono's."""
-LEVEL: Final = math.sqrt(1.0 - LEAN * LEAN)
-"""Its cosine."""
 TINY: Final = 1e-24
 """Added to squared slips, so that the direction of zero slip is defined."""
 GAP: Final = 1e-6
@@ -177,23 +172,6 @@ def _steady(sx: SX, sy: SX, c: _Curves, par: Mapping[str, SX]) -> _Steady:
     return _Steady(secant * by_x, secant * by_y, sliding)
 
 
-def _vertical(height: SX, lean: SX, upright: SX, par: Mapping[str, SX]) -> tuple[SX, SX, SX, SX]:
-    """(deflection [m], one over the lean's cosine: up to `LEAN`, but where it lies flat; whether it lies flat).
-
-    Up to `LEAN` the measure is Chrono's, upright (R - h) - R lean^2, with the spring's force as load. It falls off
-    with the lean by half R lean^2 more than the radial gap R - h / upright, and the plane gives no work in return: a
-    wheel that comes back from 50 degrees would gain 20 kJ. Beyond, that difference stays what it is at `LEAN`, and
-    the load is that of a radial spring, force / upright, so that load and moment come from one potential. A wheel
-    within half its width of lying flat touches with its side, right below its centre.
-    """
-    radius, edge = par["unloaded_radius"], par["width"] / (2.0 * par["unloaded_radius"])
-    level, by_upright = ca.fmax(upright, LEVEL), 1.0 / upright
-    by_level, by_tilted = ca.fmin(by_upright, 1.0 / LEVEL), ca.fmin(by_upright, 1.0 / edge)
-    more = level * (radius - height) - radius * (2.0 - level * level) + height * by_level
-    deflection = ca.fmax(radius - height * by_tilted + more, 0.0)
-    return deflection, by_level, by_tilted, upright < edge
-
-
 def _offset(sy: SX, c: _Curves) -> SX:
     """Dynamic tire offset over the contact length: falls to zero at sq0, negative up to sqe, zero beyond."""
     slip = ca.fabs(sy)
@@ -220,27 +198,10 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
 
     Source: see the head of this module.
     """
-    radius, n = par["unloaded_radius"], terrain.normal
-    lean = dot(hub.axis, n)
-    upright = ca.sqrt(ca.fmax(1.0 - lean * lean, TILT_MIN))
-    heading = cross(hub.axis, n) / upright
-    left = cross(n, heading)
-    down = (lean * hub.axis - n) / upright  # unit vector in the disc, towards the plane
-    height = dot(hub.position - terrain.point, n)
-    deflection, by_level, by_tilted, flat = _vertical(height, lean, upright, par)
-    arm = height * by_tilted
-    reach = ca.if_else(flat, -height * n, arm * down)
-    camber = ca.atan(lean / upright)
-
-    vx, vy, vz = dot(hub.velocity, heading), dot(hub.velocity, left), dot(hub.velocity, n)
-    spring = deflection * (par["vertical_stiffness"] + par["vertical_stiffness_quadratic"] * deflection)
-    spring *= by_tilted * ca.fmax(upright, LEVEL)
-    # beyond LEAN dampers meet the speed at the contact, which tilting moves along the normal: with the hub's they push
-    beyond = ca.if_else(flat, 0.0, lean - ca.fmax(ca.fmin(lean, LEAN), -LEAN))
-    rising = vz + beyond * arm * dot(hub.turning, heading)
-    rim = hard_contact(deflection - (radius - par["rim_radius"]), -rising, par["rim_stiffness"], par["rim_damping"])
-    rim *= by_tilted * ca.fmax(upright, LEVEL)  # as the spring's: load and moment from one potential
-    load = ca.if_else(deflection > 0.0, ca.fmax(spring - par["vertical_damping"] * rising, 0.0) + rim, 0.0)
+    at = patch(hub, terrain, par)
+    radius, n, lean, upright, left = par["unloaded_radius"], terrain.normal, at.lean, at.upright, at.left
+    deflection, load, arm, by_tilted, flat = at.deflection, at.load, at.arm, at.by_tilted, at.flat
+    vx, vy = at.velocity[0], at.velocity[1]
     touching = load > 0.0
     grip = ca.fmin(load, par["max_load"])
     mu = ca.fmax(terrain.friction, MU_MIN)
@@ -263,11 +224,11 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
     normal = ca.fmin(deflection, par["max_load"] / ca.fmax(par["vertical_stiffness"], SOFT))
     rolling_radius = radius - (settled + on * (normal - settled)) / 3.0 - on * (deflection - normal)
     # one that lies flat does not roll: the lever of its side about the axis, so that F_x does the spin's work
-    rolling_radius = ca.if_else(flat, height * upright, rolling_radius * by_level)
+    rolling_radius = ca.if_else(flat, at.height * upright, rolling_radius * at.by_level)
     lateral_radius = radius - settled
     spin, turn = dot(hub.axis, hub.turning), dot(hub.turning, n)
     yaw = (turn - spin * lean) * by_tilted * by_tilted
-    tilting = lateral_radius * dot(hub.turning, cross(down, left))
+    tilting = lateral_radius * dot(hub.turning, cross(at.down, left))
     # a wheel that leans swings its contact about the normal by the radius that it tilts by, and rolls by the other
     swung = ca.if_else(flat, 0.0, (1.0 - blend) * (rolling_radius - lateral_radius) * lean)
     sliding = ca.vertcat(vx - rolling_radius * spin + swung * yaw, vy + (1.0 - blend) * tilting)
@@ -285,7 +246,7 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
     fx = blend * fade * held.slope_x * sx - (1.0 - blend) * rest.force[0]
     fy = blend * fade * held.slope_y * sy - (1.0 - blend) * rest.force[1]
 
-    camber = ca.fmax(ca.fmin(camber, LEAN), -LEAN)  # beyond, the tread stands on its edge
+    camber = ca.fmax(ca.fmin(at.camber, LEAN), -LEAN)  # beyond, the tread stands on its edge
     overturning = -(par["width"] ** 2) / 12.0 * camber
     overturning *= par["vertical_stiffness"]
     overturning += -(par["width"] ** 2) / 6.0 * camber * par["vertical_stiffness_quadratic"] * deflection
@@ -300,21 +261,21 @@ def tmeasy(hub: Hub, terrain: Plane, state: SX, par: Mapping[str, SX]) -> Contac
     aligning += lever * lean + turned * upright * upright
     overturning += (1.0 - blend) * (lateral_radius - arm) * fy
 
-    force = fx * heading + fy * left + load * n
+    force = fx * at.heading + fy * left + load * n
     contact_moment = ca.if_else(touching, ca.vertcat(overturning, resistance, aligning), ca.SX.zeros(3))
-    moment = contact_moment[0] * heading + contact_moment[1] * left + contact_moment[2] * n
+    moment = contact_moment[0] * at.heading + contact_moment[1] * left + contact_moment[2] * n
     shown = ca.fmax(speed, SPEED_MIN)
     return Contact(
         force=force,
-        moment=moment + cross(reach, force),
+        moment=moment + cross(at.reach, force),
         rate=ca.if_else(touching, rest.rates, -FLIGHT_RATE * state),
         contact_force=ca.vertcat(fx, fy, load),
         contact_moment=contact_moment,
         slip=ca.if_else(touching, -sliding[0] / shown, 0.0),
         slip_angle=ca.if_else(touching, ca.atan(vy / shown), 0.0),
         deflection=deflection,
-        contact_point=hub.position + reach,
-        heading=heading,
+        contact_point=hub.position + at.reach,
+        heading=at.heading,
         left=left,
         stored_energy=rest.energy,
     )

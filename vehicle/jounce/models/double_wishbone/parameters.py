@@ -155,10 +155,13 @@ def derive_function(vehicle: Vehicle, corner: ca.Function, wheels: ca.Function) 
     corners = [corner_numbers(p, axle, side) for axle, side in CORNERS]
     first = NUMBERS.first
     axial = [ca.vertcat(n[first["wheel_along"]], n[first["shaft"]]) for n in corners]
-    wheel_numbers = wheels(ca.vertcat(*(p[name] for name in Wheel(tires.find(vehicle.tire)).numbers.sizes)))
+    wheel = Wheel(tires.find(vehicle.tire))
+    sides = {side: wheels(ca.vertcat(*(p[name] for name in wheel.entries(side).values())))
+             for side in ((1.0, -1.0) if wheel.law.sided else (1.0,))}  # fmt: skip
+    wheel_numbers = [sides.get(side, sides[1.0]) for _, side in CORNERS]
     inner = [steering.inner_numbers(p, axle, side) for axle, side in CORNERS]
     points = [ca.vertcat(*(outline_points(p, name, axle, side) for name in outline.POINTS)) for axle, side in CORNERS]
-    parts = [_interleaved(v) for v in ([corner(n) for n in corners], axial, [wheel_numbers] * 4, inner, points)]
+    parts = [_interleaved(v) for v in ([corner(n) for n in corners], axial, wheel_numbers, inner, points)]
     contact = ca.vertcat(*(p[f"chassis.contact.{name}"] for name in outline.CONTACT.sizes))
     once = [steering.linkage_numbers(p), chassis_inertia(p), contact]
     return ca.Function("derive", [symbols], [*(ca.cse(v) for v in parts), *once])

@@ -227,7 +227,7 @@ def _law(vehicle: Vehicle) -> tires.Law:
         law = tires.find(vehicle.tire)
     except KeyError as error:
         raise DataError(f"{vehicle.name}: {error.args[0]}") from None
-    if missing := [name for name in law.parameters if f"tire.{name}" not in vehicle.entries]:
+    if missing := [name for name in law.entries if f"tire.{name}" not in vehicle.entries]:
         raise DataError(f"{vehicle.name}: no entry 'tire.{missing[0]}' ({len(missing)} in all), which the tire law "
                         f"{law.name} takes")  # fmt: skip
     return law

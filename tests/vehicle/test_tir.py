@@ -1,0 +1,129 @@
+"""Tire files: what is read, and what is refused with line and key."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jounce.contact.tires.coefficients import MF61, PAC2002
+from jounce.contact.tires.tir import TireFileError, read_tir
+
+DATA = Path(__file__).parents[1] / "data" / "tires"
+HMMWV = (DATA / "HMMWV_Pac02Tire.tir").read_text()
+MADE_UP = (DATA / "synthetic_mf61.tir").read_text()
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "x.tir"
+    path.write_text(text, encoding="latin-1")
+    return path
+
+
+def test_a_file_has_its_law_numbers_and_texts() -> None:
+    tire = read_tir(DATA / "HMMWV_Pac02Tire.tir")
+    assert tire.law == "pac2002"
+    assert tire.values["PCX1"] == 1.7204
+    assert tire.values["NOMPRES"] == 800000.0  # IP_NOM
+    assert tire.texts["TYRESIDE"] == "LEFT"
+    assert read_tir(DATA / "synthetic_mf61.tir").law == "mf61"
+
+
+def test_of_two_load_curves_the_first_counts_and_it_is_said() -> None:
+    tire = read_tir(DATA / "335_65R22_5_G275MSA_60psi.tir")
+    assert len(tire.curve) == 21
+    assert tire.curve[-1] == (0.1, 54758.0)
+    assert "second time" in tire.notes[0]
+
+
+def test_units_apply_to_what_has_a_dimension_and_not_to_coefficients(tmp_path: Path) -> None:
+    text = HMMWV.replace("'meter'", "'mm'").replace("'newton'", "'kN'").replace("'pascal'", "'bar'")
+    tire = read_tir(written(tmp_path, text))
+    assert tire.values["UNLOADED_RADIUS"] == pytest.approx(0.4699e-3)
+    assert tire.values["FNOMIN"] == 35000e3
+    assert tire.values["VERTICAL_STIFFNESS"] == pytest.approx(1e6 * 1e3 / 1e-3)
+    assert tire.values["NOMPRES"] == 800000 * 1e5
+    assert tire.values["PKX1"] == 14.848
+
+
+def test_fortran_numbers_and_lower_case_keys_are_read(tmp_path: Path) -> None:
+    text = HMMWV.replace("PDX1                       = 0.77751", "pdx1 = 7.7751d-1 $ remark")
+    assert read_tir(written(tmp_path, text)).values["PDX1"] == 0.77751
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "line", "words"),
+    [
+        ("'PAC2002'", "'FIALA'", "line 10", "PROPERTY_FILE_FORMAT"),
+        ("USE_MODE                   = 4", "FITTYP = 21", "line 11", "FITTYP: 21 is not a Magic Formula"),
+        ("USE_MODE                   = 4", "FITTYP = 'x'", "line 11", "FITTYP: x is not"),
+        ("'meter'", "'yard'", "line 3", "LENGTH: unknown unit 'yard'"),
+        ("'radian'", "'degrees'", "line 5", "ANGLE: unknown unit 'degrees'"),
+        ("FORCE                      = 'newton'\n", "", "", "FORCE is missing"),
+        ("FNOMIN                     = 35000\n", "", "", "FNOMIN is missing"),
+        ("FNOMIN                     = 35000", "FNOMIN = -1", "line 33", "FNOMIN: -1: expected a number above 0"),
+        ("PDX1                       = 0.77751", "PDX1 = 0.7x", "", "PDX1 = '0.7x': expected a number"),
+        ("PDX1                       = 0.77751", "PDX1 =", "", "PDX1 = '': expected a number"),
+        ("PDX1                       = 0.77751", "PDX1 = 1e999", "", "PDX1 = 1e999: expected a number of a double"),
+        ("PDX1                       = 0.77751", "PDX1 = nan", "", "PDX1 = 'nan': expected a number"),
+        ("PDX1                       = 0.77751", "PCX1 = 1", "", "PCX1 is on line"),
+        ("PKY1                       = -10.289", "PKY1 = 10.289", "", "PKY1: 10.289: expected a number below 0"),
+        ("SSZ4                       = -0.50765\n", "", "", "SSZ4 is missing"),
+        ("'LEFT'", "'LEFT", "line 14", "expected a closing quote"),
+        ("[MODEL]", "[MODEL", "line 9", "expected [SECTION]"),
+        ("USE_MODE                   = 4", "hello world", "line 11", "expected KEY = value"),
+        ("USE_MODE                   = 4", "USE MODE = 4", "line 11", "expected a KEY before ="),
+    ],
+)
+def test_a_bad_file_is_refused_with_line_and_key(tmp_path: Path, was: str, now: str, line: str, words: str) -> None:
+    assert was in HMMWV
+    with pytest.raises(TireFileError) as caught:
+        read_tir(written(tmp_path, HMMWV.replace(was, now, 1)))
+    assert "x.tir: line " in str(caught.value)
+    assert words in str(caught.value)
+    assert line in str(caught.value)
+
+
+def test_a_missing_file_and_one_without_sections_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TireFileError, match=r"expected a tire file"):
+        read_tir(tmp_path / "none.tir")
+    for text in ("", "$ nothing\n", "A = 1\n", "\0\1\2"):
+        with pytest.raises(TireFileError, match=r"x\.tir: line 1"):
+            read_tir(written(tmp_path, text))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_file_that_is_cut_within_its_curves_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    whole = data.draw(st.sampled_from([HMMWV, MADE_UP]))
+    lines = whole.splitlines()
+    cut = "\n".join(lines[: data.draw(st.integers(0, len(lines)))])
+    try:
+        tire = read_tir(written(tmp_path_factory.mktemp("cut"), cut))
+    except TireFileError as error:
+        assert "x.tir: line " in str(error)  # noqa: PT017
+        return
+    assert "SSZ4" in tire.values  # the aligning moment's are the last of the coefficients that count
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_a_garbled_file_is_refused_or_has_finite_numbers(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    text = data.draw(st.sampled_from([HMMWV, MADE_UP]))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(text)))
+        gone = data.draw(st.integers(0, 30))
+        text = text[:at] + data.draw(st.text(st.characters(max_codepoint=255), max_size=6)) + text[at + gone :]
+    try:
+        tire = read_tir(written(tmp_path_factory.mktemp("bad"), text))
+    except TireFileError:
+        return
+    assert all(math.isfinite(v) for v in tire.values.values())
+    assert all(math.isfinite(tire.coefficient(n)) for n in (PAC2002 if tire.law == "pac2002" else MF61))

@@ -1,0 +1,216 @@
+"""Tires of the Magic Formula on a plane, with bristles in its place near standstill.
+
+Above `blend_end` the forces are those of the formula at slips that lag behind the motion. With the transport speed
+T = |V_x|, the sliding velocity V_s, its speed |V_s| and relaxation lengths s_x, s_y, the states xi, eta follow
+
+    xi' = r_x (-V_sx - L xi) / s_x,   eta' = r_y (-V_sy - L eta) / s_y,   L = T + |V_s|,   r = 1 / (1 + L / (s 500 / s))
+    slip = xi / (1 - q),   tan(slip angle) = -eta / (1 - q),   q = |(xi, eta)| < 1
+
+In steady rolling xi = -V_sx / L, so that the slip is -V_sx / |V_x| at every speed. For small slips it is the stretched
+string, whose states follow over the travel s (Pacejka and Besselink 2012, section 7.2, Eqs. 7.7 and 7.9). L and r are
+our own: they bound the states at any speed and keep their eigenvalues below 500 1/s.
+
+Below `blend_begin` the forces are those of `jounce.contact.standstill`, as in TMeasy's law, with the formula's
+stiffness and friction: break-away at the smaller one of the two peaks, sliding at the force of a locked wheel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import casadi as ca
+
+from jounce.contact.standstill import SOFT, STATES, Hold, Motion, rolled_on, standstill
+from jounce.contact.tires import mf61, pac2002
+from jounce.contact.tires.coefficients import MF61, PAC2002, PLAIN
+from jounce.contact.tires.formula import TINY, Forces, Slips
+from jounce.contact.tires.law import Contact, Hub, Plane, Started, Starting
+from jounce.contact.tires.patch import patch
+from jounce.math.algebra import SX, cross, dot
+from jounce.math.layout import Layout
+
+__all__ = ["contact_mf61", "contact_pac2002", "start_mf61", "start_pac2002"]
+
+Numbers = Mapping[str, SX]
+Formula = Callable[[Slips, Numbers], Forces]
+
+LAGGED: Final = Layout(**STATES.sizes, slip=2)
+"""The states: those near standstill, and xi and eta."""
+RATE_LIMIT: Final = 500.0
+"""Largest eigenvalue of the lagged slips [1/s]."""
+SHORTEST: Final = 0.05
+"""Least relaxation length [m]."""
+FLIGHT_RATE: Final = 50.0
+"""Rate at which the states go back to zero off the ground [1/s]."""
+FRICTION_MIN: Final = 0.01
+"""Least friction of the formula; below it the forces fade to zero."""
+ROLLING_SPIN: Final = 1.0
+"""Spin rate [rad/s] above which the rolling resistance of a fast wheel has its full value."""
+SPEED_MIN: Final = 1e-4
+"""Speed [m/s] below which the reported slips fade to zero."""
+MOST: Final = 1.5
+"""Largest slip of the formula [1]."""
+STEEPEST: Final = 14.1
+"""Largest tangent of its slip angle: 1.5 rad."""
+SMALL_SLIP: Final = 1e-3
+"""Slip below which the force over slip is taken from the slope at zero."""
+
+
+def _pac2002(at: Slips, par: Numbers) -> Forces:
+    named = {name: par[name] for name in PAC2002} | {file: par[name] for file, name in PLAIN.items()}
+    return pac2002.pac2002(at, named | {"ELLIPSE": par["combined_slip"] - 1.0})
+
+
+def _mf61(at: Slips, par: Numbers) -> Forces:
+    return mf61.mf61(at, {name: par[name] for name in MF61} | {file: par[name] for file, name in PLAIN.items()})
+
+
+def contact_pac2002(hub: Hub, terrain: Plane, state: SX, par: Numbers) -> Contact:
+    """Force and moment on the wheel, and the rates of its states, after PAC2002; arguments are those of a law."""
+    return _contact(_pac2002, hub, terrain, state, par)
+
+
+def contact_mf61(hub: Hub, terrain: Plane, state: SX, par: Numbers) -> Contact:
+    """The same after MF 6.1/6.2."""
+    return _contact(_mf61, hub, terrain, state, par)
+
+
+def start_pac2002(starting: Starting, par: Numbers) -> Started:
+    """How a tire after PAC2002 starts."""
+    return _start(_pac2002, starting, par)
+
+
+def start_mf61(starting: Starting, par: Numbers) -> Started:
+    """How a tire after MF 6.1/6.2 starts."""
+    return _start(_mf61, starting, par)
+
+
+def _within(load: SX, par: Numbers) -> SX:
+    """Load [N] in the range of the data; forces grow in proportion beyond it."""
+    return ca.fmax(ca.fmin(load, par["max_load"]), par["min_load"])
+
+
+def _evaluated(formula: Formula, load: SX, slip: SX, tan: SX, speed: SX, camber: SX, mu: SX, par: Numbers) -> Forces:
+    """The formula on this side of the vehicle: the data of the other side are mirrored."""
+    camber = ca.fmax(ca.fmin(camber, par["max_inclination"]), -par["max_inclination"])
+    at = Slips(load, slip, tan * par["side"], camber * par["side"], par["pressure"], speed, mu)
+    f = formula(at, par)
+    return Forces(**vars(f) | {"fy": f.fy * par["side"], "overturning": f.overturning * par["side"],
+                               "aligning": f.aligning * par["side"], "arm": f.arm * par["side"]})  # fmt: skip
+
+
+def _rolling_radius(load: SX, par: Numbers) -> SX:
+    """R_e = R_0 - F_z0 / k (D atan(B F_z / F_z0) + F F_z / F_z0) [m] (MF-Tyre 5.2, PAC2002: DREFF, BREFF, FREFF)."""
+    ratio = load / par["FNOMIN"]
+    share = par["DREFF"] * ca.atan(par["BREFF"] * ratio) + par["FREFF"] * ratio
+    return par["unloaded_radius"] - par["FNOMIN"] / ca.fmax(par["vertical_stiffness"], SOFT) * share
+
+
+def _lag(slip: SX, sliding: SX, pace: SX, length: SX) -> SX:
+    """Rate of a lagged slip [1/s]."""
+    return (-sliding - pace * slip) / (length + pace / RATE_LIMIT)
+
+
+def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers) -> Contact:
+    at = patch(hub, terrain, par)
+    radius, n = par["unloaded_radius"], terrain.normal
+    touching = at.load > 0.0
+    load = _within(at.load, par)
+    more = at.load / load
+    friction = terrain.friction / par["reference_friction"]
+    mu = ca.fmax(friction, FRICTION_MIN)
+    vx, vy, speed = at.velocity[0], at.velocity[1], ca.fabs(at.velocity[0])
+    u = ca.fmax(ca.fmin((speed - par["blend_begin"]) / (par["blend_end"] - par["blend_begin"]), 1.0), 0.0)
+    blend = u * u * (3.0 - 2.0 * u)
+    rest_of = 1.0 - blend
+
+    # as TMeasy's: a contact that has not rolled on hangs on the wheel by radii that do not change
+    parts = LAGGED.split(state)
+    length = 2.0 * ca.sqrt(radius * at.deflection)
+    trail = length / 6.0  # of a brush with a parabolic pressure (Pacejka and Besselink 2012, Eq. 3.15)
+    settled = par["FNOMIN"] / ca.fmax(par["vertical_stiffness"], SOFT)
+    on = ca.fmax(rolled_on(parts["travelled"], trail), blend)
+    at_rest = _rolling_radius(par["FNOMIN"], par)
+    rolling_radius = at_rest + on * (_rolling_radius(load, par) - at_rest)
+    rolling_radius = ca.if_else(at.flat, at.height * at.upright, rolling_radius * at.by_level)
+    lateral_radius = radius - settled
+    spin, turn = dot(hub.axis, hub.turning), dot(hub.turning, n)
+    yaw = (turn - spin * at.lean) * at.by_tilted * at.by_tilted
+    tilting = lateral_radius * dot(hub.turning, cross(at.down, at.left))
+    swung = ca.if_else(at.flat, 0.0, rest_of * (rolling_radius - lateral_radius) * at.lean)
+    sliding = ca.vertcat(vx - rolling_radius * spin + swung * yaw, vy + rest_of * tilting)
+
+    xi, eta = parts["slip"][0], parts["slip"][1]
+    by_rest = 1.0 / ca.fmax(1.0 - ca.sqrt(xi * xi + eta * eta), SMALL_SLIP)
+    slip = ca.fmax(ca.fmin(xi * by_rest, MOST), -MOST)
+    tan = ca.fmax(ca.fmin(-eta * by_rest, STEEPEST), -STEEPEST)
+    f = _evaluated(formula, load, slip, tan, speed, at.camber, mu, par)
+    pace = speed + ca.sqrt(dot(sliding, sliding) + TINY)
+    lag = ca.vertcat(_lag(xi, sliding[0], pace, ca.fmax(f.length_x, SHORTEST)),
+                     _lag(eta, sliding[1], pace, ca.fmax(f.length_y, SHORTEST)))  # fmt: skip
+
+    motion = Motion(sliding, dot(hub.turning, at.left), spin - yaw * at.lean, turn, yaw)
+    fade = friction / mu
+    held = Hold(
+        friction=f.peak * more * fade, load=at.load, length=length, trail=trail, radius=rolling_radius,
+        slope_x=_secant(f.fx, slip, f.stiffness_x) * more, slope_y=_secant(f.fy, tan, f.stiffness_y) * more,
+        sliding=ca.fmin(f.sliding, f.peak) * more * fade,
+    )  # fmt: skip
+    rest = standstill({name: parts[name] for name in STATES.sizes}, motion, held, _near_rest(par))
+    rolling = blend * fade * more
+    fx = rolling * f.fx - rest_of * rest.force[0]
+    fy = rolling * f.fy - rest_of * rest.force[1]
+
+    # as TMeasy's: near standstill the forces do their work at these radii, not at the arm
+    turned = (rest_of * rest.lever * rest.force[1] + swung * fx) * at.by_tilted * at.by_tilted
+    lever = ca.if_else(at.flat, 0.0, rest_of * (at.arm - rolling_radius) * fx)
+    overturning = rolling * f.overturning + rest_of * (lateral_radius - at.arm) * fy
+    w = ca.fmax(ca.fmin(spin / ROLLING_SPIN, 1.0), -1.0)
+    resistance = -blend * more * f.resistance * w * (3.0 - w * w) / 2.0 - rest_of * rest.resistance
+    resistance += lever * at.upright - turned * at.lean * at.upright
+    forward = vx / ca.fmax(speed, par["blend_begin"])
+    aligning = rolling * (forward * f.aligning + f.arm * f.fx) - rest_of * rest.bore
+    aligning += lever * at.lean + turned * at.upright * at.upright
+
+    force = fx * at.heading + fy * at.left + at.load * n
+    contact_moment = ca.if_else(touching, ca.vertcat(overturning, resistance, aligning), ca.SX.zeros(3))
+    moment = contact_moment[0] * at.heading + contact_moment[1] * at.left + contact_moment[2] * n
+    shown = ca.fmax(speed, SPEED_MIN)
+    rates = ca.vertcat(rest.rates, lag)
+    return Contact(
+        force=force, moment=moment + cross(at.reach, force), rate=ca.if_else(touching, rates, -FLIGHT_RATE * state),
+        contact_force=ca.vertcat(fx, fy, at.load), contact_moment=contact_moment,
+        slip=ca.if_else(touching, -sliding[0] / shown, 0.0), slip_angle=ca.if_else(touching, ca.atan(vy / shown), 0.0),
+        deflection=at.deflection, contact_point=hub.position + at.reach, heading=at.heading, left=at.left,
+        stored_energy=rest.energy,
+    )  # fmt: skip
+
+
+def _secant(force: SX, slip: SX, slope: SX) -> SX:
+    """Size of force over slip [N], that of the slope where both are small."""
+    size = ca.fabs(slip)
+    return (ca.fabs(force) + SMALL_SLIP * ca.fabs(slope)) / (size + SMALL_SLIP)
+
+
+def _near_rest(par: Numbers) -> Numbers:
+    """The numbers of `standstill`, some of which the formula's have other names for."""
+    return {**par, "nominal_load": par["FNOMIN"], "nominal_friction": ca.fabs(par["PDX1"])}
+
+
+def _start(formula: Formula, starting: Starting, par: Numbers) -> Started:
+    """The tread bent by the force that it carries; where the wheel has rolled on, its rolling resistance and travel."""
+    load = _within(starting.load, par)
+    friction = starting.friction / par["reference_friction"]
+    none = LAGGED.split(SX(LAGGED.size, 1))
+    mu = ca.fmax(friction, FRICTION_MIN)
+    f = _evaluated(formula, load, SX(0), SX(0), SX(0), SX(0), mu, par)
+    bent = ca.vertcat(*(-force / ca.fmax(par["tread_stiffness"], SOFT) for force in ca.vertsplit(starting.force)))
+    radius = par["unloaded_radius"]
+    rolled = starting.way * (starting.load / par["FNOMIN"]) * par["rolling_deflection"] / radius
+    travelled = starting.way * ca.sqrt(radius * starting.deflection) / 3.0
+    return Started(
+        grip=f.peak * starting.load / load * friction / mu,
+        resting=LAGGED.join(**none | {"bristle": bent}),
+        rolling=LAGGED.join(**none | {"rolled": rolled, "travelled": travelled}),
+    )
