@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import fmpy
@@ -12,6 +14,7 @@ from fmpy.validation import validate_fmu
 import jounce
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.models import find
 
 SHOWN = ["speed", "rear.slip", "rear.traction"]
 
@@ -54,3 +57,14 @@ def test_a_state_goes_on_in_another_instance_bit_by_bit() -> None:
         for each in (one, two):
             each.step(3000)
         assert one.get_outputs().tobytes() == two.get_outputs().tobytes()
+
+
+@pytest.mark.parametrize(("language", "compiler"), [("c", ["cc", "-std=c99"]), ("c++", ["c++", "-std=c++17"])])
+def test_its_source_compiles_without_a_warning(tmp_path: Path, language: str, compiler: list[str]) -> None:
+    if shutil.which(compiler[0]) is None:
+        pytest.skip(f"needs {compiler[0]}")
+    for name, data in find("halfcar").sources.packed().items():
+        (tmp_path / name).write_bytes(data)
+    command = [compiler[0], "-x", language, *compiler[1:], "-Wall", "-Wextra", "-Werror", "-c", "halfcar.c"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr

@@ -390,8 +390,9 @@ static const jn_model halfcar = {
     .name = "halfcar", .build_hash = jn_build_hash_text, .n_x = JN_X_N, .n_u = JN_N_U, .n_y = JN_N_Y, .n_p = JN_N_P,
     .n_d = N_D, .p_tick = JN_P_tick, .p_integrator = -1, .signals = jn_table, .n_signals = JN_N_SIGNALS,
     .by_reference = jn_by_reference, .derive = derive, .start = start, .rhs = rhs, .outputs = outputs,
-    .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional,
-    .parameter_warning = parameter_warning,
+    .step = NULL, .n_work = 0, .begin = NULL, .finish = NULL, .n_memory = 0, .nominals = jn_nominals,
+    .state_references = jn_state_references, .directional = directional, .finish_forward = NULL, .jacobian = NULL,
+    .parameter_warning = parameter_warning, .readable = NULL,
 };
 const jn_model *const jn_models[] = {&halfcar, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }

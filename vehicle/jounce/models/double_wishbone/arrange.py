@@ -24,6 +24,9 @@ def arranged(vehicle: Vehicle) -> Vehicle:
         if axle.kind not in KINDS:
             raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} is of the kind {axle.kind!r}; "
                             f"expected {', '.join(KINDS)}")  # fmt: skip
+        if axle.steered == "rack":
+            raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} is steered by a rack; expected pitman or "
+                            "none: the model has no rack yet")  # fmt: skip
         if axle.dual:
             raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} has dual = true; expected one tire on each "
                             "side: dual wheels are not there yet")  # fmt: skip
