@@ -34,6 +34,8 @@ from jounce.suspension.embedded import act_forces, act_spin
 
 Array = NDArray[np.float64]
 
+#: An element of Y below it in the design position carries no pivot.
+WEAK = 1e-2
 #: A moment of inertia below that part of the body's largest is none.
 NO_INERTIA = 1e-12
 
@@ -81,6 +83,8 @@ class Terms:
     """delta."""
     acceleration: SX
     """delta' at q'' = 0."""
+    weak: frozenset[tuple[int, int]] = frozenset()
+    """(row, column) of Y that vanish in the design position though not everywhere."""
 
     def gamma(self, alpha: SX) -> SX:
         """Right-hand side of the rows."""
@@ -125,12 +129,27 @@ class Augmented:
         entries = dict(t.mass)
         for i, row in enumerate(t.jacobian):
             entries |= {(n + i, k): v for k, v in row.items()}
-        factors = factorize(n + m, entries)
+        factors = factorize(n + m, entries, {(n + i, k) for i, k in t.weak})
         columns = [factors.solve([-t.h[k, j] for j in range(n)] + [SX(0)] * m)[:n] for k in range(6)]
         gamma = t.gamma(c.alpha)
         rest = ca.vertcat(*factors.solve([t.force[j] for j in range(n)] + [gamma[i] for i in range(m)])[:n])
         x = ca.horzcat(*(ca.vertcat(*column) for column in columns))
         return Gathered(t.inertia + t.h @ x, t.bias + t.h @ rest, x, rest, factors)
+
+    def placed(self, c: Inputs) -> Placed:
+        """The bodies in their poses."""
+        raise NotImplementedError
+
+    def position_rate(self, c: Inputs) -> SX:
+        """Rate of the position."""
+        return c.rates
+
+    def hub(self, c: Inputs) -> tuple[SX, SX]:
+        """(place, velocity relative to the chassis) of the wheel's centre."""
+        placed = self.placed(c)
+        [wheel] = self.mechanism.wheels
+        centre = placed.carried(wheel.on, wheel.centre)
+        return centre, placed.twist(wheel.on, c.rates).at(centre)
 
     def gather_function(self, name: str = "gather") -> ca.Function:
         """gather(Inputs) -> (P+ 6x6, z+ 6, X n x 6, x n), all in chassis axes about the chassis origin."""
@@ -358,10 +377,11 @@ class Cartesian(Augmented):
         look = ca.Function("y", [c.position, step, c.inner], [terms.residual, y, rate])
         ends = [v for place in self.mechanism.prescribed.values()
                 for v in (*(np.array(ca.evalf(place)).ravel() + r.uniform(-0.02, 0.02, 3)), *np.zeros(9))]  # fmt: skip
-        pose, numbers = np.array(self.design).ravel(), np.zeros((0, 0))
+        pose, numbers, design = np.array(self.design).ravel(), np.zeros((0, 0)), np.zeros((0, 0))
         for k in range(30):  # a way off the design position, and Newton's steps of least change behind it
             residual, matrix_y, _ = (np.array(v) for v in look(pose, np.zeros(self.size), ends))
             numbers = matrix_y
+            design = numbers if k == 0 else design
             change = -np.linalg.pinv(numbers) @ residual.ravel()
             if k % 5 == 0 and k < 25:
                 free = r.normal(size=self.size)
@@ -372,7 +392,8 @@ class Cartesian(Augmented):
             turns /= np.linalg.norm(turns, axis=1)[:, None]
         self.generic = numbers
         there = [{k: v for k, v in row.items() if abs(numbers[i, k]) > ZERO} for i, row in enumerate(terms.jacobian)]
-        return replace(terms, jacobian=there)
+        weak = frozenset((i, k) for i, row in enumerate(there) for k in row if abs(design[i, k]) < WEAK)
+        return replace(terms, jacobian=there, weak=weak)
 
     def cartesian_position(self, places: Array) -> Array:
         """Position from centre and rotation matrix (12 numbers a body) of `Tree.poses_function`."""

@@ -8,7 +8,7 @@ first (Tinney and Walker 1967).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from jounce.math.algebra import SX
@@ -17,17 +17,25 @@ from jounce.math.algebra import SX
 Entries = Mapping[tuple[int, int], SX]
 
 
-def minimum_degree(size: int, places: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+def minimum_degree(
+    size: int, places: Sequence[tuple[int, int]], weak: Collection[tuple[int, int]] = ()
+) -> tuple[int, ...]:
     """Order of the pivots of a symmetric matrix with entries at those places (either triangle).
+
+    ``weak`` places (row > column) may be zero at times: no pivot rests on them.
 
     Raises ArithmeticError where no row that is left can be a pivot: such a matrix is structurally singular or needs
     pivots of two rows.
     """
     first: list[set[int]] = [set() for _ in range(size)]
+    around: list[set[int]] = [set() for _ in range(size)]
     for i, j in places:
-        first[i].add(j)
-        first[j].add(i)
-    around = [row - {k} for k, row in enumerate(first)]
+        if i != j:
+            around[i].add(j)
+            around[j].add(i)
+        if (max(i, j), min(i, j)) not in weak:
+            first[i].add(j)
+            first[j].add(i)
     left, matched, order = set(range(size)), dict[int, int](), list[int]()
     while left:
         for pivot in sorted(left, key=lambda k: (len(around[k]), k)):
@@ -91,10 +99,10 @@ class Factors:
         return b
 
 
-def factorize(size: int, entries: Entries) -> Factors:
-    """Factors of a symmetric matrix; elements that are zero are not stored."""
+def factorize(size: int, entries: Entries, weak: Collection[tuple[int, int]] = ()) -> Factors:
+    """Factors of a symmetric matrix; elements that are zero are not stored. ``weak``: as of `minimum_degree`."""
     a = {(max(p), min(p)): v for p, v in entries.items() if not v.is_zero()}
-    order = minimum_degree(size, tuple(a))
+    order = minimum_degree(size, tuple(a), weak)
     rows: list[dict[int, SX]] = [{} for _ in range(size)]
     for (i, j), v in a.items():
         rows[i][j] = v
