@@ -134,15 +134,15 @@ class Whole:
                 x[first : first + form.places] = np.array(form.design).ravel()
         return x
 
-    def step(self, x: Array, time: float, tick: float, steer: Steer, closure: Closure) -> Array:
+    def step(self, x: Array, time: float, step_size: float, steer: Steer, closure: Closure) -> Array:
         """One step of the classical Runge-Kutta method, and what keeps the loops closed."""
-        told = [self.told(steer(time + c * tick)) for c in (0.0, 0.5, 1.0)]
+        told = [self.told(steer(time + c * step_size)) for c in (0.0, 0.5, 1.0)]
         f = self._rates
         k1 = np.array(f(x, *told[0], closure.alpha)).ravel()
-        k2 = np.array(f(x + tick / 2 * k1, *told[1], closure.alpha)).ravel()
-        k3 = np.array(f(x + tick / 2 * k2, *told[1], closure.alpha)).ravel()
-        k4 = np.array(f(x + tick * k3, *told[2], closure.alpha)).ravel()
-        x = x + tick / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        k2 = np.array(f(x + step_size / 2 * k1, *told[1], closure.alpha)).ravel()
+        k3 = np.array(f(x + step_size / 2 * k2, *told[1], closure.alpha)).ravel()
+        k4 = np.array(f(x + step_size * k3, *told[2], closure.alpha)).ravel()
+        x = x + step_size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         x[3:7] /= np.linalg.norm(x[3:7])
         for k, (form, first) in enumerate(zip(self.corners, self.first, strict=False)):
             if isinstance(form, Cartesian):
@@ -174,13 +174,15 @@ class Whole:
         told = self.told(steer(time))
         return max(float(np.abs(self.rows(x, k, told[k])[0]).max()) for k in range(4))
 
-    def run(self, seconds: float, tick: float, closure: Closure, steer: Steer = swerve) -> tuple[Array, list[float]]:
+    def run(
+        self, seconds: float, step_size: float, closure: Closure, steer: Steer = swerve
+    ) -> tuple[Array, list[float]]:
         """(state at the end, largest residual after every tenth of a second)."""
-        x, kept, every = self.start(), [], round(0.1 / tick)
-        for n in range(round(seconds / tick)):
-            x = self.step(x, n * tick, tick, steer, closure)
+        x, kept, every = self.start(), [], round(0.1 / step_size)
+        for n in range(round(seconds / step_size)):
+            x = self.step(x, n * step_size, step_size, steer, closure)
             if (n + 1) % every == 0:
-                kept.append(self.closure(x, (n + 1) * tick, steer))
+                kept.append(self.closure(x, (n + 1) * step_size, steer))
         return x, kept
 
 
