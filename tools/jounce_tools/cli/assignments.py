@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Literal
 
 from jounce.signals import SignalTable
+from jounce_fmu.models.tires import on_tires
 from jounce_service.hosting.values import parse, scalar_of
 from jounce_service.transport import errors
 from jounce_tools.errors import UsageError, with_expected
@@ -35,3 +37,14 @@ def add_vehicle(parser: argparse.ArgumentParser, default: str | None = "hmmwv", 
     text = text or "name of a built-in vehicle, or the folder or vehicle.toml of your own (default: %(default)s)"
     parser.add_argument("--vehicle", default=default, metavar="VEHICLE", help=text)
     parser.add_argument("--model", dest="vehicle", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    tire = "tire file (.tir) of the Magic Formula for all wheels: PAC2002, MF 6.1 or 6.2 (default: the vehicle's tires)"
+    parser.add_argument("--tire", type=Path, metavar="FILE", help=tire)
+
+
+def put_on_tires(arguments: argparse.Namespace) -> None:
+    """With ``--tire`` the vehicle is replaced by one on these tires. Raises UsageError, DataError, BuildError."""
+    if getattr(arguments, "tire", None) is None:
+        return
+    if arguments.vehicle is None:
+        raise UsageError("--tire: expected --vehicle with it")
+    arguments.vehicle = str(on_tires(arguments.vehicle, arguments.tire))

@@ -59,7 +59,7 @@ def model(name: str | Path) -> Model:
     texts = emit(vehicle, signals)
     digest = hashlib.sha256("\0".join((*texts, *texts.values())).encode()).hexdigest()
     folder = cache_folder() / f"{vehicle.name}-{digest[:16]}"
-    written = _write(folder, texts)
+    written = write(folder, texts)
     shared = [f for f in builtin_sources(PREFIX).files if f.name not in texts]
     own = sorted(GENERATED.parent.rglob("*.inc"))
     return Model(
@@ -108,7 +108,7 @@ def cache_folder() -> Path:
     return home / "jounce" / "vehicles"
 
 
-def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+def write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     """Paths of the files, written where they are missing; each appears whole or not at all."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

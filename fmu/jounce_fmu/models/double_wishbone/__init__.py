@@ -75,7 +75,8 @@ def model_of(vehicle: str | Path, folder: Path) -> Model:
 
     files = emit_own()
     for path, text in files.items():
-        path.write_text(text, encoding="utf-8")
+        if not path.exists() or path.read_text(encoding="utf-8") != text:  # another process may compile it now
+            path.write_text(text, encoding="utf-8")
     by_hand = [f for f in builtin_sources().files if f.parent != GENERATED]
     return Model(
         name=f"{NAME}_{own.name}",
