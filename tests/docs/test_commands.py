@@ -64,6 +64,8 @@ PLAN: dict[str, object] = {
     "jounce linearize --speed 20 -o linear.npz": RUNS,
     "jounce simulate --vehicle halfcar --set torque_max=550 --duration 30 -o halfcar.csv": RUNS,
     "jounce export --vehicle halfcar -o halfcar.fmu": RUNS,
+    "jounce simulate --tire my.tir --duration 5 -o out.csv": By("fmu/test_tire_file.py"),
+    "jounce export --tire my.tir -o car.fmu": By("fmu/test_tire_file.py"),
     "jounce uk study -o halfcar": By("tools/test_uk.py"),
     "jounce uk study": By("tools/test_uk.py"),
     "jounce bridge ardupilot --address 127.0.0.1:50051": By("clients/bridges/test_ardupilot.py"),

@@ -22,7 +22,7 @@ from jounce.contact.tires.formula import Slips
 from jounce.contact.tires.mf61 import mf61
 from jounce.contact.tires.pac2002 import pac2002
 from jounce.contact.tires.tir import TireFile, read_tir
-from jounce.math.algebra import exp, log
+from jounce.math.algebra import atan, exp, log
 
 DATA = Path(__file__).parents[1] / "data" / "tires"
 HMMWV, FEDA, MADE_UP = (read_tir(DATA / f"{n}.tir") for n in ("HMMWV_Pac02Tire", "335_65R22_5_G275MSA_60psi",
@@ -150,3 +150,10 @@ def test_exp_and_log_have_their_values(x: float) -> None:
     assert float(ca.DM(exp(ca.SX(x)))) == pytest.approx(math.exp(x), rel=2e-13)
     y = math.exp(0.6 * x)
     assert float(ca.DM(log(ca.SX(y)))) == pytest.approx(math.log(y), rel=1e-13, abs=1e-13)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.floats(-1e6, 1e6))
+def test_atan_has_its_value(x: float) -> None:
+    """Against the C library, a few units in the last place."""
+    assert float(ca.DM(atan(ca.SX(x)))) == pytest.approx(math.atan(x), rel=1e-15, abs=1e-16)

@@ -103,3 +103,27 @@ def log(x: SX) -> SX:
     for k in range(21, 0, -2):
         series = 1.0 / k + z2 * series
     return 64.0 * z * series
+
+
+def atan(x: SX) -> SX:
+    """Arc tangent [rad], within 3e-16 of it, by + - * / alone, with two divisions: faster in C than `casadi.atan`.
+
+    Three ranges, in which atan x = k pi/4 + atan y with |y| <= 0.66, and a rational function there. Source:
+    S. L. Moshier, "Methods and Programs for Mathematical Functions", 1989 (Cephes library, atan.c), coefficients.
+    """
+    size = ca.fabs(x)
+    far, middle = size > 2.41421356237309504880, size > 0.66
+    above = ca.if_else(far, -1.0, ca.if_else(middle, size - 1.0, size))
+    below = ca.if_else(far, size, ca.if_else(middle, size + 1.0, 1.0))
+    y = above / below
+    z = y * y
+    p, q = SX(-8.750608600031904122785e-1), z + 2.485846490142306297962e1
+    for a in (-1.615753718733365076637e1, -7.500855792314704667340e1, -1.228866684490136173410e2,
+              -6.485021904942025371773e1):  # fmt: skip
+        p = p * z + a
+    for a in (1.650270098316988542046e2, 4.328810604912902668951e2, 4.853903996359136964868e2,
+              1.945506571482613964425e2):  # fmt: skip
+        q = q * z + a
+    shift = ca.if_else(far, 1.57079632679489661923, ca.if_else(middle, 0.78539816339744830962, 0.0))
+    angle = shift + (y * (z * p / q) + y)
+    return ca.if_else(x < 0.0, -angle, angle)

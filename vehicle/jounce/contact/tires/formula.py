@@ -16,7 +16,7 @@ from typing import Final
 
 import casadi as ca
 
-from jounce.math.algebra import SX, exp
+from jounce.math.algebra import SX, atan, exp
 
 __all__ = ["TINY", "Common", "Forces", "Longitudinal", "Numbers", "Slips", "common", "cos_atan", "curve",
            "longitudinal", "off_zero", "sign", "sliding_curve", "weight"]  # fmt: skip
@@ -121,7 +121,7 @@ def cos_atan(x: SX) -> SX:
 
 def _bend(b: SX, e: SX, x: SX) -> SX:
     bx = b * x
-    return ca.atan(bx - e * (bx - ca.atan(bx)))
+    return atan(bx - e * (bx - atan(bx)))
 
 
 def curve(b: SX, c: SX, e: SX, x: SX) -> SX:

@@ -27,7 +27,7 @@ from jounce.contact.tires.coefficients import MF61, PAC2002, PLAIN
 from jounce.contact.tires.formula import TINY, Forces, Slips
 from jounce.contact.tires.law import Contact, Hub, Plane, Started, Starting
 from jounce.contact.tires.patch import patch
-from jounce.math.algebra import SX, cross, dot
+from jounce.math.algebra import SX, atan, cross, dot
 from jounce.math.layout import Layout
 
 __all__ = ["contact_mf61", "contact_pac2002", "start_mf61", "start_pac2002"]
@@ -103,7 +103,7 @@ def _evaluated(formula: Formula, load: SX, slip: SX, tan: SX, speed: SX, camber:
 def _rolling_radius(load: SX, par: Numbers) -> SX:
     """R_e = R_0 - F_z0 / k (D atan(B F_z / F_z0) + F F_z / F_z0) [m] (MF-Tyre 5.2, PAC2002: DREFF, BREFF, FREFF)."""
     ratio = load / par["FNOMIN"]
-    share = par["DREFF"] * ca.atan(par["BREFF"] * ratio) + par["FREFF"] * ratio
+    share = par["DREFF"] * atan(par["BREFF"] * ratio) + par["FREFF"] * ratio
     return par["unloaded_radius"] - par["FNOMIN"] / ca.fmax(par["vertical_stiffness"], SOFT) * share
 
 
