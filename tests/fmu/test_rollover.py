@@ -109,6 +109,14 @@ def test_drops_in_any_attitude_go_on_and_make_no_energy(car: Callable[..., Car],
     assert any([drop(car, vehicle, seed) for seed in (0, 1, 2, 122)])  # 122: a spinning wheel lies on its side
 
 
+@pytest.mark.parametrize("seed", [103, 124, 175])
+def test_an_implicit_step_makes_no_energy_where_its_matrix_is_nearly_singular(
+    car: Callable[..., Car], seed: int
+) -> None:
+    """A light wheel spins while it lies nearly flat: one tick of 2 ms made up to 6.7 times the energy of the fall."""
+    drop(car, "utv", seed, tick=0.002, integrator=2.0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("vehicle", VEHICLES)
 @pytest.mark.parametrize("way", [{}, {"tick": 0.002}, {"tick": 0.002, "integrator": 2.0},
