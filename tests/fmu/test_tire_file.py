@@ -9,6 +9,7 @@ import fmpy
 import numpy as np
 import pytest
 
+from jounce.axles import WHEELS
 from jounce.data import DataError, load_vehicle
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import Factory, open_builtin
@@ -17,7 +18,6 @@ from jounce_tools.cli.main import main
 
 DATA = Path(__file__).parents[1] / "data" / "tires"
 HMMWV = DATA / "HMMWV_Pac02Tire.tir"
-WHEELS = ("FL", "FR", "RL", "RR")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from jounce.axles import AXLES
 from jounce.data import load_vehicle
 from jounce.formulations.bodies import with_bodies
 from jounce.formulations.whole import Closure, Whole, fully_augmented, linear, swerve, tree_augmented
@@ -17,7 +18,7 @@ VEHICLE = load_vehicle("hmmwv")
 
 @cache
 def whole(form: str) -> Whole:
-    mechanisms = [linear(mechanism_of(VEHICLE, axle, "double_wishbone")) for axle in ("front", "rear")]
+    mechanisms = [linear(mechanism_of(VEHICLE, axle, "double_wishbone")) for axle in AXLES]
     corners = {"rods": lambda: tree_augmented(mechanisms), "loose": lambda: fully_augmented(mechanisms),
                "tree": lambda: tree_augmented([with_bodies(m) for m in mechanisms])}[form]  # fmt: skip
     return Whole(VEHICLE, corners(), VEHICLE["tire.unloaded_radius"])

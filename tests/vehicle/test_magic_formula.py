@@ -1,4 +1,4 @@
-"""The Magic Formula as emitted C equals tables of evaluators of other authors, bit for bit the same in both widths."""
+"""The Magic Formula as emitted C equals the reference tables, bit for bit the same in both widths."""
 
 from __future__ import annotations
 
