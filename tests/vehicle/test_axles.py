@@ -32,7 +32,7 @@ def spelled() -> Iterator[str]:
             # the client's package imports no vehicle
             if path.suffix == ".py" and path not in (HOME, Path(__file__)) and "jounce_client/bridges" not in place:
                 yield from (place for found in lists(path.read_text(encoding="utf-8")) if found in NAMES)
-            elif path.suffix in (".c", ".h", ".inc") and path.parent.name != "generated":
+            elif path.suffix in (".c", ".h", ".inc") and not {"generated", "_native"} & {*path.parts}:
                 yield from [place] * ('"FL", "FR"' in path.read_text(encoding="utf-8"))
 
 
