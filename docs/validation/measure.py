@@ -354,10 +354,10 @@ def shaken(name: str) -> Record:
     return measured(where, BRAKES, shake.at, 60.0)
 
 
-def drift(record: Record) -> float:
-    """Distance [m] of the mean place in the last two seconds from that in the third and fourth."""
-    place = record.vector("ref_frame.pos")
-    return float(np.linalg.norm(place[-201:-1].mean(axis=0) - place[200:400].mean(axis=0)))
+def drift(record: Record, since: float = 2.0) -> float:
+    """Distance [m] of the mean place in the last two seconds from that in the two after ``since`` [s]."""
+    place, first = record.vector("ref_frame.pos"), round(100 * since)
+    return float(np.linalg.norm(place[-201:-1].mean(axis=0) - place[first : first + 200].mean(axis=0)))
 
 
 #: Brake torques per wheel [N.m]: one locks the wheels, one does not.

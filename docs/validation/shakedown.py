@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import casadi as ca
 import numpy as np
@@ -71,9 +71,13 @@ class Case:
         sticking = measured({**self.where, "terrain.mu": STICKING}, self.held, self.shake.at, SECONDS)
         return share(sticking, float(self.where["terrain.mu"]), 1.0 / self.shake.frequency)
 
-    def drift(self) -> float:
-        """Of a minute [m]."""
-        return drift(measured(self.where, self.held, self.shake.at, 60.0))
+    def drift(self, since: float = 2.0) -> float:
+        """Of a minute, from the time ``since`` [s] on [m]."""
+        return drift(self._minute, since)
+
+    @cached_property
+    def _minute(self) -> Record:
+        return measured(self.where, self.held, self.shake.at, 60.0)
 
 
 KINDS: tuple[tuple[tuple[str, ...], float, float], ...] = (
