@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jounce_fmu.importer.host import open_builtin
 from jounce_service import JounceServer, ServerConfig
 from jounce_service.hosting.fmu_model import registry
 
@@ -16,6 +17,7 @@ from jounce_service.hosting.fmu_model import registry
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a running server."""
+    open_builtin()  # compiled here where it is stale: a client waits for ten seconds only
     folder: Path = tmp_path_factory.mktemp("bridges")
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)

@@ -23,11 +23,11 @@ class Claim:
 
 def sentences(progress: Callable[[float], None]) -> list[Claim]:
     """Ten sentences of section 4, judged by runs of the paper's law (RELAXED) and of Coulomb's (SATURATED)."""
-    paper = {t: case("RELAXED", t) for t in (150.0, 550.0, 700.0)}
-    coulomb = {t: case("SATURATED", t) for t in (150.0, 550.0, 700.0)}
+    paper = {t: case("RELAXED", t, 20.0) for t in (150.0, 550.0, 700.0)}
+    coulomb = {t: case("SATURATED", t, 20.0) for t in (150.0, 550.0, 700.0)}
     progress(0.5)
     slow, fast = paper[150.0], paper[700.0]
-    spin = {g: case("RELAXED", 550.0, g, end=6.0).at("rear.slip", 5) for g in (20.0, 100.0, 200.0, 2000.0)}
+    spin = {g: case("RELAXED", 550.0, g).at("rear.slip", 5) for g in (20.0, 100.0, 200.0, 2000.0)}
     fixed = load_map(state_at(15.4, "RELAXED", 550.0), 550.0, paper[550.0].at("rear.mu", 15.4))[2]
     progress(1.0)
     lifted = {t: _time_lifted(c) for t, c in paper.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -55,17 +56,18 @@ class Case:
         return float(share.max())
 
 
-def case(law: str, torque: float, gamma: float = 20.0, *, end: float = END, **parameters: float) -> Case:
-    """One run; a law that loses the load of a wheel is run until there."""
-    values: dict[str, Any] = {"traction": law, "torque_max": torque, "gamma": gamma, **parameters}
+@cache
+def case(law: str, torque: float, gamma: float) -> Case:
+    """One run; one that loses the load of a wheel goes on with the wheel glued to the road."""
+    values: dict[str, Any] = {"traction": law, "torque_max": torque, "gamma": gamma}
     ended = ""
     try:
-        run = simulate("halfcar", {}, end, _SHOWN, output_interval=INTERVAL, **values)
+        run = simulate("halfcar", {}, END, _SHOWN, output_interval=INTERVAL, **values)
     except FmuError as error:
         if "load of the" not in str(error):
             raise
         ended = str(error).partition(": ")[2]
-        run = simulate("halfcar", {}, end, _SHOWN, output_interval=INTERVAL, **values | {"lift_time_max": 1e9})
+        run = simulate("halfcar", {}, END, _SHOWN, output_interval=INTERVAL, **values | {"lift_time_max": 1e9})
     return Case(law, torque, gamma, run, ended)
 
 
@@ -73,14 +75,13 @@ def all_cases(torques: Sequence[float], gammas: Sequence[float], progress: Calla
     """Every law with every torque, then the laws with every gamma at `GAMMA_TORQUE`."""
     wanted = [(law, torque, 20.0) for torque in torques for law in TRACTION]
     wanted += [(law, GAMMA_TORQUE, gamma) for gamma in gammas for law in TRACTION[:3]]
-    found: dict[tuple[str, float, float], Case] = {}
     for k, key in enumerate(wanted):
-        if key not in found:
-            found[key] = case(*key)
+        case(*key)
         progress((k + 1) / len(wanted))
-    return list(found.values())
+    return [case(*key) for key in dict.fromkeys(wanted)]
 
 
+@cache
 def state_at(time: float, law: str, torque: float) -> Array:
     """The states of a run at a time [s]."""
     with open_builtin("halfcar").instance("study") as instance:

@@ -12,11 +12,10 @@ import json
 import socket
 import struct
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from jounce_client import Client, JounceError, Participant, Session, State
+from jounce_client import Client, Participant, Session, State
 from jounce_client.bridges import frames
 from jounce_client.bridges.session import (
     BridgeError,
@@ -26,6 +25,7 @@ from jounce_client.bridges.session import (
     joined,
     number,
     opened,
+    program,
     stepped,
 )
 
@@ -241,15 +241,5 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """``python -m jounce_client.bridges.ardupilot``."""
-    parser = argparse.ArgumentParser(description="ArduPilot SITL (--model JSON:HOST) drives the vehicle.")
-    add_options(parser)
-    return run(parser.parse_args(argv))
-
-
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (BridgeError, JounceError, OSError) as error:
-        sys.exit(f"{NAME}: {error}")
+    program(NAME, "ArduPilot SITL (--model JSON:HOST) drives the vehicle.", add_options, run)

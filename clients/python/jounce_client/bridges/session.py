@@ -7,7 +7,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from typing import TextIO
@@ -40,6 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tls-ca", metavar="FILE", help="certificate of the server's authority; turns TLS on")
     parser.add_argument("--log", choices=("text", "json"), default="text", help="form of the line of status")
     parser.add_argument("--frames", type=int, default=0, metavar="N", help="end after N steps (default: never)")
+
+
+def program(name: str, text: str, add_options: Callable[[argparse.ArgumentParser], None],
+            run: Callable[[argparse.Namespace], int]) -> None:  # fmt: skip
+    """A bridge as a program of its own: ends with its exit code, or with one line that says what was wrong."""
+    parser = argparse.ArgumentParser(description=text)
+    add_options(parser)
+    try:
+        sys.exit(run(parser.parse_args()))
+    except (BridgeError, JounceError, OSError) as error:
+        sys.exit(f"{name}: {error}")
 
 
 def number(text: str) -> float:

@@ -29,6 +29,7 @@ from jounce_client.bridges.session import (
     joined,
     number,
     opened,
+    program,
     stepped,
 )
 
@@ -185,15 +186,5 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """``python -m jounce_client.bridges.udp``."""
-    parser = argparse.ArgumentParser(description="Exchanges chosen outputs and inputs as packed UDP.")
-    add_options(parser)
-    return run(parser.parse_args(argv))
-
-
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (BridgeError, JounceError, OSError) as error:
-        sys.exit(f"{NAME}: {error}")
+    program(NAME, "Exchanges chosen outputs and inputs as packed UDP.", add_options, run)

@@ -140,14 +140,14 @@ static void saturated_forward(const evaluation *e, const double *d_rows, double 
     const double *load_by = e->reduced + JN_REDUCED_load_by, *hat_by = e->reduced + JN_REDUCED_hat_by;
     const double *mu = e->rows + JN_ROWS_mu, *d_mu = d_rows + JN_ROWS_mu, *ground = e->ground + JN_GROUND_ground;
     const double y[2] = {ground[0], ground[2]};
-    double reduced[JN_REDUCED_N], moved[JN_REDUCED_N], a[4], b[2], d_load[2], d_y[2];
+    double reduced[JN_REDUCED_N], moved[JN_REDUCED_N], a[4], b[2], d_load[2], d_hat[2], d_y[2], hat;
     int k, j;
     memset(d_ground, 0, JN_GROUND_N * sizeof *d_ground);
     reduced_forward_1(e->rows, d_rows, reduced, moved);
     for (k = 0; k < 2; k++) {
-        const double d_hat = affine(moved + JN_REDUCED_hat0, moved + JN_REDUCED_hat_by, k, y);
+        d_hat[k] = affine(moved + JN_REDUCED_hat0, moved + JN_REDUCED_hat_by, k, y);
         d_load[k] = affine(moved + JN_REDUCED_load0, moved + JN_REDUCED_load_by, k, y);
-        b[k] = e->by_hat[k] * d_hat + e->by_limit[k] * (d_mu[k] * fmax(ground[2 * k + 1], 0.0) + mu[k] * d_load[k]);
+        b[k] = e->by_hat[k] * d_hat[k] + e->by_limit[k] * (d_mu[k] * fmax(ground[2 * k + 1], 0.0) + mu[k] * d_load[k]);
         for (j = 0; j < 2; j++)
             a[2 * k + j] = (j == k) - e->by_hat[k] * hat_by[2 * k + j] - e->by_limit[k] * mu[k] * load_by[2 * k + j];
     }
@@ -155,6 +155,10 @@ static void saturated_forward(const evaluation *e, const double *d_rows, double 
     for (k = 0; k < 2; k++) {
         d_ground[JN_GROUND_ground + 2 * k] = d_y[k];
         d_ground[JN_GROUND_ground + 2 * k + 1] = d_load[k] + load_by[2 * k] * d_y[0] + load_by[2 * k + 1] * d_y[1];
+        d_hat[k] += hat_by[2 * k] * d_y[0] + hat_by[2 * k + 1] * d_y[1];
+        hat = affine(e->reduced + JN_REDUCED_hat0, hat_by, k, y);
+        if (hat != 0.0) /* weight = traction / demand */
+            d_ground[JN_GROUND_weight + k] = (d_y[k] - e->ground[JN_GROUND_weight + k] * d_hat[k]) / hat;
     }
     memcpy(d_ground + JN_GROUND_ideal, d_ground + JN_GROUND_ground, 4 * sizeof *d_ground);
 }
@@ -340,19 +344,7 @@ static int directional(const double *x, const double *u, const double *p, const 
         continuous_forward_1(rows, x + JN_X_load, numbers, d_rows, d_x + JN_X_load, ground, d_ground);
         break;
     case ROLLING: rolling_forward_1(rows, d_rows, ground, d_ground); break;
-    default:
-        saturated_forward(&e, d_rows, d_ground);
-        for (k = 0; k < 2; k++) { /* weight = traction / demand */
-            const double *g = e.ground + JN_GROUND_ground, y[2] = {g[0], g[2]};
-            const double *by = e.reduced + JN_REDUCED_hat_by, hat = affine(e.reduced + JN_REDUCED_hat0, by, k, y);
-            double reduced[JN_REDUCED_N], moved[JN_REDUCED_N], d_hat;
-            reduced_forward_1(rows, d_rows, reduced, moved);
-            d_hat = affine(moved + JN_REDUCED_hat0, moved + JN_REDUCED_hat_by, k, y) +
-                    by[2 * k] * d_ground[JN_GROUND_ground] + by[2 * k + 1] * d_ground[JN_GROUND_ground + 2];
-            if (hat != 0.0)
-                d_ground[JN_GROUND_weight + k] =
-                    (d_ground[JN_GROUND_ground + 2 * k] - e.ground[JN_GROUND_weight + k] * d_hat) / hat;
-        }
+    default: saturated_forward(&e, d_rows, d_ground);
     }
     if (d_rate) {
         accelerations_forward_1(rows, e.ground + JN_GROUND_ground, d_rows, d_ground + JN_GROUND_ground, acceleration,
