@@ -94,7 +94,11 @@ class Bench:
 
     def row(self) -> list[float]:
         """The recorded values."""
-        return [float(self.values[p][self._outputs[p].index(n)]) for p, n in RECORDED]
+        return [self.read(part, name) for part, name in RECORDED]
+
+    def read(self, part: str, name: str) -> float:
+        """An output of a part."""
+        return float(self.values[part][self._outputs[part].index(name)])
 
 
 def benched(package: Path, way: Callable[[Bench], None], step: float, duration: float = DURATION) -> Array:

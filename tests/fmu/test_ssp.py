@@ -93,6 +93,28 @@ def test_libcosim_runs_the_package_with_the_bits_of_a_parallel_master(package: P
     assert theirs[-1, 5] > 1000.0  # the soil carries the vehicle
 
 
+#: Outputs that follow from the vehicle's state alone, and the driver's command.
+OF_THE_STATE = [("vehicle", f"ref_frame.{what}.{axis}") for what in ("pos", "lin_vel", "ang_vel") for axis in "xyz"]
+OF_THE_STATE += [("vehicle", "wheel_FL.omega"), ("driver", "steering_wheel_angle")]
+
+
+def test_ecos_runs_the_package_with_the_bits_of_a_parallel_master(package: Path, coupling: Any) -> None:
+    """Ecos shows outputs that depend on inputs with those of the next step: compared is what the state gives."""
+    ecospy = pytest.importorskip("ecospy")
+    theirs, ours = [], []
+    with ecospy.EcosSimulation(step_size=0.001, ssp_path=str(package)) as simulation:
+        simulation.init()
+        for _ in range(TICKS):
+            simulation.step(1)
+            theirs.append([simulation.get_real(f"{part}::{name}") for part, name in OF_THE_STATE])
+    with coupling.opened(package) as parts:
+        bench = coupling.Bench(parts, 0.001)
+        for _ in range(TICKS):
+            bench.parallel()
+            ours.append([bench.read(part, name) for part, name in OF_THE_STATE])
+    assert theirs == ours
+
+
 def test_partners_first_gives_the_bits_of_the_lockstep_loop(package: Path, coupling: Any) -> None:
     rows = coupling.benched(package, coupling.Bench.partners_first, 0.001, 0.001 * TICKS)
     expected = lockstep()
