@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Final, NoReturn
 
 from jounce import __version__
+from jounce_tools import completion
 
 #: Subcommand -> (module, what it does).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
@@ -30,6 +31,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "uk": ("jounce_tools.uk.command", "study the half car of Udwadia and Kalaba's equations with four traction laws"),
     "vehicle": ("jounce_tools.vehicle.command", "start, check and describe a vehicle of your own by axles"),
     "bridge": ("jounce_tools.bridge.command", "join a session for a program that speaks another protocol"),
+    "completion": ("jounce_tools.completion", "print the code by which a shell completes jounce's command line"),
     "demo": ("jounce_tools.cli.demo", "run the demonstration: a driver and a soil program drive the vehicle"),
 }
 
@@ -47,7 +49,7 @@ EXIT_CODES: Final = {
 #: Errors of the system that mean a file which was named cannot be used.
 _NAMED: Final = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 #: Commands that show their progress themselves, that are quick, or that have no end.
-_OWN_PROGRESS: Final = ("serve", "bridge", "sweep", "demo", "health", "describe")
+_OWN_PROGRESS: Final = ("serve", "bridge", "sweep", "demo", "health", "describe", "completion")
 #: argparse's wording -> ours, which says what is expected.
 _WORDING: Final = (
     (re.compile(r"invalid int value: (.*)"), r"\1: expected a whole number"),
@@ -88,7 +90,9 @@ def _main(arguments: Sequence[str]) -> int:
     parser = _Parser(prog="jounce", description="High-fidelity vehicle dynamics.")
     parser.add_argument("--version", action="version", version=f"jounce {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    chosen, chosen_parser = next((a for a in arguments if not a.startswith("-")), ""), parser
+    asked = completion.line()
+    words = arguments if asked is None else asked
+    chosen, chosen_parser = next((a for a in words if not a.startswith("-")), ""), parser
     for name, (module, text) in COMMANDS.items():
         sub = subparsers.add_parser(name, help=text, description=text[:1].upper() + text[1:] + ".")
         if name == chosen:
@@ -96,6 +100,8 @@ def _main(arguments: Sequence[str]) -> int:
             chosen_module.add_arguments(sub)
             sub.epilog = getattr(chosen_module, "EPILOG", None)
             sub.formatter_class = argparse.RawDescriptionHelpFormatter
+    if asked is not None:
+        completion.answer(parser, chosen_parser)
     parsed, unknown = parser.parse_known_args(arguments)
     if unknown:  # here, so that the usage shown is that of the command
         chosen_parser.error(f"unrecognized arguments: {' '.join(unknown)}")
