@@ -25,6 +25,8 @@ ROOMS = (
     *PACKAGES,
     # Programs above the client and the laws that they run.
     "jounce_client.examples",
+    # An environment that runs a vehicle in its process or at a server.
+    "jounce_client.gym",
     # The one FMU that is a client.
     "jounce_fmu.partners.remote",
     # Arguments, printing, progress, interrupts: what the tools do is below, for programs that call them.
@@ -40,6 +42,7 @@ ALLOWED: Mapping[str, set[str]] = {
     "jounce_proto": set(),
     "jounce_client": {"jounce_proto"},
     "jounce_client.examples": {"jounce_client", "jounce"},
+    "jounce_client.gym": {"jounce_client", "jounce_proto", "jounce"},
     "jounce_fmu": {"jounce"},
     "jounce_fmu.partners.remote": {"jounce", "jounce_fmu", "jounce_client"},
     "jounce_service": {"jounce", "jounce_fmu", "jounce_proto"},

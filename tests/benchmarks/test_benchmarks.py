@@ -115,6 +115,13 @@ def test_paced_counts_overruns_and_late_slots_of_a_path_and_of_a_bare_pair_befor
         assert 0 <= int(overruns) <= int(releases) <= 300
 
 
+def test_gym_env_measures_one_environment_and_three_vectors(build: Path) -> None:
+    pytest.importorskip("gymnasium")
+    output = run("gym_env.py", "--envs=2", "--calls=5", "--rounds=1")
+    for row in ("one environment", "JounceVectorEnv ", "JounceVectorEnv, one process", "AsyncVectorEnv"):
+        assert all(f > 0.0 for f in figures(output, row))
+
+
 def test_the_tree_has_the_vehicles_mass_and_degrees_of_freedom() -> None:
     module = vehicle_tree()
     tree = module.vehicle_tree(load_vehicle("hmmwv"))

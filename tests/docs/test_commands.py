@@ -103,6 +103,7 @@ PLAN: dict[str, object] = {
     "build/loop 127.0.0.1:50051 hmmwv steering_wheel_angle 100": By("clients/test_cpp_client.py"),
     "pip install '.[parquet]'": INSTALLS,
     "pip install '.[completion]'": INSTALLS,
+    "pip install '.[gym]'": INSTALLS,
     'eval "$(jounce completion bash)"': By("tools/test_completion.py"),
     "jounce completion fish | source": By("tools/test_completion.py"),
     "pip install '.[mdf]'": INSTALLS,

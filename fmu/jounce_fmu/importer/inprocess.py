@@ -143,7 +143,9 @@ class Stepper:
         start_inputs: Mapping[str, Value], parameters: Mapping[str, Value],
     ) -> None:  # fmt: skip
         """Starts the model; see `join`."""
-        table: SignalTable = factory.table
+        #: Every signal of the model, with units and bounds.
+        self.table: SignalTable = factory.table
+        table = self.table
         if isinstance(period, bool) or not isinstance(period, int) or period < 1:
             raise InputError(f"period = {period!r}: expected a whole number of ticks from 1")
         self._owned, self._owned_places = _chosen(table.inputs, owns, "input")
