@@ -75,13 +75,13 @@ def measure(function: Any, *first: Any, blocks: int, calls: int) -> Samples:
 
 
 class Core:
-    """The package's model and core, compiled from its sources with its flags and `bench_core.c`."""
+    """A model and the package's core, compiled from their sources with their flags and `bench_core.c`."""
 
-    def __init__(self, folder: Path) -> None:
-        """Compiles into `folder`."""
-        model = builtin_sources()
+    def __init__(self, folder: Path, model: Sources | None = None) -> None:
+        """Compiles into `folder`; the model is the built-in vehicles' where none is given."""
         own = (FOLDER / "bench_core.c", FOLDER / "bench.h")
-        self._library = ct.CDLL(str(ensure_library(Sources("jounce_bench", (*model.files, *own)), folder)))
+        files = (model or builtin_sources()).files
+        self._library = ct.CDLL(str(ensure_library(Sources("jounce_bench", (*files, *own)), folder)))
         self._library.core_output.restype = ct.c_double
         self._library.core_error.restype = ct.c_char_p
         #: Number of variants that this processor runs: one lane, four lanes.

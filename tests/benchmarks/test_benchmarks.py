@@ -160,3 +160,10 @@ def test_aggregates_are_measured_beside_the_closed_form() -> None:
     printed = run("aggregates.py", "--rounds", 1, "--calls", 5)
     for name in ("closed form, 1 lane", "five-link, 4 lanes", "solid axle, both wheels, 1 lane"):
         assert name in printed
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_an_axle_more_is_measured() -> None:
+    printed = run("axles.py", "--most", 2, "--rounds", 1, "--calls", 5)
+    assert figures(printed, "| 2 ")[0] > 0.0 and "ns an axle" in printed

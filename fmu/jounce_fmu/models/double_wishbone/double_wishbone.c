@@ -40,20 +40,21 @@ static int refuse_steering(const double *u, jn_fault *f) {
 
 /* Finds a suspension that cannot close; the fault names the corner, its angle and the loop. */
 static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
-    int c;
-    for (c = 0; c < JN_CORNERS; c++) {
+    int w;
+    for (w = 0; w < JN_WHEELS; w++) {
+        const int c = JN_LANE_OF(w);
         const double theta = x[JN_X_theta + c];
         const int upper = e->corner[JN_CORNERS * JN_CORNER_margin_upper + c] > SINGULAR;
         const int tierod = e->corner[JN_CORNERS * JN_CORNER_margin_tierod + c] > SINGULAR;
         if (upper && tierod && fabs(theta) < FARTHEST) continue;
-        f->signal = JN_ROW_Y + JN_Y_WHEEL_arm_angle + JN_WHEEL_OF(c) * Y_WHEEL;
+        f->signal = JN_ROW_Y + JN_Y_WHEEL_arm_angle + w * Y_WHEEL;
         f->value = theta;
         if (theta != theta)
-            snprintf(f->text, sizeof f->text, "not a number: the motion of corner %s has diverged", corner_names[JN_WHEEL_OF(c)]);
+            snprintf(f->text, sizeof f->text, "not a number: the motion of corner %s has diverged", corner_names[w]);
         else
             snprintf(f->text, sizeof f->text,
                      "linkage out of range: at corner %s the %s loop cannot close at this lower-arm angle (rad)",
-                     corner_names[JN_WHEEL_OF(c)], jn_axles[JN_WHEEL_OF(c) / 2].loops[upper]);
+                     corner_names[w], jn_axles[w / 2].loops[upper]);
         return 1;
     }
     return 0;
@@ -69,9 +70,9 @@ static double sum(const double *lanes, int k) {
 /* Index of the lane with the largest number. */
 static int argmax(const double *lanes, int k) {
     const double *v = lanes + JN_CORNERS * k;
-    int best = 0, c;
-    for (c = 1; c < JN_CORNERS; c++)
-        if (v[c] > v[best]) best = c;
+    int best = JN_LANE_OF(0), w;
+    for (w = 1; w < JN_WHEELS; w++)
+        if (v[JN_LANE_OF(w)] > v[best]) best = JN_LANE_OF(w);
     return best;
 }
 
@@ -256,14 +257,14 @@ static double uprightness(const double *x, const double *wheel_inputs) {
 
 /* Checks that no tire is deflected by more than `limit` [m]. */
 static int refuse_deflection(const jn_evaluation *e, const double *d, double limit, jn_fault *f) {
-    int c;
-    for (c = 0; c < JN_CORNERS; c++) {
-        const double deflection = e->wheel[JN_CORNERS * JN_WHEEL_deflection + c];
+    int w;
+    for (w = 0; w < JN_WHEELS; w++) {
+        const double deflection = e->wheel[JN_CORNERS * JN_WHEEL_deflection + JN_LANE_OF(w)];
         if (!(deflection > limit)) continue;
-        f->signal = JN_ROW_Y + JN_Y_WHEEL_deflection + JN_WHEEL_OF(c) * Y_WHEEL;
+        f->signal = JN_ROW_Y + JN_Y_WHEEL_deflection + w * Y_WHEEL;
         f->value = deflection;
         snprintf(f->text, sizeof f->text, "tire %s is pressed in beyond what its data can mean; expected at most "
-                 "%.0f mm, where its centre is on the ground (its rim is at %.0f mm)", corner_names[JN_WHEEL_OF(c)], 1e3 * limit,
+                 "%.0f mm, where its centre is on the ground (its rim is at %.0f mm)", corner_names[w], 1e3 * limit,
                  1e3 * jn_rim_reached(d));
         return 1;
     }

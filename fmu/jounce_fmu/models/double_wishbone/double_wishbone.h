@@ -1,6 +1,6 @@
 /* Internals of the vehicle's model: derived numbers, and one evaluation of the recursion.
  * Each wheel has a lane; number k of lane c is at [JN_CORNERS k + c]. The number of lanes is a multiple of four: further
- * lanes are copies of the last wheel, whose results are not used.
+ * lanes are copies of the last wheel; with one lane at a time they are not computed. Nothing may depend on them.
  */
 #ifndef DOUBLE_WISHBONE_H
 #define DOUBLE_WISHBONE_H

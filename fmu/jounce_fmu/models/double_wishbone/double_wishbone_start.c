@@ -280,9 +280,10 @@ static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
 /* Refuses a start with a rim on the ground. */
 static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
     const double limit = jn_rim_reached(d);
-    int c, worst = 0;
-    for (c = 1; c < JN_CORNERS; c++)
-        if (lane(r->e.wheel, JN_WHEEL_deflection, c) > lane(r->e.wheel, JN_WHEEL_deflection, worst)) worst = c;
+    int w, worst = JN_LANE_OF(0);
+    for (w = 1; w < JN_WHEELS; w++)
+        if (lane(r->e.wheel, JN_WHEEL_deflection, JN_LANE_OF(w)) > lane(r->e.wheel, JN_WHEEL_deflection, worst))
+            worst = JN_LANE_OF(w);
     if (!(lane(r->e.wheel, JN_WHEEL_deflection, worst) > limit)) return 0;
     f->signal = JN_ROW_P + (r->p[JN_P_init_equilibrium] != 0.0 ? JN_P_init_equilibrium : JN_P_init_z);
     f->value = r->p[f->signal - JN_ROW_P];

@@ -1,7 +1,8 @@
 """Where the wheels of a vehicle stand in vectors with a number per wheel.
 
 Every wheel has a lane, and four lanes are computed at once. Lanes of one kind of suspension follow each other; where
-they are no multiple of four, the last wheel of the kind fills up with copies of itself, which count nowhere.
+they are no multiple of four, the last wheel of the kind fills up with copies of itself, which count nowhere: one lane
+at a time they are not computed, and their numbers have no meaning.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class Lanes:
         """The lanes of each kind of suspension, in the order in which the vehicle has them."""
         groups, first = [], 0
         for kind in dict.fromkeys(axle.kind for axle in self.axles):
-            count = _padded(2 * sum(axle.kind == kind for axle in self.axles))
+            count = 2 * sum(axle.kind == kind for axle in self.axles)
             groups.append(Group(first, first + count, {"corner": KINDS[kind].function}))
-            first += count
+            first += _padded(count)
         return tuple(groups)
 
     @cached_property
