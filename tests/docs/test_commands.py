@@ -104,6 +104,8 @@ PLAN: dict[str, object] = {
     "pip install '.[parquet]'": INSTALLS,
     "pip install '.[completion]'": INSTALLS,
     "pip install '.[gym]'": INSTALLS,
+    "pip install '.[osi]'": INSTALLS,
+    "jounce export-recording FILE -o out.mcap --format osi": By("service/test_osi_trace.py"),
     'eval "$(jounce completion bash)"': By("tools/test_completion.py"),
     "jounce completion fish | source": By("tools/test_completion.py"),
     "pip install '.[mdf]'": INSTALLS,

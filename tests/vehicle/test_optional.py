@@ -30,6 +30,13 @@ def test_missing_packages_come_with_a_command_that_needs_no_registry_to_know_jou
     assert words == ["pip", "install", *asked, "elsewhere"]
 
 
+def test_a_module_whose_distribution_has_another_name_comes_with_that_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    (wanted,) = PROJECT["optional-dependencies"]["osi"]
+    monkeypatch.setattr(optional, "requires", lambda _: [wanted])
+    monkeypatch.setattr(optional, "find_spec", lambda _: None)
+    assert optional.missing("osi3") == f"osi3 is not installed: pip install '{wanted}'"
+
+
 def test_where_jounce_is_not_a_distribution_the_bare_name_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(_: str) -> None:
         raise optional.PackageNotFoundError

@@ -18,9 +18,15 @@ def missing(*modules: str) -> str:
     return f"{' and '.join(absent)} {are} not installed: pip install {shlex.join(map(_requirement, absent))}"
 
 
+#: Module -> the distribution that has it, where that has another name.
+_DISTRIBUTIONS = {"osi3": "osi-python"}
+
+
 def _requirement(module: str) -> str:
     """The requirement from the metadata of the installed package, or else the bare name."""
-    return next((r for r in _required() if re.split(r"[^\w.-]", r)[0].replace("-", "_") == module), module)
+    wanted = _DISTRIBUTIONS.get(module, module)
+    named = {re.split(r"[^\w.-]", r)[0].replace("-", "_"): r for r in _required()}
+    return named.get(wanted.replace("-", "_"), wanted)
 
 
 def _required() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Exports recordings as tables: CSV, Parquet and MDF4 (ASAM), each column with its unit.
+"""Exports recordings as tables: CSV, Parquet and MDF4 (ASAM), each column with its unit; or as an OSI trace (ASAM).
 
 There is one row per tick at which outputs were recorded. It holds these outputs and the inputs that act from that tick
 on.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce_proto import jounce_pb2 as pb
-from jounce_service.recording import require
+from jounce_service.recording import osi, require
 from jounce_service.recording.provenance import descriptions, epochs, facts, mdf_comment
 from jounce_service.recording.reader import Reader, RecordingError, Sample
 from jounce_service.recording.vectors import Vector
@@ -53,9 +53,11 @@ def export(source: Path, target: Path) -> tuple[int, bool]:
     Returns the number of rows, and whether the recording is complete. The target is written whole or not at all.
     Raises RecordingError or OSError.
     """
-    if target.suffix not in _WRITERS:
-        raise RecordingError(f"{target.name}: expected a name that ends in {', '.join(_WRITERS)}")
-    packages, write = _WRITERS[target.suffix]
+    if target.exists() and target.samefile(source):
+        raise RecordingError(f"{target.name} is the recording itself: expected another name")
+    if target.suffix not in WRITERS:
+        raise RecordingError(f"{target.name}: expected a name that ends in {', '.join(WRITERS)}")
+    packages, write = WRITERS[target.suffix]
     require("mcap", *packages)
     reader = Reader(source)
     part = target.with_name(f"{target.stem}.part{target.suffix}")
@@ -170,8 +172,9 @@ def _write_mdf(path: Path, reader: Reader, rows: Iterator[Block]) -> int:
 
 
 #: Suffix -> (optional packages that it needs, writer).
-_WRITERS: Final[dict[str, tuple[tuple[str, ...], Callable[[Path, Reader, Iterator[Block]], int]]]] = {
+WRITERS: Final[dict[str, tuple[tuple[str, ...], Callable[[Path, Reader, Iterator[Block]], int]]]] = {
     ".csv": ((), _write_csv),
     ".parquet": (("pyarrow",), _write_parquet),
     ".mf4": (("asammdf",), _write_mdf),
+    ".mcap": (("osi3",), osi.write),
 }
