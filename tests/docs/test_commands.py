@@ -64,6 +64,11 @@ PLAN: dict[str, object] = {
     "jounce linearize --speed 20 -o linear.npz": RUNS,
     "jounce simulate --vehicle halfcar --set torque_max=550 --duration 30 -o halfcar.csv": RUNS,
     "jounce export --vehicle halfcar -o halfcar.fmu": RUNS,
+    # docs/compare.md
+    "jounce simulate --vehicle hmmwv-ta-two-point --duration 5 --set init.speed=10 --outputs speed,closure_residual "
+    "-o ta.csv": RUNS,
+    "jounce export --vehicle hmmwv-ta-two-point -o ta.fmu": RUNS,
+    "jounce serve --vehicle hmmwv-ta-two-point --address 127.0.0.1:50051": By("service/test_formulation_served.py"),
     "jounce simulate --tire my.tir --duration 5 -o out.csv": By("fmu/test_tire_file.py"),
     "jounce export --tire my.tir -o car.fmu": By("fmu/test_tire_file.py"),
     "jounce uk study -o halfcar": By("tools/test_uk.py"),

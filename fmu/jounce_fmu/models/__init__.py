@@ -12,7 +12,8 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from jounce_fmu.models import axles, double_wishbone, halfcar, tires
+from jounce.models.formulation.signals import FORMULATIONS
+from jounce_fmu.models import axles, double_wishbone, formulation, halfcar, tires
 from jounce_fmu.models.model import Model, ModelError
 
 __all__ = ["GROUP", "Model", "ModelError", "data_sets", "find", "models", "register", "unregister"]
@@ -49,11 +50,14 @@ def find(name: str | Path) -> Model:
         return tires.model(name)
     if axles.has_own_model(name):
         return axles.model(name)
+    if formulation.has_own_model(name):
+        return formulation.model(name)
     for model in models():
         if model.reads(Path(name)):
             return model
     raise ModelError(
-        f"vehicle {str(name)!r}: expected {', '.join(data_sets())}, or the folder or vehicle.toml of your own"
+        f"vehicle {str(name)!r}: expected {', '.join(data_sets())}, or the folder or vehicle.toml of your own; one of "
+        f"them with {', '.join(f'-{name}' for name in FORMULATIONS)} behind it is that vehicle in another formulation"
     )
 
 

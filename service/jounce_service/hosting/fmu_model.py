@@ -18,7 +18,7 @@ from jounce_fmu.build.library import BuildError
 from jounce_fmu.importer.host import Factory, FmuError, FmuInstance, open_builtin, open_fmu
 from jounce_fmu.importer.process import FmuGone, FmuProcess, Limits
 from jounce_fmu.importer.tables import model_table
-from jounce_fmu.models import data_sets
+from jounce_fmu.models import data_sets, formulation
 from jounce_service.hosting.models import HostedInstance, HostedModel, InProcess, Registry, Vector
 from jounce_service.server.config import ServerConfig
 from jounce_service.transport.errors import (
@@ -266,8 +266,13 @@ def registry(config: ServerConfig) -> Registry:
     return Registry(models)
 
 
-def _own_vehicle(place: str) -> tuple[str, Path]:
+def _own_vehicle(place: str) -> tuple[str, str | Path]:
     """Name and path of a user's vehicle. One that cannot be read is named after its file, and is unavailable later."""
+    if formulation.has_own_model(place):
+        try:
+            return formulation.named(place)
+        except DataError as error:
+            raise ConfigError(str(error)) from error
     path = Path(place).resolve()
     if not path.exists():
         raise ConfigError(f"vehicle {place!r}: expected a vehicle.toml, or a folder with one")

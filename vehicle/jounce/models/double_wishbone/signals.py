@@ -32,7 +32,7 @@ _FRAMES = {
 }
 
 #: Inner states of a wheel that importers know by another name.
-_STATE_NAMES = {"wind_up": "brake_wind_up"}
+STATE_NAMES = {"wind_up": "brake_wind_up"}
 
 
 def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
@@ -217,7 +217,7 @@ def _states(vehicle: Vehicle, wheel_states: Iterable[State]) -> Iterator[State]:
             else:
                 yield State(f"state.wheel_{w}.{name}", unit, text, nominal)
     for state in wheel_states:
-        name = _STATE_NAMES.get(state.name, state.name)
+        name = STATE_NAMES.get(state.name, state.name)
         yield from (replace(state, name=f"state.wheel_{w}.{name}") for w in vehicle.wheels)
 
 

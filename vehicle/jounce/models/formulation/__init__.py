@@ -1,0 +1,1 @@
+"""Vehicles whose loops stay as rows with multipliers, to compare with the constraint embedding."""
