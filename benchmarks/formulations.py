@@ -16,8 +16,9 @@ import casadi as ca
 from jounce.data import load_vehicle
 from jounce.dynamics.articulated import LOADS
 from jounce.dynamics.embedding import Embedding
-from jounce.formulations.augmented import Augmented, Cartesian, Tree
+from jounce.formulations.augmented import Augmented, Tree
 from jounce.formulations.bodies import with_bodies
+from jounce.formulations.cartesian import Cartesian
 from jounce.formulations.synthesis import counted
 from jounce.models.double_wishbone.functions import functions, numbers
 from jounce.steering.pitman import INNER

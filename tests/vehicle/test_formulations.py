@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from jounce.data import load_vehicle
 from jounce.dynamics.articulated import full
 from jounce.dynamics.mechanism import Mechanism
-from jounce.formulations.augmented import Augmented, Cartesian, Tree
+from jounce.formulations.augmented import Augmented, Tree
 from jounce.formulations.bodies import with_bodies
+from jounce.formulations.cartesian import Cartesian
 from jounce.formulations.ldl import factorize, minimum_degree
 from jounce.suspension.mechanisms.templates import mechanism_of
 

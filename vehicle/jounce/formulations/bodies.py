@@ -6,13 +6,27 @@ tierod's inner end.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import casadi as ca
 
 from jounce.dynamics.graph import ROOT
 from jounce.dynamics.mechanism import Body, Joint, Mechanism, Rod, Tubes
 from jounce.math.algebra import SX, cross, symmetric, unit
+
+
+@dataclass(frozen=True)
+class Part:
+    """A body of the fully augmented model, with what rides on it."""
+
+    name: str
+    mass: SX
+    com: SX
+    """In the design position."""
+    axes: SX
+    """(3, 3) principal axes in the design position, as columns."""
+    moments: SX
+    """About them."""
 
 
 def _normals(axis: SX) -> tuple[SX, SX]:

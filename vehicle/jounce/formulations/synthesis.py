@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from jounce.dynamics.aggregate import total
 from jounce.dynamics.lu import factorize, pivot_order
 from jounce.dynamics.mechanism import Mechanism, Rod
-from jounce.formulations.augmented import Cartesian, Inputs, Terms, Tree
+from jounce.formulations.augmented import Inputs, Terms, Tree, triangle
+from jounce.formulations.cartesian import Cartesian
 from jounce.math.algebra import SX, dot
 
 Array = NDArray[np.float64]
@@ -222,9 +223,7 @@ class Bodies(Cartesian):
         placed = self.placed(c)
         moved, moving, rows = self._moved(placed, self._told(c), c.rates)
         sums = total(moved.bodies(), c.omega)
-        upper = iter(range(sums["d"].shape[0]))
-        mass = {(j, i): sums["d"][next(upper)] for i in range(self.size) for j in range(i, self.size)}
-        return self._closed(c, self._complete(c, moved, moving, rows, sums, mass))
+        return self._closed(c, self._complete(c, moved, moving, rows, sums, triangle(sums["d"], self.size)))
 
 
 def _rates(t: Terms) -> tuple[SX, ...]:

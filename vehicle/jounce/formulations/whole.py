@@ -1,36 +1,90 @@
 """A whole vehicle of four corners in one formulation, for runs that show how closed its loops stay.
 
-Chassis, corners, linear springs and dampers, tires as vertical springs with lateral damping, no gears: only the
-treatment of the joints differs between formulations. The wheels do not spin.
+Chassis, corners, linear struts, wheels as vertical springs with dampers along the vertical and along y of the world: no
+gears, brakes or slip, so only the treatment of the joints differs between formulations.
+
+A tire's damper acts from the instant of touch-down, a jump of the force. Where in a step that jump falls decides how
+large the drift of a run is (`docs/model/formulations.md`); a run is repeatable all the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from jounce.data import Vehicle
-from jounce.dynamics.articulated import chassis_acceleration, lower
+from jounce.dynamics.articulated import chassis_acceleration, spatial_inertia
 from jounce.dynamics.mechanism import Mechanism
-from jounce.formulations.augmented import Augmented, Cartesian, Inputs, Tree
-from jounce.math.algebra import SX, cross, rotation
-from jounce.models.double_wishbone.functions import functions, numbers
+from jounce.dynamics.motion import quaternion_rate
+from jounce.formulations.augmented import Augmented, Gathered, Inputs, Tree
+from jounce.formulations.bodies import with_bodies
+from jounce.formulations.cartesian import Cartesian
+from jounce.formulations.embedded import Embedded
+from jounce.math.algebra import SX, cross, dot, rotation
+from jounce.models.double_wishbone.parameters import chassis_inertia
+from jounce.steering import pitman
+from jounce.suspension.mechanisms.templates import mechanism_of
 
 Array = NDArray[np.float64]
 #: Strut of the comparison: spring [N/m], damper [N s/m], force in the design position [N].
 SPRING, DAMPER, PRELOAD = 441.3e3, 17.5e3, 11.5e3
-#: Tire as a spring [N/m] with dampers, vertical and lateral [N s/m].
-TIRE, TIRE_DAMPER, TIRE_LATERAL = 580e3, 4e3, 3e3
 #: Position 3, quaternion 4, angular velocity 3 and velocity 3 of the chassis in its own axes.
 CHASSIS = 13
+#: Height of the chassis origin [m], velocities [rad/s, m/s] in the order of the state at the release.
+RELEASE, VELOCITIES = 0.55, (0.3, -0.2, 0.0, 10.0, 0.0, 0.0)
 GRAVITY = 9.80665
+#: Time between two samples of a run [s].
+SAMPLE = 0.1
 Steer = Callable[[float], tuple[float, float, float]]
 """Time [s] -> angle, rate and acceleration of the Pitman arm."""
+
+#: Formulations by their short names: corner of a mechanism and a side.
+FORMS: dict[str, Callable[[Mechanism, float], Augmented]] = {
+    "ce": Embedded,
+    "ta-two-point": Tree,
+    "ta": lambda mechanism, side: Tree(with_bodies(mechanism), side),
+    "fa": Cartesian,
+}
+
+
+@dataclass(frozen=True)
+class Tires:
+    """Wheels as springs [N/m] with dampers [N s/m]."""
+
+    stiffness: float = 580e3
+    vertical: float = 4e3
+    lateral: float = 3e3
+    """Along y of the world."""
+
+
+@dataclass(frozen=True)
+class Closure:
+    """How the loops are kept closed."""
+
+    alpha: float = 0.0
+    """Baumgarte's [1/s]."""
+    project: bool = False
+    """Positions and velocities put back on the rows after every step, by the least change."""
+
+
+@dataclass
+class Run:
+    """What a run leaves, with a sample at the start and after every `SAMPLE`."""
+
+    time: list[float] = field(default_factory=list)
+    """[s]"""
+    closure: list[float] = field(default_factory=list)
+    """Largest residual of all rows: [m], of a rod (length2 - its own2)/2 [m2], of a direction a pure number."""
+    path: list[Array] = field(default_factory=list)
+    """Chassis origin in the world [m]."""
+    energy: list[float] = field(default_factory=list)
+    """Kinetic, of gravity and of all springs [J]."""
+    state: Array = field(default_factory=lambda: np.zeros(0))
+    """At the end."""
 
 
 def linear(mechanism: Mechanism, *, damped: bool = True) -> Mechanism:
@@ -49,6 +103,11 @@ def linear(mechanism: Mechanism, *, damped: bool = True) -> Mechanism:
                                       replace(shock, law=damper)))  # fmt: skip
 
 
+def straight(_time: float) -> tuple[float, float, float]:
+    """The Pitman arm at rest."""
+    return 0.0, 0.0, 0.0
+
+
 def swerve(time: float) -> tuple[float, float, float]:
     """The Pitman arm by +-10 deg at 0.5 Hz from 1 s, faded in over 0.5 s by a polynomial with two zero derivatives."""
     a, w, t = np.deg2rad(10.0), np.pi, time - 1.0
@@ -60,75 +119,71 @@ def swerve(time: float) -> tuple[float, float, float]:
     return f * x, f1 * x + f * v, f2 * x + 2 * f1 * v - f * w * w * x
 
 
-@dataclass(frozen=True)
-class Closure:
-    """How the loops are kept closed."""
-
-    alpha: float = 0.0
-    """Baumgarte's [1/s]."""
-    project: bool = False
-    """Positions and velocities put back on the rows after every step, by the least change."""
-
-
 class Whole:
-    """Equations of motion of the vehicle with four corners of one formulation."""
+    """Equations of motion of a vehicle with corners of one formulation."""
 
-    def __init__(self, vehicle: Vehicle, corners: Sequence[Augmented], radius: float, drop: float = 0.054) -> None:
-        """``corners``: front left and right, rear left and right; ``drop``: how high the tires start [m]."""
-        self.corners, self.radius = tuple(corners), radius
-        self.first = np.cumsum([CHASSIS, *(f.places + f.size for f in self.corners)])
-        vectors = numbers(vehicle)
-        self._own, self._linkage = (cast("ca.DM", vectors[n]) for n in ("chassis numbers", "linkage"))
-        self._inner = vectors["inner numbers"]
-        self._functions = functions()
+    def __init__(self, vehicle: Vehicle, corners: Sequence[Augmented], tires: Tires = Tires()) -> None:  # noqa: B008
+        """``corners``: of each axle left and right, from the front."""
+        self.corners, self.tires, self.radius = tuple(corners), tires, vehicle["tire.unloaded_radius"]
+        self.first = np.cumsum([CHASSIS, *(f.places + f.size + 1 for f in self.corners)])
+        self.size = int(self.first[-1])
+        self.told = _told(vehicle, self.corners)
+        p = {name: SX(entry.value) for name, entry in vehicle.entries.items()}
+        self._own = SX(ca.evalf(chassis_inertia(p)))
         self._rows = [f.rows_function() for f in self.corners]
-        self._rates = self._equations()
-        centre = min(float(ca.evalf(SX(f.mechanism.wheels[0].centre))[2]) for f in self.corners)
-        self.height = radius + drop - centre
+        self._moves = [_moves(f) for f in self.corners]
+        self.rates, self.energy = self._equations()
 
-    def told(self, arm: Sequence[float]) -> list[Array]:
-        """INNER of the four corners."""
-        link = self._functions["steering"](list(arm), self._linkage)
-        return [np.array(self._functions["inner"](link, n)).ravel() for n in self._inner]
-
-    def _equations(self) -> ca.Function:
-        """rates(state, INNER of the corners, alpha) -> rate of the state."""
-        x, alpha = ca.MX.sym("x", int(self.first[-1])), ca.MX.sym("alpha")
-        inner = [ca.MX.sym(f"e{k}", 12) for k in range(4)]
-        parts, body = [], ca.MX.zeros(27)
-        for form, first, told in zip(self.corners, self.first, inner, strict=False):
-            q = x[int(first) : int(first) + form.places]
-            v = x[int(first) + form.places : int(first) + form.places + form.size]
-            inertia, bias, push, rest = self._corner(form)(x[:CHASSIS], q, v, told, alpha)
-            body += ca.vertcat(inertia, bias)
-            parts.append((form, q, v, push, rest))
-        chassis, rate = self._chassis()(x[:CHASSIS], body)
-        out = [rate]
-        for form, q, v, push, rest in parts:
-            out += [_moved(form)(q, v), push @ chassis + rest]
-        return ca.Function("rates", [x, *inner, alpha], [ca.vertcat(*out)])
-
-    def _corner(self, form: Augmented) -> ca.Function:
-        c, s = form.symbols(), SX.sym("s", CHASSIS)
-        load = _tire(form, c, s, self.radius)
-        quiet = replace(c, omega=s[7:10], loads=ca.vertcat(load, SX(5, 1)), spin_rate=SX(0))
-        g = form.gathered(quiet)
-        out = ca.cse([lower(g.inertia), g.bias, ca.densify(g.x), g.rest])
-        return ca.Function("corner", [s, c.position, c.rates, c.inner, c.alpha], out)
-
-    def _chassis(self) -> ca.Function:
-        s, body = SX.sym("s", CHASSIS), SX.sym("b", 27)
-        r, w, v = rotation(s[3:7]), s[7:10], s[10:13]
-        a = chassis_acceleration(SX(self._own), w, body, SX(6, 1))
+    def _equations(self) -> tuple[ca.Function, ca.Function]:
+        """(rates(state, INNER of the corners, alpha) -> rate of the state, energy(state, INNER) -> [J])."""
+        x, alpha = SX.sym("x", self.size), SX.sym("alpha")
+        r, w, v = rotation(x[3:7]), x[7:10], x[10:13]
+        told, inputs, solved = SX.sym("e", self.told.numel_out(0)), list[Inputs](), list[Gathered]()
+        ends = np.cumsum([0, *(_ends(f) for f in self.corners)]).tolist()
+        energy, pressed = SX(0), SX(0)
+        body = SX.zeros(27)
+        for k, form in enumerate(self.corners):
+            first, inner = int(self.first[k]), told[ends[k] : ends[k + 1]]
+            q, rates = x[first : first + form.places], x[first + form.places : int(self.first[k + 1]) - 1]
+            c = Inputs(q, rates, x[int(self.first[k + 1]) - 1], inner, w, SX.zeros(8), alpha)
+            force, pressing = self._tire(form, c, x)
+            c = replace(c, loads=ca.vertcat(force, SX.zeros(5)))
+            g = form.gathered(c)
+            body += ca.vertcat(*(g.inertia[i, j] for j in range(6) for i in range(j, 6)), g.bias)
+            energy += g.terms.energy(c, ca.vertcat(w, v)) + self._raised(g.terms.inertia, x)
+            pressed += pressing
+            inputs.append(c)
+            solved.append(g)
+        a = chassis_acceleration(self._own, w, body, SX(6, 1))
         fall = r.T @ SX([0, 0, -GRAVITY])
-        q = s[3:7]
-        turn = 0.5 * ca.vertcat(-ca.dot(q[1:], w), q[0] * w + cross(q[1:], w))
-        return ca.Function("chassis", [s, body], [a, ca.vertcat(r @ v, turn, a[:3], a[3:] + fall - cross(w, v))])
+        out = [r @ v, quaternion_rate(x[3:7], w), a[:3], a[3:] + fall - cross(w, v)]
+        for form, c, g in zip(self.corners, inputs, solved, strict=True):
+            out += [form.position_rate(c), g.acceleration(a), g.spin_acceleration(c, a)]
+        own, twist = spatial_inertia(self._own[0], self._own[1:4], self._own[4:10]), ca.vertcat(w, v)
+        energy += 0.5 * dot(twist, own @ twist) + self._raised(own, x) + pressed
+        rate = ca.cse(ca.vertcat(*out))
+        return ca.Function("rates", [x, told, alpha], [rate]), ca.Function("energy", [x, told], [ca.cse(energy)])
+
+    def _tire(self, form: Augmented, c: Inputs, x: SX) -> tuple[SX, SX]:
+        """(force of the tire at the wheel centre in chassis axes [N], energy of its spring [J])."""
+        centre, velocity = form.hub(c)
+        r = rotation(x[3:7])
+        depth = ca.fmax(self.radius - x[2] - (r @ centre)[2], 0.0)
+        speed = r @ (x[10:13] + cross(x[7:10], centre) + velocity)
+        t = self.tires
+        push = ca.if_else(depth > 0, ca.fmax(t.stiffness * depth - t.vertical * speed[2], 0.0), 0.0)
+        side = ca.if_else(depth > 0, -t.lateral * speed[1], 0.0)
+        return r.T @ ca.vertcat(0, side, push), 0.5 * t.stiffness * depth * depth
+
+    def _raised(self, inertia: SX, x: SX) -> SX:
+        """Energy of gravity of what has that spatial inertia about the chassis origin."""
+        moment = ca.vertcat(inertia[2, 4], inertia[0, 5], inertia[1, 3])
+        return GRAVITY * (inertia[5, 5] * x[2] + (rotation(x[3:7]) @ moment)[2])
 
     def start(self) -> Array:
-        """At 10 m/s above the ground, with a roll and a pitch rate; corners in the design position."""
-        x = np.zeros(int(self.first[-1]))
-        x[2], x[3], x[7], x[8], x[10] = self.height, 1.0, 0.3, -0.2, 10.0
+        """The release: at 10 m/s above the ground, with a roll and a pitch rate; corners in the design position."""
+        x = np.zeros(self.size)
+        x[2], x[3], x[7:13] = RELEASE, 1.0, VELOCITIES
         for form, first in zip(self.corners, self.first, strict=False):
             if isinstance(form, Cartesian):
                 x[first : first + form.places] = np.array(form.design).ravel()
@@ -137,83 +192,107 @@ class Whole:
     def step(self, x: Array, time: float, step_size: float, steer: Steer, closure: Closure) -> Array:
         """One step of the classical Runge-Kutta method, and what keeps the loops closed."""
         told = [self.told(steer(time + c * step_size)) for c in (0.0, 0.5, 1.0)]
-        f = self._rates
-        k1 = np.array(f(x, *told[0], closure.alpha)).ravel()
-        k2 = np.array(f(x + step_size / 2 * k1, *told[1], closure.alpha)).ravel()
-        k3 = np.array(f(x + step_size / 2 * k2, *told[1], closure.alpha)).ravel()
-        k4 = np.array(f(x + step_size * k3, *told[2], closure.alpha)).ravel()
-        x = x + step_size / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        f, h = self.rates, step_size
+        k1 = np.array(f(x, told[0], closure.alpha)).ravel()
+        k2 = np.array(f(x + h / 2 * k1, told[1], closure.alpha)).ravel()
+        k3 = np.array(f(x + h / 2 * k2, told[1], closure.alpha)).ravel()
+        k4 = np.array(f(x + h * k3, told[2], closure.alpha)).ravel()
+        return self.closed(x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), told[2], project=closure.project)
+
+    def closed(self, x: Array, told: ca.DM, *, project: bool) -> Array:
+        """The state with unit quaternions and, with ``project``, positions and velocities on the rows."""
+        x = x.copy()
         x[3:7] /= np.linalg.norm(x[3:7])
-        for k, (form, first) in enumerate(zip(self.corners, self.first, strict=False)):
+        for k, form in enumerate(self.corners):
+            place = self._part(k)[0]
             if isinstance(form, Cartesian):
-                _unit_quaternions(x[first : first + form.places])
-            if closure.project:
-                self._project(x, k, told[2][k])
+                _unit_quaternions(x[place])
+            if project:
+                self._project(x, k, told)
         return x
 
-    def rows(self, x: Array, k: int, inner: Array) -> tuple[Array, Array, Array]:
-        """(phi, delta, Y) of corner k."""
-        form, first = self.corners[k], int(self.first[k])
-        q, v = np.split(x[first : first + form.places + form.size], [form.places])
-        phi, delta, y, *_ = self._rows[k](q, v, 0, inner, [0] * 3, [0] * 8, 0)
+    def rows(self, x: Array, k: int, told: ca.DM) -> tuple[Array, Array, Array]:
+        """(phi, delta, Y) of corner k; ``told``: INNER of all corners."""
+        place, rate = self._part(k)
+        ends = np.cumsum([0, *(_ends(f) for f in self.corners)])
+        phi, delta, y, *_ = self._rows[k](x[place], x[rate], 0, told[ends[k] : ends[k + 1]], [0] * 3, [0] * 8, 0)
         return np.array(phi).ravel(), np.array(delta).ravel(), np.array(y)
 
-    def _project(self, x: Array, k: int, inner: Array) -> None:
-        form, first = self.corners[k], int(self.first[k])
-        middle = first + form.places
-        phi, _, y = self.rows(x, k, inner)
-        change = -np.linalg.pinv(y) @ phi
-        x[first:middle] += np.array(_moved(form)(x[first:middle], change)).ravel()
-        if isinstance(form, Cartesian):
-            _unit_quaternions(x[first:middle])
-        _, delta, y = self.rows(x, k, inner)
-        x[middle : middle + form.size] -= np.linalg.pinv(y) @ delta
+    def _part(self, k: int) -> tuple[slice, slice]:
+        first, form = int(self.first[k]), self.corners[k]
+        return slice(first, first + form.places), slice(first + form.places, first + form.places + form.size)
 
-    def closure(self, x: Array, time: float, steer: Steer) -> float:
+    def _project(self, x: Array, k: int, told: ca.DM) -> None:
+        place, rate = self._part(k)
+        phi, _, y = self.rows(x, k, told)
+        x[place] += np.array(self._moves[k](x[place], _least(y, -phi))).ravel()
+        if isinstance(self.corners[k], Cartesian):
+            _unit_quaternions(x[place])
+        _, delta, y = self.rows(x, k, told)
+        x[rate] -= _least(y, delta)
+
+    def closure(self, x: Array, told: ca.DM) -> float:
         """Largest residual of all rows."""
-        told = self.told(steer(time))
-        return max(float(np.abs(self.rows(x, k, told[k])[0]).max()) for k in range(4))
+        return max(float(np.abs(self.rows(x, k, told)[0]).max(initial=0.0)) for k in range(len(self.corners)))
 
-    def run(
-        self, seconds: float, step_size: float, closure: Closure, steer: Steer = swerve
-    ) -> tuple[Array, list[float]]:
-        """(state at the end, largest residual after every tenth of a second)."""
-        x, kept, every = self.start(), [], round(0.1 / step_size)
-        for n in range(round(seconds / step_size)):
-            x = self.step(x, n * step_size, step_size, steer, closure)
-            if (n + 1) % every == 0:
-                kept.append(self.closure(x, (n + 1) * step_size, steer))
-        return x, kept
+    def run(self, seconds: float, step_size: float, closure: Closure = Closure(), steer: Steer = swerve) -> Run:  # noqa: B008
+        """From the release, with steps of that length [s], of which `SAMPLE` is a multiple."""
+        x, run, every = self.start(), Run(), round(SAMPLE / step_size)
+        for n in range(round(seconds / step_size) + 1):
+            time = n * step_size
+            if n:
+                x = self.step(x, time - step_size, step_size, steer, closure)
+            if n % every == 0:
+                told = self.told(steer(time))
+                run.time.append(time)
+                run.closure.append(self.closure(x, told))
+                run.path.append(x[:3].copy())
+                run.energy.append(float(self.energy(x, told)))
+        run.state = x
+        return run
 
 
-def _moved(form: Augmented) -> ca.Function:
+def whole(vehicle: Vehicle, form: str, *, conservative: bool = False) -> Whole:
+    """A vehicle on linear struts in the formulation of that name (`FORMS`); ``conservative``: springs only.
+
+    Raises DataError or ValueError for a vehicle with axles that are no pair of corners.
+    """
+    mechanisms = [linear(mechanism_of(vehicle, a.name, a.kind), damped=not conservative) for a in vehicle.axles]
+    corners = [FORMS[form](m, side) for m in mechanisms for side in (1.0, -1.0)]
+    return Whole(vehicle, corners, Tires(vertical=0.0, lateral=0.0) if conservative else Tires())
+
+
+def _least(y: Array, right: Array) -> Array:
+    """The shortest x of y x = right."""
+    shortest: Array = y.T @ np.linalg.solve(y @ y.T, right) if y.size else np.zeros(y.shape[1])
+    return shortest
+
+
+def _ends(form: Augmented) -> int:
+    return pitman.INNER.size * len(form.mechanism.prescribed)
+
+
+def _told(vehicle: Vehicle, corners: Sequence[Augmented]) -> ca.Function:
+    """told([angle, rate, acceleration] of the Pitman arm) -> INNER of the corners that have a prescribed point."""
+    p, arm, found = {name: SX(entry.value) for name, entry in vehicle.entries.items()}, SX.sym("arm", 3), []
+    steered = [a.name for a in vehicle.axles if a.steered == "pitman"]
+    link = pitman.function()(arm, ca.evalf(pitman.linkage_numbers(p))) if steered else SX.zeros(pitman.LINK.size)
+    for k, form in enumerate(corners):
+        axle, side = vehicle.axles[k // 2], 1.0 - 2.0 * (k % 2)
+        if axle.steered == "rack":
+            raise ValueError(f"{vehicle.name}: axle {axle.name} is steered by a rack, expected is a Pitman arm or none")
+        if form.mechanism.prescribed:
+            numbers = (pitman.geared_numbers(p, axle.name, side, steered[0], SX(axle.gain))
+                       if axle.steered == "pitman" else pitman.fixed_numbers(p, axle.name, side))  # fmt: skip
+            found.append(pitman.inner_function()(link, ca.evalf(numbers)))
+    return ca.Function("told", [arm], [ca.vertcat(*found) if found else SX.zeros(0)])
+
+
+def _moves(form: Augmented) -> ca.Function:
     c = form.symbols()
-    return ca.Function("moved", [c.position, c.rates], [form.position_rate(c)])
+    return ca.Function("moves", [c.position, c.rates], [form.position_rate(c)])
 
 
 def _unit_quaternions(position: Array) -> None:
     turns = position.reshape(-1, 7)[:, 3:]
     turns /= np.linalg.norm(turns, axis=1)[:, None]
-
-
-def _tire(form: Augmented, c: Inputs, s: SX, radius: float) -> SX:
-    """Force of the tire at the wheel centre in chassis axes."""
-    centre, velocity = form.hub(c)
-    r = rotation(s[3:7])
-    place = s[:3] + r @ centre
-    speed = r @ (s[10:13] + cross(s[7:10], centre) + velocity)
-    left = r @ SX([0, 1, 0])
-    depth = ca.fmax(radius - place[2], 0.0)
-    push = ca.if_else(depth > 0, ca.fmax(TIRE * depth - TIRE_DAMPER * speed[2], 0.0), 0.0)
-    side = ca.if_else(depth > 0, -TIRE_LATERAL * ca.dot(left, speed), 0.0)
-    return r.T @ (ca.vertcat(0, 0, push) + side * left)
-
-
-def tree_augmented(mechanisms: Sequence[Mechanism]) -> list[Augmented]:
-    """Corners in two-point bodies or in trees, from front left and rear left, both sides of each."""
-    return [Tree(m, side) for m in mechanisms for side in (1, -1)]
-
-
-def fully_augmented(mechanisms: Sequence[Mechanism]) -> list[Augmented]:
-    """Corners with a pose for every body."""
-    return [Cartesian(m, side) for m in mechanisms for side in (1, -1)]

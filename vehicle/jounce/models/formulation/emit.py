@@ -16,7 +16,8 @@ from jounce.contact import tires
 from jounce.contact.states import inner
 from jounce.contact.wheel import CHASSIS, STARTING, Wheel
 from jounce.data import Vehicle
-from jounce.formulations.augmented import Augmented, Cartesian
+from jounce.formulations.augmented import Augmented
+from jounce.formulations.cartesian import Cartesian
 from jounce.models.double_wishbone import outputs as reports
 from jounce.models.double_wishbone.axles_c import enumerators, identifier
 from jounce.models.double_wishbone.functions import functions, numbers

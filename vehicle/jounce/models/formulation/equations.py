@@ -19,8 +19,9 @@ from jounce.data import Vehicle
 from jounce.dynamics.aggregate import total
 from jounce.dynamics.articulated import lower
 from jounce.dynamics.mechanism import Mechanism
-from jounce.formulations.augmented import Augmented, Cartesian, Inputs, Tree
+from jounce.formulations.augmented import Augmented, Inputs, Tree
 from jounce.formulations.bodies import with_bodies
+from jounce.formulations.cartesian import Cartesian
 from jounce.formulations.ldl import factorize
 from jounce.math.algebra import SX, cross, dot
 from jounce.math.layout import Layout
