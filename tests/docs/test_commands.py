@@ -110,6 +110,10 @@ PLAN: dict[str, object] = {
     "pip install '.[completion]'": INSTALLS,
     "pip install '.[gym]'": INSTALLS,
     "pip install '.[osi]'": INSTALLS,
+    "pip install '.[helics]'": INSTALLS,
+    "jounce bridge helics --example": RUNS,
+    "jounce bridge helics --address 127.0.0.1:50051 --config vehicle.json --set init.speed=10": By(
+        "clients/bridges/test_helics.py"),
     "jounce export-recording FILE -o out.mcap --format osi": By("service/test_osi_trace.py"),
     'eval "$(jounce completion bash)"': By("tools/test_completion.py"),
     "jounce completion fish | source": By("tools/test_completion.py"),
