@@ -110,6 +110,10 @@ PLAN: dict[str, object] = {
     "pip install '.[completion]'": INSTALLS,
     "pip install '.[gym]'": INSTALLS,
     "pip install '.[osi]'": INSTALLS,
+    "pip install '.[can]'": INSTALLS,
+    "jounce describe --format dbc > vehicle.dbc": By("clients/bridges/test_can.py"),
+    "jounce bridge can --interface socketcan --channel can0": By("clients/bridges/test_can.py"),
+    "jounce bridge can --dbc own.dbc --map map.toml": By("clients/bridges/test_can.py"),
     "pip install '.[helics]'": INSTALLS,
     "jounce bridge helics --example": RUNS,
     "jounce bridge helics --address 127.0.0.1:50051 --config vehicle.json --set init.speed=10": By(

@@ -12,6 +12,7 @@ from jounce_tools.errors import UsageError
 #: Name -> (module, what it is for).
 BRIDGES: Final = {
     "ardupilot": ("jounce_client.bridges.ardupilot", "ArduPilot SITL drives the vehicle (its JSON interface)"),
+    "can": ("jounce_client.bridges.can", "outputs and inputs as CAN frames, for HIL rigs"),
     "helics": ("jounce_client.bridges.helics", "the vehicle as a federate of HELICS"),
     "udp": ("jounce_client.bridges.udp", "chosen outputs and inputs as packed UDP, for Simulink and the like"),
 }

@@ -14,6 +14,7 @@ from jounce.signals import Scalar, Signal, SignalTable
 from jounce_fmu.description.fmi2 import default_tick_length
 from jounce_fmu.importer.tables import model_table
 from jounce_tools.cli.assignments import add_vehicle
+from jounce_tools.errors import UsageError
 
 _CAUSALITIES: Final = ("input", "output", "parameter")
 #: Columns for people; the last one is not padded.
@@ -30,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_vehicle(parser)
     parser.add_argument(
         "--format", choices=tuple(FORMATS), default="table",
-        help="table and md: a line per signal; csv: one per scalar; json: one object (default: %(default)s)",
+        help="table and md: a line per signal; csv: one per scalar; json: one object; dbc: a CAN database for "
+             "`jounce bridge can` (default: %(default)s)",
     )  # fmt: skip
 
 
@@ -107,12 +109,31 @@ def write_json(table: SignalTable, file: TextIO) -> None:
     file.write("\n")
 
 
+def write_dbc(table: SignalTable, file: TextIO) -> None:
+    """A CAN database. Raises UsageError without cantools."""
+    from jounce_client.bridges import dbc
+    from jounce_client.bridges.session import BridgeError
+
+    def of(s: Scalar, is_input: bool) -> dbc.Scalar:
+        g = s.signal
+        low, high = (-math.inf if g.minimum is None else g.minimum, math.inf if g.maximum is None else g.maximum)
+        return dbc.Scalar(s.name, g.unit, low, high, g.nominal, s.start, g.description, is_input, g.type != "Real")
+
+    known = [of(s, is_input) for is_input, group in ((True, table.inputs), (False, table.outputs)) for s in group]
+    try:
+        made, _ = dbc.database(known, 0.01)
+    except BridgeError as error:
+        raise UsageError(str(error)) from None
+    file.write(made.as_dbc_string())
+
+
 #: Name of a format -> who writes it.
 FORMATS: Final[dict[str, Callable[[SignalTable, TextIO], None]]] = {
     "table": write_table,
     "json": write_json,
     "csv": write_csv,
     "md": write_markdown,
+    "dbc": write_dbc,
 }
 
 
