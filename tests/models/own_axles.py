@@ -10,6 +10,7 @@ from jounce.axles import DEFAULT, Axle
 from jounce.data import Entry, load_vehicle
 
 HMMWV = load_vehicle("hmmwv").entries
+RACK = {n: e for n, e in load_vehicle("car").entries.items() if n.startswith("steering.")}
 #: Distance between axles [m].
 SPACING = 1.6
 
@@ -32,7 +33,9 @@ def entry_of(axle: Axle, name: str) -> Entry:
 def entries(axles: Sequence[Axle]) -> dict[str, float | Entry]:
     """Entries of a vehicle on double wishbones whose axles stand `SPACING` apart about the chassis origin."""
     both = tuple(f"{prefix}{a.name}." for a in DEFAULT for prefix in ("", "chassis.outline."))
-    found: dict[str, float | Entry] = {n: e for n, e in HMMWV.items() if not n.startswith(both)}
+    racked = any(axle.steered == "rack" for axle in axles)
+    others = (*both, "steering.") if racked else both
+    found: dict[str, float | Entry] = {n: e for n, e in HMMWV.items() if not n.startswith(others)}
     own = [n.removeprefix("front.") for n in HMMWV if n.startswith("front.")]
     outline = [n.removeprefix("chassis.outline.front.") for n in HMMWV if n.startswith("chassis.outline.front.")]
     for k, axle in enumerate(axles):
@@ -41,7 +44,10 @@ def entries(axles: Sequence[Axle]) -> dict[str, float | Entry]:
         found |= {f"chassis.outline.{axle.name}.{n}": HMMWV[f"chassis.outline.front.{n}"] for n in outline}
         found |= {f"chassis.outline.{axle.name}.{p}.x": x for p in ("low", "upper", "roof")}
     shift = SPACING * (len(axles) - 1) / 2 - HMMWV["front.origin.x"].value
-    found["steering.origin.x"] = HMMWV["steering.origin.x"].value + shift
+    if racked:  # the tierods stand behind the axle
+        found |= RACK | {"steering.rack_gain": -0.12, "steering.max_arm_angle": 0.5}
+    else:
+        found["steering.origin.x"] = HMMWV["steering.origin.x"].value + shift
     for name, power in (("mass", 1), ("inertia.xx", 1), ("inertia.yy", 3), ("inertia.zz", 3)):
         found[f"chassis.{name}"] = HMMWV[f"chassis.{name}"].value * (len(axles) / 2) ** power
     return found
@@ -71,4 +77,4 @@ def like(axles: Sequence[Axle], name: str) -> Entry:
         for prefix in ("", "chassis.outline."):
             if name.startswith(f"{prefix}{axle.name}."):
                 return HMMWV[f"{prefix}front." + name.removeprefix(f"{prefix}{axle.name}.")]
-    return HMMWV[name]
+    return RACK[name] if name in RACK else HMMWV[name]

@@ -230,12 +230,6 @@ def test_axles_that_there_are_not_are_refused_by_name(tmp_path: Path, change: di
         find(own_axles.write(tmp_path / "odd", odd))
 
 
-def test_a_rack_is_refused_until_the_model_has_one(tmp_path: Path) -> None:
-    odd = (replace(AXLES[0], steered="rack", gain=1.0), replace(AXLES[1], steered="none", gain=1.0))
-    with pytest.raises(DataError, match="axle first is steered by a rack; expected pitman or none"):
-        find(own_axles.write(tmp_path / "odd", odd))
-
-
 def test_entries_that_lack_or_are_unknown_or_in_another_unit_are_refused(folder: Path) -> None:
     vehicle = load_vehicle(folder)
     kept = {n: e for n, e in vehicle.entries.items() if n != "second.spring.k1"}

@@ -34,9 +34,12 @@ class Group:
 class Recursion:
     """C text of a schedule's steps."""
 
-    def __init__(self, schedule: Schedule, groups: Sequence[Group]) -> None:
-        """``schedule`` names the vectors, ``groups`` have all lanes."""
-        self.schedule, self.groups = schedule, groups
+    def __init__(self, schedule: Schedule, groups: Sequence[Group], once: Mapping[str, str] | None = None) -> None:
+        """``schedule`` names the vectors, ``groups`` have all lanes.
+
+        ``once``: function of the schedule that is called once a vehicle -> the one that is called in its place.
+        """
+        self.schedule, self.groups, self.once = schedule, groups, Group(0, 1, once or {})
 
     def values(self, steps: Iterable[Step], *, lean: bool = False) -> str:
         """The steps as they are; with ``lean`` the C variable ``full`` chooses between a function and its lean form."""
@@ -78,7 +81,7 @@ class Recursion:
                     case Sum(of, into):
                         lines += [f"    {line}" for line in self._sum(of, into, forward)]
                     case Call():
-                        lines.append(f"    {text(step, _ONCE)}")
+                        lines.append(f"    {text(step, self.once)}")
         return "".join(map(_wrapped, lines))
 
     def _lanes(self, step: Step) -> tuple[bool, int]:
@@ -126,10 +129,6 @@ class Recursion:
     def _name(self, call: Call, group: Group, suffix: str = "") -> str:
         function = group.functions.get(call.function, call.function) + suffix
         return f"JN_NAME({function})" if self.schedule.per_wheel(call) else f"{function}_1"
-
-
-#: Where a call is made once a vehicle.
-_ONCE = Group(0, 1)
 
 
 def _wrapped(line: str) -> str:

@@ -146,6 +146,10 @@ class _Constraints:
         self.residual: list[float] = []
         self.coordinates: list[Array] = []
         self.values: list[float] = []
+        #: Number of a coordinate that is a height or the like -> body, its point in the design position, direction.
+        self.slides: dict[int, tuple[int, Array, Array]] = {}
+        #: Numbers of those that are angles of a free body.
+        self.tilts: list[int] = []
         for k, part in enumerate(s.parts):
             self._part(k, part, told[k])
         for n, (k, name) in enumerate(s.rotors):
@@ -257,11 +261,13 @@ class _Constraints:
             e, point = np.eye(3)["xyz".index(which)], _point(joint.point, part.side)
             row[6 * b : 6 * b + 3], row[6 * b + 3 : 6 * b + 6] = e, np.cross(self.s.arm(b, point), e)
             self.values.append(float(e @ (self.s.at(b, point) - point)))
+            self.slides[len(self.coordinates)] = b, point, e
         elif joint.kind == "free" and which == "rx":
             r = self.s.solids[b].rotation  # Rx Ry Rz
             angle = float(np.arctan2(-r[1, 2], r[2, 2]))
             y, z = np.array([0.0, np.cos(angle), np.sin(angle)]), r[:, 2]
             across = np.cross(y, z)
+            self.tilts.append(len(self.coordinates))
             row[6 * b + 3 : 6 * b + 6] = across / across[0]
             self.values.append(angle)
         else:
@@ -308,8 +314,10 @@ def accelerations(chassis: Chassis, parts: Sequence[Part]) -> dict[str, Any]:
     """Solve the vehicle.
 
     Returns, in chassis axes: `angular` [rad/s2] and `linear` [m/s2] acceleration of the chassis origin (true, less
-    free fall); `spin` list per part of (wheels,) [rad/s2]; `carrier` list per part of (wheels, 6) accelerations of the
-    carriers: angular, then of the wheel centre, less free fall. Raises ArithmeticError where a loop does not close.
+    free fall); `spin` list per part of (wheels,) [rad/s2]; `theta` list per part of (n,) accelerations of the
+    independent coordinates, not a number for an angle of a free body; `carrier` list per part of (wheels, 6)
+    accelerations of the carriers: angular, then of the wheel centre, less free fall. Raises ArithmeticError where a
+    loop does not close.
     """
     s = _placed(chassis, parts)
     n = len(s.solids)
@@ -351,13 +359,21 @@ def accelerations(chassis: Chassis, parts: Sequence[Part]) -> dict[str, Any]:
         linear = a[6 * i : 6 * i + 3] + np.cross(a[6 * i + 3 : 6 * i + 6], arm) + np.cross(w[i], np.cross(w[i], arm))
         return np.asarray(linear - fall)
 
+    thetas = np.array([row @ a for row in c.coordinates])
+    thetas[c.tilts] = np.nan
+    for number, (i, point, along) in c.slides.items():  # as seen from the chassis, which turns
+        arm, there = s.arm(i, point), s.at(i, point)
+        slid = own[i, :3] + np.cross(own[i, 3:], arm)
+        frame = np.cross(chassis.omega, np.cross(chassis.omega, there)) + 2 * np.cross(chassis.omega, slid)
+        thetas[number] = along @ (at(i, there) - at(0, np.zeros(3)) - np.cross(a[3:6], there) - frame)
     carriers, of_spin = [], []
     for k, _ in enumerate(parts):
         mine = [(x, i, j, r) for r, (p, x, i, j) in enumerate(wheels) if p == k]
         carriers.append(np.array([np.concatenate([a[6 * j + 3 : 6 * j + 6], at(j, s.solids[i].place)])
                                   for _, i, j, _ in mine]))  # fmt: skip
         of_spin.append(np.array([a[6 * n + r] for *_, r in mine]))
-    return {"angular": a[3:6], "linear": at(0, np.zeros(3)), "spin": of_spin, "carrier": carriers}
+    return {"angular": a[3:6], "linear": at(0, np.zeros(3)), "spin": of_spin, "carrier": carriers,
+            "theta": np.split(thetas, np.cumsum([len(p.theta) for p in parts])[:-1])}  # fmt: skip
 
 
 def _load(s: _System, parts: Sequence[Part], v: Array, w: Array, force: Array) -> None:

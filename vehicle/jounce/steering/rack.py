@@ -48,4 +48,4 @@ def function() -> ca.Function:
     """rack([steering coordinate, rate, acceleration], NUMBERS) -> LINK."""
     steering, given = SX.sym("s", 3), SX.sym("n", NUMBERS.size)
     out = link_motion(steering[0], steering[1], steering[2], NUMBERS.split(given))
-    return ca.Function("rack", [steering, given], [ca.cse(out)])
+    return ca.Function("rack", [steering, given], [ca.cse(ca.densify(out))])

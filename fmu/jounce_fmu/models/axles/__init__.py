@@ -92,7 +92,7 @@ def emit_shared() -> Mapping[Path, str]:
     from jounce.models.double_wishbone import emit_axles
 
     return {
-        KINDS_LEDGER: kinds_ledger((), ()).text(),
+        KINDS_LEDGER: kinds_ledger((), emit_axles.ENTRIES).text(),
         **{GENERATED / name: text for name, text in emit_axles.files().items()},
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 
@@ -9,8 +10,11 @@ from jounce.axles import DEFAULT, Axle
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
 from jounce.suspension.kinds import KINDS
 
-#: The vehicle whose entries that belong to no axle are those of every vehicle.
+#: The vehicle whose entries that belong to no axle are those of every vehicle, but for those of another steering gear.
 COMMON = "hmmwv"
+#: Steering gear -> the vehicle whose entries it takes.
+GEARS = {"pitman": COMMON, "rack": "car"}
+_STEERING = "steering."
 _OUTLINE = "chassis.outline."
 
 
@@ -19,14 +23,11 @@ def arranged(vehicle: Vehicle) -> Vehicle:
 
     Raises DataError where one is missing, unknown or in another unit, or where an axle is of a kind that there is not.
     """
-    wanted: dict[str, Entry] = dict(_common())
+    wanted: dict[str, Entry] = dict(common(gear_of(vehicle.axles)))
     for axle in vehicle.axles:
         if axle.kind not in KINDS:
             raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} is of the kind {axle.kind!r}; "
                             f"expected {', '.join(KINDS)}")  # fmt: skip
-        if axle.steered == "rack":
-            raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} is steered by a rack; expected pitman or "
-                            "none: the model has no rack yet")  # fmt: skip
         if axle.dual:
             raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} has dual = true; expected one tire on each "
                             "side: dual wheels are not there yet")  # fmt: skip
@@ -58,7 +59,14 @@ def _entries(example: str) -> dict[str, Entry]:
     return load_vehicle(example).entries
 
 
+def gear_of(axles: Iterable[Axle]) -> str:
+    """The steering gear of a vehicle; one that is not steered has the entries of a Pitman arm."""
+    return "rack" if any(axle.steered == "rack" for axle in axles) else "pitman"
+
+
 @cache
-def _common() -> dict[str, Entry]:
+def common(gear: str) -> dict[str, Entry]:
+    """The entries that belong to no axle, of a vehicle with that steering gear."""
     of_axles = tuple(f"{prefix}{axle.name}." for axle in DEFAULT for prefix in ("", _OUTLINE))
-    return {n: e for n, e in _entries(COMMON).items() if not n.startswith(of_axles)}
+    shared = {n: e for n, e in _entries(COMMON).items() if not n.startswith((*of_axles, _STEERING))}
+    return {**shared, **{n: e for n, e in _entries(GEARS[gear]).items() if n.startswith(_STEERING)}}

@@ -13,6 +13,7 @@ from jounce.contact import states as wheel_states
 from jounce.contact import tires
 from jounce.data import Vehicle
 from jounce.math.layout import Layout
+from jounce.models.double_wishbone.arrange import gear_of
 from jounce.models.double_wishbone.lanes import Lanes
 from jounce.signals import SignalTable
 from jounce.suspension.kinds import KINDS, RISING
@@ -135,7 +136,7 @@ def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Seque
         parts = ", ".join(part(function, axle, k) for function in (kind, gear, "axle_outline"))
         functions = f"{kind}_1, {f'{gear}_1' if gear else 'NULL'}"
         axles.append(f"{{{functions}, {parts}, {float(axle.driven)}, {axle.gain!r}}}")
-    gear = "rack" if any(a.steered == "rack" for a in vehicle.axles) else "pitman"
+    gear = gear_of(vehicle.axles)
     common = part(f"vehicle_{gear}", None)
     text = "\n".join(rows)
     return (

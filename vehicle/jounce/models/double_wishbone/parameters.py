@@ -96,14 +96,12 @@ def corner_numbers(p: Numbers, axle: str, side: SX | float) -> SX:
     )  # fmt: skip
 
 
-def chassis_inertia(p: Numbers) -> SX:
+def chassis_inertia(p: Numbers, *, linkage: bool = True) -> SX:
     """(mass, first moment 3, inertia 6) about the chassis origin, chassis axes: body, steering link and arm.
 
     The steering mechanism is treated kinematically (Jain 2016, section 4.1): its masses are points of the chassis in
-    the design position.
+    the design position. ``linkage``: whether there is a Pitman linkage; a rack is part of the body.
     """
-    tilt = SX([0, 1, 0])
-    c, s = ca.cos(p["steering.tilt"]), ca.sin(p["steering.tilt"])
 
     def steering_point(name: str) -> SX:
         local = ca.vertcat(*(p[f"steering.{name}.{a}"] for a in "xyz"))
@@ -111,11 +109,11 @@ def chassis_inertia(p: Numbers) -> SX:
 
     i = {k: p[f"chassis.inertia.{k}"] for k in ("xx", "yy", "zz", "xy", "xz", "yz")}
     own = ca.blockcat([[i["xx"], i["xy"], i["xz"]], [i["xy"], i["yy"], i["yz"]], [i["xz"], i["yz"], i["zz"]]])
-    parts = [
-        (p["chassis.mass"], ca.vertcat(*(p[f"chassis.com.{a}"] for a in "xyz"))),
-        (p["steering.link.mass"], steering_point("STEERINGLINK")),
-        (p["steering.arm.mass"], steering_point("PITMANARM")),
-    ]
+    parts = [(p["chassis.mass"], ca.vertcat(*(p[f"chassis.com.{a}"] for a in "xyz")))]
+    if linkage:
+        tilt, c, s = SX([0, 1, 0]), ca.cos(p["steering.tilt"]), ca.sin(p["steering.tilt"])
+        points = (("link", "STEERINGLINK"), ("arm", "PITMANARM"))
+        parts += [(p[f"steering.{body}.mass"], steering_point(point)) for body, point in points]
     mass = sum((m for m, _ in parts), SX(0))
     moment = sum((m * r for m, r in parts), SX(3, 1))
     inertia = own + sum((m * (dot(r, r) * SX.eye(3) - r @ r.T) for m, r in parts), SX(3, 3))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from jounce.codegen.recursion import Recursion
 from jounce.dynamics.schedule import Call, Step, Sum
+from jounce.models.double_wishbone.arrange import gear_of
 from jounce.models.double_wishbone.axles_c import states
 from jounce.models.double_wishbone.lanes import Lanes
 from jounce.models.double_wishbone.schedule import EVALUATION, INNER_RATES, MOTION, RATES, REPORTS, SCHEDULE
@@ -86,7 +87,8 @@ _DECLARED = {"arm", "link", "loads", "total"}
 
 def text(lanes: Lanes, inner: Iterable[str]) -> str:
     """C of evaluation, rates, reports and the Jacobian's pass, for those lanes and inner states of a wheel."""
-    c, sizes = Recursion(SCHEDULE, lanes.groups), states(lanes, inner := tuple(inner)).sizes
+    once = {} if gear_of(lanes.axles) == "pitman" else {"steering": gear_of(lanes.axles)}
+    c, sizes = Recursion(SCHEDULE, lanes.groups, once), states(lanes, inner := tuple(inner)).sizes
     rates = {**RATES, **{n: INNER_RATES.format(k=k) for k, n in enumerate(inner)}}
     copies = (f"    memcpy(dx + JN_X_{n}, {place}, {sizes[n]} * sizeof *dx);\n" for n, place in rates.items())
     own = {"locals": _declared("{0}"), "d_locals": _declared("{0}, d_{0}")}

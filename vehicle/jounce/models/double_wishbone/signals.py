@@ -12,6 +12,7 @@ from jounce.axles import DEFAULT, Axle
 from jounce.contact import tires
 from jounce.contact.states import inner
 from jounce.data import DataError, Vehicle
+from jounce.models.double_wishbone.arrange import gear_of
 from jounce.models.double_wishbone.ledgers import LEDGER as LEDGER
 from jounce.models.double_wishbone.ledgers import ledger as ledger_of
 from jounce.references import Ledger
@@ -37,8 +38,8 @@ STATE_NAMES = {"wind_up": "brake_wind_up"}
 
 def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     limit = vehicle["steering_ratio"] * vehicle["steering.max_arm_angle"]
-    yield Signal("steering_wheel_angle", "input", "rad", "steering-wheel angle, left positive; the Pitman arm turns by "
-                 "this over steering_ratio", minimum=-limit, maximum=limit, frame="steering")
+    yield Signal("steering_wheel_angle", "input", "rad", f"steering-wheel angle, left positive; the {_shaft(vehicle)} "
+                 "turns by this over steering_ratio", minimum=-limit, maximum=limit, frame="steering")
     yield Signal("steering_wheel_rate", "input", "rad/s", "its rate, left positive; 0 if not known. Within a tick the "
                  "angle moves on with it", minimum=-100.0, maximum=100.0, frame="steering",
                  rate_of="steering_wheel_angle")
@@ -69,6 +70,11 @@ def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
                  minimum=-1e6, maximum=1e6, nominal=1000.0)
     yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, minimum=-1e6, maximum=1e6,
                  nominal=1000.0)
+
+
+def _shaft(vehicle: Vehicle) -> str:
+    """What the steering wheel turns."""
+    return {"pitman": "Pitman arm", "rack": "pinion"}[gear_of(vehicle.axles)]
 
 
 def _wheels(vehicle: Vehicle) -> Iterator[tuple[str, Axle]]:
@@ -130,9 +136,10 @@ def _outputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     for w, axle in _wheels(vehicle):
         yield from _wheel_outputs(w, axle)
         yield from (replace(s, name=f"wheel_{w}.{s.name}") for s in law.outputs)
-    yield out("steering.load_torque", "N.m", "torque of the linkage on the Pitman arm, left positive",
-              frame="steering", nominal=100.0)
-    yield out("steering.pitman_angle", "rad", "Pitman-arm angle, left positive", frame="steering")
+    shaft = _shaft(vehicle)
+    yield out("steering.load_torque", "N.m", f"torque of the linkage on the {shaft}, left positive", frame="steering",
+              nominal=100.0)
+    yield out("steering.pitman_angle", "rad", f"{shaft.replace(' ', '-')} angle, left positive", frame="steering")
     yield out("energy.kinetic", "J", "kinetic energy of the vehicle", frame="", nominal=1e5)
     yield out("energy.potential", "J", "potential energy: gravity, springs, stops, shocks at their ends and the body "
               "on the ground", frame="", nominal=1e5)
