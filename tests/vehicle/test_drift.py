@@ -128,8 +128,8 @@ def test_on_springs_alone_the_formulations_differ_in_energy_by_less_than_the_tic
         assert abs(gained("ta-two-point", 1e-3, closure) - embedded) < 0.2 * halved
 
 
-def test_all_formulations_take_the_same_path() -> None:
-    runs = {form: released(form).run(0.1, 1e-3, Closure(project=True)) for form in FORMS}
+def test_all_formulations_with_rigid_joints_take_the_same_path() -> None:
+    runs = {form: released(form).run(0.1, 1e-3, Closure(project=True)) for form in FORMS if form != "bushing"}
     for run in runs.values():
         assert np.abs(run.path[-1] - runs["ce"].path[-1]).max() < 1e-9
         assert run.energy[-1] == pytest.approx(runs["ce"].energy[-1], abs=1e-4)
@@ -137,7 +137,8 @@ def test_all_formulations_take_the_same_path() -> None:
 
 def test_the_vehicle_has_the_states_of_the_count_but_for_the_angles_of_the_wheels() -> None:
     sizes = {form: released(form).size for form in FORMS}
-    assert sizes == {"ce": 29 - 4, "ta-two-point": 61 - 4, "ta": 101 - 4, "fa": 333 - 4}
+    counted = {"ce": 29, "ta-two-point": 61, "ta": 101, "fa": 333, "bushing": 133}
+    assert sizes == {form: count - 4 for form, count in counted.items()}
 
 
 def test_the_pitman_arm_s_rate_and_acceleration_are_derivatives() -> None:

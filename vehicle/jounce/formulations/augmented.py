@@ -96,11 +96,12 @@ class Gathered:
     """A corner as an inertia and a wrench on the chassis, and what gives its accelerations."""
 
     inertia: SX
+    """P+."""
     bias: SX
+    """z+."""
     x: SX
     """(n, 6): q'' = x A0 + rest."""
     rest: SX
-    factors: Factors
     terms: Terms
 
     def acceleration(self, chassis: SX) -> SX:
@@ -118,6 +119,13 @@ class Gathered:
         torque = dot(axis, load["moment"]) + load["drive"] + load["brake"]
         left: SX = torque - wheel.along * dot(axis, chassis[:3] + carrier)
         return left / SX(wheel.along + wheel.shaft)
+
+
+@dataclass(frozen=True)
+class Factored(Gathered):
+    """A corner that L D L^T has solved."""
+
+    factors: Factors
 
 
 class Augmented:
@@ -151,7 +159,7 @@ class Augmented:
         gamma = t.gamma(c.alpha)
         rest = ca.vertcat(*factors.solve([t.force[j] for j in range(n)] + [gamma[i] for i in range(m)])[:n])
         x = ca.horzcat(*(ca.vertcat(*column) for column in columns))
-        return Gathered(t.inertia + t.h @ x, t.bias + t.h @ rest, x, rest, factors, t)
+        return Factored(t.inertia + t.h @ x, t.bias + t.h @ rest, x, rest, t, factors)
 
     def placed(self, c: Inputs) -> Placed:
         """The bodies in their poses."""

@@ -40,8 +40,11 @@ def _round(axis: SX, across: SX, along: SX) -> SX:
     return symmetric(across * SX.eye(3) + (along - across) * axis @ axis.T)
 
 
-def _of_rod(rod: Rod, fixed: set[str]) -> tuple[Body, list[Joint]]:
-    """``fixed``: what no joint but a spherical one may hold, or what would leave the rod no body to ride on."""
+def of_rod(rod: Rod, fixed: set[str]) -> tuple[Body, list[Joint]]:
+    """(the rod as a body, its joint to what carries it and its ball at the other end).
+
+    ``fixed``: what no joint but a spherical one may hold, or what would leave the rod no body to ride on.
+    """
     a, b = SX(ca.evalf(SX(rod.a.point))), SX(ca.evalf(SX(rod.b.point)))
     axis = unit(b - a)
     carrier, other = (rod.b, rod.a) if rod.a.on in fixed else (rod.a, rod.b)
@@ -74,7 +77,7 @@ def with_bodies(mechanism: Mechanism) -> Mechanism:
         if rod.mass is None or rod.compliant:
             rods.append(rod)
             continue
-        body, more = _of_rod(rod, {ROOT, *mechanism.prescribed})
+        body, more = of_rod(rod, {ROOT, *mechanism.prescribed})
         bodies.append(body)
         joints += more
     for tubes in mechanism.tubes:

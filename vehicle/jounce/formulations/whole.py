@@ -22,6 +22,7 @@ from jounce.dynamics.mechanism import Mechanism
 from jounce.dynamics.motion import quaternion_rate
 from jounce.formulations.augmented import Augmented, Gathered, Inputs, Tree
 from jounce.formulations.bodies import with_bodies
+from jounce.formulations.bushing import Bushed
 from jounce.formulations.cartesian import Cartesian
 from jounce.formulations.embedded import Embedded
 from jounce.math.algebra import SX, cross, dot, rotation
@@ -41,6 +42,8 @@ GRAVITY = 9.80665
 SAMPLE = 0.1
 Steer = Callable[[float], tuple[float, float, float]]
 """Time [s] -> angle, rate and acceleration of the Pitman arm."""
+Step = Callable[[Array, float, float, Steer], Array]
+"""State, time [s] and length of a step [s] -> state behind it."""
 
 #: Formulations by their short names: corner of a mechanism and a side.
 FORMS: dict[str, Callable[[Mechanism, float], Augmented]] = {
@@ -48,6 +51,7 @@ FORMS: dict[str, Callable[[Mechanism, float], Augmented]] = {
     "ta-two-point": Tree,
     "ta": lambda mechanism, side: Tree(with_bodies(mechanism), side),
     "fa": Cartesian,
+    "bushing": Bushed,
 }
 
 
@@ -235,13 +239,22 @@ class Whole:
         """Largest residual of all rows."""
         return max(float(np.abs(self.rows(x, k, told)[0]).max(initial=0.0)) for k in range(len(self.corners)))
 
-    def run(self, seconds: float, step_size: float, closure: Closure = Closure(), steer: Steer = swerve) -> Run:  # noqa: B008
-        """From the release, with steps of that length [s], of which `SAMPLE` is a multiple."""
-        x, run, every = self.start(), Run(), round(SAMPLE / step_size)
+    def run(
+        self, seconds: float, step_size: float, closure: Closure = Closure(), steer: Steer = swerve,  # noqa: B008
+        step: Step | None = None,
+    ) -> Run:  # fmt: skip
+        """From the release, with steps of that length [s], of which `SAMPLE` is a multiple.
+
+        ``step``: another method than the classical Runge-Kutta one; it has no ``closure``.
+        """
+        def explicit(x: Array, time: float, h: float, steer: Steer) -> Array:
+            return self.step(x, time, h, steer, closure)
+
+        x, run, every, go = self.start(), Run(), round(SAMPLE / step_size), step or explicit
         for n in range(round(seconds / step_size) + 1):
             time = n * step_size
             if n:
-                x = self.step(x, time - step_size, step_size, steer, closure)
+                x = go(x, time - step_size, step_size, steer)
             if n % every == 0:
                 told = self.told(steer(time))
                 run.time.append(time)
