@@ -110,6 +110,8 @@ PLAN: dict[str, object] = {
     "pip install '.[completion]'": INSTALLS,
     "pip install '.[gym]'": INSTALLS,
     "pip install '.[osi]'": INSTALLS,
+    "pip install '.[mavlink]'": INSTALLS,
+    "jounce bridge px4 --address 127.0.0.1:50051": By("clients/bridges/test_px4.py"),
     "pip install '.[can]'": INSTALLS,
     "jounce describe --format dbc > vehicle.dbc": By("clients/bridges/test_can.py"),
     "jounce bridge can --interface socketcan --channel can0": By("clients/bridges/test_can.py"),

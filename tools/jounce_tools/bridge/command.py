@@ -14,6 +14,7 @@ BRIDGES: Final = {
     "ardupilot": ("jounce_client.bridges.ardupilot", "ArduPilot SITL drives the vehicle (its JSON interface)"),
     "can": ("jounce_client.bridges.can", "outputs and inputs as CAN frames, for HIL rigs"),
     "helics": ("jounce_client.bridges.helics", "the vehicle as a federate of HELICS"),
+    "px4": ("jounce_client.bridges.px4", "PX4 SITL drives the vehicle (MAVLink HIL)"),
     "udp": ("jounce_client.bridges.udp", "chosen outputs and inputs as packed UDP, for Simulink and the like"),
 }
 

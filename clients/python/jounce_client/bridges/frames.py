@@ -32,3 +32,12 @@ def quaternion(q: ArrayLike) -> Array:
     """
     w, x, y, z = np.asarray(q, dtype=np.float64)
     return math.sqrt(0.5) * np.array([w + z, x + y, x - y, w - z])
+
+
+def into_body(q: ArrayLike, v: ArrayLike) -> Array:
+    """A vector of the world in the axes of a body with the orientation w x y z: (4,), (3,) to (3,)."""
+    w, *imaginary = np.asarray(q, dtype=np.float64)
+    u, given = -np.array(imaginary), np.asarray(v, dtype=np.float64)
+    across = 2.0 * np.cross(u, given)
+    turned: Array = given + w * across + np.cross(u, across)
+    return turned
