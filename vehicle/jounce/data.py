@@ -7,7 +7,8 @@ of entries. In a data file every table with a `value` key is an entry; its name 
 (`[[rear.joint]]`) are lists without numeric entries; only axles of kind `graph` have them. Tables `[[axles]]` beside
 `files` describe the axles (`jounce.axles`); a vehicle without them has two axles on double wishbones, the front one
 steered. `tire` names the law of the tires (`jounce.contact.tires`), else it is that of the base, else tmeasy.
-`tire_file` names a tire file (.tir), which gives the law and all parameters of the tires.
+`tire_file` names a tire file (.tir), which gives the law and all parameters of the tires. `powertrain` names a data
+file with the entries of a powertrain (`jounce.powertrain`), which the vehicle then has.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ _HEAD: dict[str, tuple[type, str]] = {
     "axles": (list, "tables [[axles]]"),
     "tire": (str, "the name of a tire law"),
     "tire_file": (str, "the name of a tire file (.tir)"),
+    "powertrain": (str, "the name of a data file with the powertrain's entries"),
 }
 
 
@@ -88,6 +90,8 @@ class Vehicle:
     """Arrays of tables by dotted name, as they stand in the files."""
     tire: str = "tmeasy"
     """Name of the law of its tires."""
+    powertrain: tuple[str, ...] = ()
+    """Names of its powertrain's entries; none where wheel torques drive it."""
 
     @property
     def wheels(self) -> tuple[str, ...]:
@@ -172,11 +176,12 @@ def _loaded(manifest: Path, head: Mapping[str, Any], seen: tuple[Path, ...]) -> 
     name, description = head.get("name", manifest.parent.name), head.get("description", "")
     if "base" in head:
         base = _load(_base(manifest, head["base"]), (*seen, manifest))
-        entries = dict(base.entries)
+        entries = {n: e for n, e in base.entries.items() if n not in base.powertrain or "powertrain" not in head}
+        powertrain = _add_powertrain(manifest, head, name, entries) or base.powertrain
         for key, changed in _overrides(head.get("overrides", {}), entries, name):
             fields = {"source": f"{manifest.name} of {name}"} | _fields(key, changed, entries[key].items)
             entries[key] = _checked(key, replace(entries[key], **fields))
-        return Vehicle(name, entries, description, base.axles, base.lists, head.get("tire", base.tire))
+        return Vehicle(name, entries, description, base.axles, base.lists, head.get("tire", base.tire), powertrain)
     entries, tire = {}, head.get("tire", Vehicle.tire)
     today = set(FORMER.values()) if tire == Vehicle.tire else ()  # another law's parameters may have any name
     lists: dict[str, tuple[Mapping[str, Any], ...]] = {}
@@ -192,7 +197,26 @@ def _loaded(manifest: Path, head: Mapping[str, Any], seen: tuple[Path, ...]) -> 
         raise DataError(f"{manifest}: {error}") from error
     if odd := next((k for k in lists if k.partition(".")[0] not in {a.name for a in axles if a.kind == "graph"}), ""):
         raise DataError(f"{name}: list [[{odd}]]: expected lists of axles of kind graph alone")
-    return Vehicle(name, entries, description, axles, lists, tire)
+    return Vehicle(name, entries, description, axles, lists, tire, _add_powertrain(manifest, head, name, entries))
+
+
+def _add_powertrain(
+    manifest: Path, head: Mapping[str, Any], name: str, entries: dict[str, Entry]
+) -> tuple[str, ...]:
+    """Adds the entries of the powertrain's file to those of the vehicle; their names, none without a file."""
+    if "powertrain" not in head:
+        return ()
+    own = dict(entries)
+    lists: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    try:
+        _take(_read(manifest.parent / head["powertrain"]), own, lists, ())
+        if lists:
+            raise DataError(f"list [[{min(lists)}]]: expected entries alone")
+    except DataError as error:
+        raise DataError(f"{name}: {head['powertrain']}: {error}") from error
+    found = tuple(n for n in own if n not in entries)
+    entries.update(own)
+    return found
 
 
 def _take(

@@ -5,12 +5,12 @@ A test fails if the committed files differ from what this program writes.
 
 from __future__ import annotations
 
-from jounce_fmu.models import axles, double_wishbone, halfcar
+from jounce_fmu.models import axles, double_wishbone, halfcar, powertrain
 
 
 def main() -> None:
     """Writes the files that have changed."""
-    for emit in (double_wishbone.MODEL.emit, halfcar.MODEL.emit, axles.emit_shared):
+    for emit in (double_wishbone.MODEL.emit, halfcar.MODEL.emit, powertrain.emit, axles.emit_shared):
         for path, text in emit().items():
             if not path.exists() or path.read_text() != text:
                 path.write_text(text)

@@ -23,6 +23,7 @@ from jounce.models.double_wishbone.signals import table
 from jounce.signals import SignalTable
 from jounce_fmu.build.library import NATIVE, PACKAGE, BuildError, Sources, builtin_sources, identifier
 from jounce_fmu.build.table_c import emit_header, emit_table
+from jounce_fmu.models import powertrain
 from jounce_fmu.models.model import Model
 
 #: Names of the emitted files begin with it, as those of the HMMWV do in whose place they stand.
@@ -32,9 +33,10 @@ GENERATED = PACKAGE / "models" / "axles" / "generated"
 
 
 def has_own_model(name: str | Path) -> bool:
-    """Whether the vehicle of that name or path is on other axles than the HMMWV's. False where it cannot be read."""
+    """Whether a vehicle is on other axles than the HMMWV's or has a powertrain. False where it cannot be read."""
     try:
-        return load_vehicle(name).axles != DEFAULT
+        vehicle = load_vehicle(name)
+        return vehicle.axles != DEFAULT or bool(vehicle.powertrain)
     except DataError:
         return False
 
@@ -61,7 +63,7 @@ def model(name: str | Path) -> Model:
     folder = cache_folder() / f"{vehicle.name}-{digest[:16]}"
     written = write(folder, texts)
     shared = [f for f in builtin_sources(PREFIX).files if f.name not in texts]
-    own = sorted(GENERATED.parent.rglob("*.inc"))
+    own = [*sorted(GENERATED.parent.rglob("*.inc")), *(powertrain.code() if vehicle.powertrain else ())]
     return Model(
         name=f"axles_{digest[:16]}",
         data_sets=(str(name),),
@@ -74,13 +76,13 @@ def model(name: str | Path) -> Model:
 
 def emit(vehicle: Vehicle, signals: SignalTable) -> Mapping[str, str]:
     """File name -> text of what depends on the axles of a vehicle with its entries in order."""
-    entries = json.loads((GENERATED / "axles_entries.json").read_text(encoding="utf-8"))
+    entries = json.loads((GENERATED / "axles_entries.json").read_text(encoding="utf-8")) | powertrain.entries()
     inner = axles_c.inner(vehicle)
     return {
         f"{PREFIX}_axles.h": axles_c.header(vehicle, signals, inner),
         f"{PREFIX}_axles.inc": axles_c.tables(vehicle, signals),
         f"{PREFIX}_derive.inc": axles_c.derivation(vehicle, signals, entries),
-        f"{PREFIX}_recursion.inc": recursion.text(Lanes(vehicle.axles), inner),
+        f"{PREFIX}_recursion.inc": recursion.text(Lanes(vehicle.axles), inner, powertrain=bool(vehicle.powertrain)),
         f"{PREFIX}_table.c": emit_table(signals, PREFIX),
         # Without the interface's GUID, so that vehicles with the same axles share their compiled code.
         f"{PREFIX}_table.h": emit_header(signals, PREFIX).partition("\n")[2],

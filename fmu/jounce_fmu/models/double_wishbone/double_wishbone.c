@@ -82,7 +82,7 @@ const double *jn_in_lanes(const double *x, double *lanes) {
     for (k = 0; k < N_ROWS; k++)
         for (c = 0; c < JN_CORNERS; c++)
             lanes[JN_X_spin + k * JN_CORNERS + c] = x[JN_X_spin + k * JN_WHEELS + JN_WHEEL_OF(c)];
-    memcpy(lanes + JN_FIRST_MEMORY, x + N_STATES, N_MEMORY * sizeof *x);
+    memcpy(lanes + JN_END_ROWS, x + X_POWERTRAIN, (N_POWER + N_MEMORY) * sizeof *x);
     return lanes;
 }
 
@@ -92,6 +92,7 @@ void jn_out_of_lanes(const double *lanes, double *x) {
     for (k = 0; k < N_ROWS; k++)
         for (w = 0; w < JN_WHEELS; w++)
             x[JN_X_spin + k * JN_WHEELS + w] = lanes[JN_X_spin + k * JN_CORNERS + JN_LANE_OF(w)];
+    memcpy(x + X_POWERTRAIN, lanes + JN_END_ROWS, N_POWER * sizeof *x);
 }
 
 /* The same, where the states in lanes differ from those outside; otherwise no copy is made. */
@@ -280,6 +281,10 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, double lim
 #include "double_wishbone_scalar.inc"
 #include "double_wishbone_scalar_forward.inc"
 #include "double_wishbone_derive.inc"
+#if JN_POWERTRAIN
+#include "powertrain_scalar.inc"
+#include "powertrain_scalar_forward.inc"
+#endif
 #undef JN_STRIDE
 #define JN_STRIDE JN_CORNERS
 
@@ -291,9 +296,16 @@ static int any_of(const double *v, size_t bytes) {
     return some;
 }
 
+#if JN_POWERTRAIN
+#include "powertrain.inc"
+#include "gearbox.inc"
+#endif
+
 #include "double_wishbone_dynamics.inc"
 #include "double_wishbone_forward.inc"
+#if !JN_POWERTRAIN
 #include "double_wishbone_jacobian.inc"
+#endif
 #undef JN_LANES
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -304,7 +316,9 @@ static int any_of(const double *v, size_t bytes) {
 #include "double_wishbone_lanes_forward.inc"
 #include "double_wishbone_dynamics.inc"
 #include "double_wishbone_forward.inc"
+#if !JN_POWERTRAIN
 #include "double_wishbone_jacobian.inc"
+#endif
 #undef JN_LANES
 #endif
 
@@ -442,6 +456,9 @@ static int derive(const double *p, double *d, jn_fault *f) {
                       "expected up to 0.002 s for RK4; ROSENBROCK takes longer ticks");
     if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;
     derive_axles(p, d);
+#if JN_POWERTRAIN
+    if (derive_powertrain(p, d, f)) return 1;
+#endif
     box_outline(d);
     d[D_REACH] = 0.0;
     for (k = 0; k < 2; k++) {
@@ -505,14 +522,23 @@ static void finish_forward(const double *x, const double *u, const double *p, co
     d_x[N_STATES] = rate;
 }
 
+#if JN_POWERTRAIN
+#define JACOBIAN(lanes) NULL
+#define PERIOD period
+#define DECIDE decide
+#else
+#define JACOBIAN(lanes) jacobian_##lanes
+#define PERIOD NULL
+#define DECIDE NULL
+#endif
 #define MODEL(lanes)                                                                                                   \
     {.name = "double_wishbone", .build_hash = jn_build_hash_text, .n_x = N_STATES + N_MEMORY, .n_u = JN_N_U, .n_y = JN_N_Y,         \
      .n_p = JN_N_P, .n_d = JN_N_D, .p_tick = JN_P_tick, .p_integrator = JN_P_integrator, .signals = jn_table,          \
      .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = jn_start,                  \
      .rhs = rhs_##lanes, .outputs = outputs_##lanes, .step = NULL, .n_work = 0, .begin = begin_##lanes, .finish = finish, .n_memory = N_MEMORY,  \
      .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional_##lanes,             \
-     .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .parameter_warning = parameter_warning,               \
-     .readable = readable}
+     .finish_forward = finish_forward, .jacobian = JACOBIAN(lanes), .parameter_warning = parameter_warning,               \
+     .readable = readable, .period = PERIOD, .decide = DECIDE}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

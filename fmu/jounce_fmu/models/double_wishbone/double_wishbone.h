@@ -9,6 +9,9 @@
 #include "double_wishbone_layout.h"
 #include "double_wishbone_table.h"
 #include "jn_model.h"
+#if JN_POWERTRAIN
+#include "powertrain_layout.h"
+#endif
 
 enum {
     N_POINTS = 3, /* of the body's outline that belong to a corner */
@@ -35,12 +38,37 @@ enum {
     D_LOWEST,  /* range of the arm angle in which every loop closes at any steering, by corner; empty if unknown */
     D_HIGHEST = D_LOWEST + JN_CORNERS,
     D_END = D_HIGHEST + JN_CORNERS,
+#if JN_POWERTRAIN
+    N_SHAFTS = 4, /* half shafts */
+    N_FULL = 24, /* points of the engine's maps and of the converter's table */
+    N_CLOSED = 5,
+    N_CONVERTER = 11,
+    CONVERTER_STEPS = 100, /* of its table in use */
+    N_GEARS = 6,
+    D_POWER = D_END, /* JN_POWER_NUMBER_... */
+    D_FULL = D_POWER + JN_POWER_NUMBER_N,
+    D_CLOSED = D_FULL + 2 * N_FULL,
+    D_COEFFICIENTS = D_CLOSED + 2 * N_CLOSED,
+    D_RATIOS = D_COEFFICIENTS + CONVERTER_STEPS + 1,
+    D_GEARS = D_RATIOS + CONVERTER_STEPS + 1, /* reverse, then 1 and up */
+    D_LOW = D_GEARS + 1 + N_GEARS, /* ratio of the transfer case's low range */
+    JN_N_D = D_LOW + 1,
+    JN_END_ROWS = JN_X_powertrain, /* of what each wheel has */
+#else
     JN_N_D = D_END,
+    JN_END_ROWS = JN_FIRST_MEMORY,
+#endif
+    N_POWER = JN_FIRST_MEMORY - JN_END_ROWS,
     /* The state vector outside, where a wheel's numbers stand once: rows of JN_WHEELS in place of JN_CORNERS. */
-    N_ROWS = (JN_FIRST_MEMORY - JN_X_spin) / JN_CORNERS,
-    N_INNER = (JN_FIRST_MEMORY - JN_FIRST_INNER) / JN_CORNERS, /* of a wheel, of its tire and brake */
+    N_ROWS = (JN_END_ROWS - JN_X_spin) / JN_CORNERS,
+    N_INNER = (JN_END_ROWS - JN_FIRST_INNER) / JN_CORNERS, /* of a wheel, of its tire and brake */
     N_MEMORY = JN_X_N - JN_FIRST_MEMORY,
-    N_STATES = JN_X_spin + N_ROWS * JN_WHEELS, /* before the memory */
+    X_POWERTRAIN = JN_X_spin + N_ROWS * JN_WHEELS,
+    N_STATES = X_POWERTRAIN + N_POWER, /* before the memory */
+#if JN_POWERTRAIN
+    X_GEARBOX = N_STATES + JN_X_gearbox - JN_FIRST_MEMORY,
+    SPIN_RATE_ROW = (JN_X_spin_rate - JN_X_spin) / JN_CORNERS,
+#endif
     X_THETA = JN_X_spin + JN_WHEELS
 };
 
@@ -100,6 +128,11 @@ typedef struct {
     double acceleration[6];       /* chassis, angular and linear less gravity */
     int near;                     /* whether the body may touch the ground */
     double body[4];               /* force of the ground on it (world), energy stored there */
+#if JN_POWERTRAIN
+    double power[N_POWER];        /* rates of the powertrain's states */
+    double driveline[JN_DRIVELINE_REPORT_N];
+    double half[N_SHAFTS], inertial[N_SHAFTS]; /* torques on the half shafts, of the driveline and of the shafts' inertia */
+#endif
 } jn_evaluation;
 
 /* Data that the columns of the Jacobian share, and the tangents of the present column. */

@@ -288,6 +288,7 @@ static int try_start(jn_instance *s) {
     if (m->derive(s->p_now, s->d, &f)) return jn_fail_fault(s, "parameters refused", &f);
     if (m->start(s->p_now, s->d, s->u, s->x, &f)) return jn_fail_fault(s, "no start state", &f);
     if (m->finish) m->finish(s->x, s->u, s->p_now);
+    if (m->decide) m->decide(s->start_time, s->u, s->p_now, s->d, s->x);
     i = jn_first_nonfinite(s->x, m->n_x);
     if (i >= 0) return jn_fail(s, "no start state: state %d is not a finite number", i);
     s->start_dirty = s->params_dirty = 0;
@@ -418,7 +419,15 @@ static int first_lost(const double *x, int n) {
     return i;
 }
 
-static int one_tick(jn_instance *s, jn_fault *f) {
+/* The controller's turn after a tick, `ticks` after the start. */
+static void decide(jn_instance *s, long long ticks) {
+    const double every = floor(s->model->period(s->p_now) / s->tick_length + 0.5);
+    if (every > 1.0 && ticks % (long long)every) return;
+    s->model->decide(s->start_time + (double)ticks * s->tick_length, s->u, s->p_now, s->d, s->x);
+}
+
+/* One tick, the last of `ticks` since the start. */
+static int one_tick(jn_instance *s, long long ticks, jn_fault *f) {
     const jn_model *m = s->model;
     const int implicit = m->p_integrator >= 0 && s->p_now[m->p_integrator] == ROSENBROCK;
     int i;
@@ -426,6 +435,7 @@ static int one_tick(jn_instance *s, jn_fault *f) {
     if (m->step ? m->step(s->tick_length, s->u, s->p_now, s->d, s->x, s->work, f)
                 : implicit ? jn_rosenbrock_tick(s, f) : rk4_tick(s, f)) return -1;
     if (m->finish) m->finish(s->x, s->u, s->p_now);
+    if (m->decide) decide(s, ticks);
     i = first_lost(s->x, m->n_x);
     if (i < 0) return m->readable && m->readable(s->x, s->u, s->p_now, s->d, f) ? -1 : 0;
     snprintf(f->text, sizeof f->text, "state %d is not a finite number%s", i,
@@ -461,7 +471,7 @@ long long jn_advance(jn_instance *s, long long n, int part) {
     memcpy(s->x_old, s->x, bytes_x);
     for (i = 0; i < n; i++) {
         if (part) memcpy(s->x_old, s->x, bytes_x);
-        if (!one_tick(s, &f)) continue;
+        if (!one_tick(s, s->ticks + i + 1, &f)) continue;
         memcpy(s->x, s->x_old, bytes_x);
         if (part && i) break;
         if (tuned) {

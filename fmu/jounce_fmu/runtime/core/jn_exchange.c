@@ -1,9 +1,12 @@
 /* See jn_exchange.h. */
 #include "jn_exchange.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "jn_face.h"
+
+#define ON_TIME 1e-6 /* of a controller's period by which an event may miss its time */
 
 int jn_n_states(const jn_instance *s) { return s->model->n_x - s->model->n_memory; }
 
@@ -39,6 +42,21 @@ int jn_exchange_refresh(jn_instance *s) {
     bad = jn_refresh(s);
     s->x = kept;
     return bad;
+}
+
+int jn_exchange_event(jn_instance *s, double *next) {
+    const jn_model *m = s->model;
+    double period, turn;
+    *next = 0.0;
+    if (!m->decide) return 0;
+    period = m->period(s->p_now);
+    turn = floor(s->start_time / period + 0.5);
+    if (fabs(s->start_time / period - turn) < ON_TIME) {
+        m->decide(s->start_time, s->u, s->p_now, s->d, s->x);
+        s->outputs_dirty = 1;
+    }
+    *next = (floor(s->start_time / period + ON_TIME) + 1.0) * period;
+    return 1;
 }
 
 int jn_exchange_time(jn_instance *s, double t) {

@@ -79,6 +79,11 @@ typedef struct jn_model {
     /* Called after each tick: returns 0 if `outputs` can be evaluated at this state. Otherwise the tick has failed, so
      * that the outputs of a successful step can always be read. Or NULL. */
     int (*readable)(const double *x, const double *u, const double *p, const double *d, jn_fault *f);
+    /* A controller that decides at fixed times, each `period` [s]: `decide` writes what it decides at time t [s] into the
+     * memory; called at the start, where it may set states as well, and after each tick or at each time event that is a
+     * whole multiple of the period; a second call at the same time changes nothing. Or both NULL. */
+    double (*period)(const double *p);
+    void (*decide)(double t, const double *u, const double *p, const double *d, double *x);
 } jn_model;
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */

@@ -34,8 +34,8 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
     if (!info) return jn_fmi2_null(s, "fmi2NewDiscreteStates");
     if (jn_apply_tunables(s)) return jn_fmi2_refuse(s, "fmi2NewDiscreteStates");
     info->newDiscreteStatesNeeded = info->terminateSimulation = info->nominalsOfContinuousStatesChanged = fmi2False;
-    info->valuesOfContinuousStatesChanged = info->nextEventTimeDefined = fmi2False;
-    info->nextEventTime = 0.0;
+    info->valuesOfContinuousStatesChanged = fmi2False;
+    info->nextEventTimeDefined = jn_exchange_event(s, &info->nextEventTime) ? fmi2True : fmi2False;
     return fmi2OK;
 }
 

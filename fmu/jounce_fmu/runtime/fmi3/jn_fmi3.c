@@ -10,6 +10,7 @@
  * importer allows early return, a step that fails after some ticks returns at the last whole tick; the next step then
  * fails at once, with the reason.
  */
+#include "jn_exchange.h"
 #include "jn_fmi3.h"
 
 #include <stdio.h>
@@ -264,6 +265,7 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance c, fmi3Boolean *need_update, fm
     if (jn_fmi3_face(s)->base.exchange && jn_apply_tunables(s)) return jn_fmi3_refuse(s, "fmi3UpdateDiscreteStates");
     *need_update = *terminate = *nominals_changed = *values_changed = *next_event_defined = fmi3False;
     *next_event_time = 0.0;
+    if (jn_fmi3_face(s)->base.exchange) *next_event_defined = jn_exchange_event(s, next_event_time) != 0;
     return fmi3OK;
 }
 

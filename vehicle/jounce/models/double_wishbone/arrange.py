@@ -15,6 +15,8 @@ COMMON = "hmmwv"
 #: Steering gear -> the vehicle whose entries it takes.
 GEARS = {"pitman": COMMON, "rack": "car"}
 _STEERING = "steering."
+#: The vehicle whose entries of a powertrain are those of every powertrain.
+POWERTRAIN = "hmmwv_pedals"
 _OUTLINE = "chassis.outline."
 
 
@@ -32,6 +34,9 @@ def arranged(vehicle: Vehicle) -> Vehicle:
             raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} has dual = true; expected one tire on each "
                             "side: dual wheels are not there yet")  # fmt: skip
         wanted |= entries_of(axle)
+    if vehicle.powertrain:
+        _check_driven(vehicle)
+        wanted |= _powertrain()
     own = vehicle.entries
     if missing := [n for n in wanted if n not in own]:
         raise DataError(f"vehicle {vehicle.name!r} lacks the entry {missing[0]!r} ({len(missing)} in all)")
@@ -62,6 +67,18 @@ def _entries(example: str) -> dict[str, Entry]:
 def gear_of(axles: Iterable[Axle]) -> str:
     """The steering gear of a vehicle; one that is not steered has the entries of a Pitman arm."""
     return "rack" if any(axle.steered == "rack" for axle in axles) else "pitman"
+
+
+def _check_driven(vehicle: Vehicle) -> None:
+    driven = sum(axle.driven for axle in vehicle.axles)
+    if not 1 <= driven <= 2:
+        raise DataError(f"vehicle {vehicle.name!r}: {driven} axles are driven; expected 1 or 2 with a powertrain")
+
+
+@cache
+def _powertrain() -> dict[str, Entry]:
+    example = load_vehicle(POWERTRAIN)
+    return {n: example.entries[n] for n in example.powertrain}
 
 
 @cache

@@ -13,6 +13,7 @@ from jounce.contact import states as wheel_states
 from jounce.contact import tires
 from jounce.data import Vehicle
 from jounce.math.layout import Layout
+from jounce.models.double_wishbone import powered
 from jounce.models.double_wishbone.arrange import gear_of
 from jounce.models.double_wishbone.lanes import Lanes
 from jounce.signals import SignalTable
@@ -29,12 +30,14 @@ CHASSIS = {"position": 3, "quaternion": 4, "angular": 3, "linear": 3}
 OF_WHEEL, MEMORY = ("spin", "theta", "theta_rate", "spin_rate"), {"arm_rate": 1, "arm_acceleration": 1, "arm_angle": 1}
 
 
-def states(lanes: Lanes, inner: Iterable[str]) -> Layout:
+def states(lanes: Lanes, inner: Iterable[str], *, powertrain: bool = False) -> Layout:
     """The states inside the model: of a wheel there is one for each lane.
 
-    In this order the lane functions read them as they are. The last ones, MEMORY, change only between ticks.
+    In this order the lane functions read them as they are. The last ones, MEMORY and what a gearbox's controller
+    remembers, change only between ticks.
     """
-    return Layout(**CHASSIS, **dict.fromkeys((*OF_WHEEL, *inner), len(lanes)), **MEMORY)
+    more, remembered = (powered.states_size(), powered.memory()) if powertrain else ({}, {})
+    return Layout(**CHASSIS, **dict.fromkeys((*OF_WHEEL, *inner), len(lanes)), **more, **MEMORY, **remembered)
 
 
 def identifier(name: str) -> str:
@@ -61,14 +64,22 @@ def header(vehicle: Vehicle, table: SignalTable, inner: Iterable[str]) -> str:
         places = [{n: s.index for s in group if (n := s.name.removeprefix(f"wheel_{w}.")) != s.name} for w in wheels]
         lines.append(f"    {letter}_WHEEL = {len(places[0])},")
         lines += [f"    JN_{letter}_WHEEL_{identifier(name)} = {at}," for name, at in places[0].items()]
-    layout = states(lanes, inner)
+    layout = states(lanes, inner, powertrain=bool(vehicle.powertrain))
     lines += enumerators("X", layout)
     lines += [f"    JN_FIRST_INNER = {layout.first[OF_WHEEL[-1]] + len(lanes)}, /* state of tires and brakes */"]
     lines += [f"    JN_FIRST_MEMORY = {layout.first[next(iter(MEMORY))]},"]
     lines[-1] = lines[-1].rstrip(",")
     body = "\n".join(lines)
-    macros = "\n".join(lanes.macros(wheels))
+    macros = "\n".join((*lanes.macros(wheels), *_half_shafts(vehicle, lanes)))
     return f"/* Emitted by {GENERATOR}; do not edit. */\n{macros}\n#define JN_STRIDE JN_CORNERS\nenum {{\n{body}\n}};\n"
+
+
+def _half_shafts(vehicle: Vehicle, lanes: Lanes) -> list[str]:
+    """C lines with the lane of the wheel at each half shaft, where there is a powertrain."""
+    if not vehicle.powertrain:
+        return []
+    at = ", ".join(str(lanes.lane_of[w] if w >= 0 else w) for w in powered.driven(vehicle))
+    return ["#define JN_POWERTRAIN 1", f"static const int jn_driven[] = {{{at}}};"]
 
 
 def tables(vehicle: Vehicle, table: SignalTable) -> str:
@@ -107,7 +118,7 @@ def inner(vehicle: Vehicle) -> tuple[str, ...]:
 def _starts(vehicle: Vehicle) -> list[str]:
     """Where every state begins that the start does not solve for, one line for each name."""
     own = {identifier(s.name): s.start for s in wheel_states.inner(tires.find(vehicle.tire))}
-    sizes = states(Lanes(vehicle.axles), own).sizes
+    sizes = states(Lanes(vehicle.axles), own, powertrain=bool(vehicle.powertrain)).sizes
     return [", ".join([repr(float(own.get(name, 0.0)))] * size) for name, size in sizes.items()]
 
 
@@ -138,11 +149,14 @@ def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Seque
         axles.append(f"{{{functions}, {parts}, {float(axle.driven)}, {axle.gain!r}}}")
     gear = gear_of(vehicle.axles)
     common = part(f"vehicle_{gear}", None)
+    powertrain = ""
+    if vehicle.powertrain:
+        powertrain = f"static const jn_part powertrain_part = {part('vehicle_powertrain', None)};\n"
     text = "\n".join(rows)
     return (
         f"/* Emitted by {GENERATOR}; do not edit. */\n"
         f'#include "axles_scalar.inc"\n{text}\n\n'
-        f"static const jn_part common_part = {common};\n"
+        f"static const jn_part common_part = {common};\n{powertrain}"
         f"static const jn_derivation derivations[JN_AXLES] = {{\n    {_lines(axles)},\n}};\n"
         f"#define JN_DERIVE_COMMON vehicle_{gear}_1\n"
         '#include "axles_derive.inc"\n'

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from jounce.axles import DEFAULT, WHEELS, Axle, wheel_names
+from jounce.models.double_wishbone import powered
 from jounce.references import FIRST, Kind, Ledger, LedgerError
 
 #: References of the HMMWV's variables; `python -m jounce_fmu.build.generate` writes new ones into it.
@@ -29,7 +30,8 @@ KINDS_FIRST = 150_000
 
 def ledger(axles: Sequence[Axle], names: Iterable[str]) -> Ledger:
     """References of the variables of those names, of a vehicle with those axles. Raises LedgerError."""
-    known = {**Ledger.read(LEDGER).references, **Ledger.read(KINDS_LEDGER).references}
+    ledgers = (LEDGER, KINDS_LEDGER, powered.LEDGER)
+    known = {name: reference for path in ledgers for name, reference in Ledger.read(path).references.items()}
     found: dict[str, int] = {}
     for name in names:
         of, strides = _of_kind(axles, name) or _of_hmmwv(axles, name)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from jounce.codegen.recursion import Recursion
 from jounce.dynamics.schedule import Call, Step, Sum
+from jounce.models.double_wishbone import powered
 from jounce.models.double_wishbone.arrange import gear_of
 from jounce.models.double_wishbone.axles_c import states
 from jounce.models.double_wishbone.lanes import Lanes
@@ -85,17 +86,20 @@ JN_FN void JN_NAME(follow_chassis)(const double *x, const double *u, const doubl
 _DECLARED = {"arm", "link", "loads", "total"}
 
 
-def text(lanes: Lanes, inner: Iterable[str]) -> str:
+def text(lanes: Lanes, inner: Iterable[str], *, powertrain: bool = False) -> str:
     """C of evaluation, rates, reports and the Jacobian's pass, for those lanes and inner states of a wheel."""
     once = {} if gear_of(lanes.axles) == "pitman" else {"steering": gear_of(lanes.axles)}
-    c, sizes = Recursion(SCHEDULE, lanes.groups, once), states(lanes, inner := tuple(inner)).sizes
+    c, inner = Recursion(SCHEDULE, lanes.groups, once), tuple(inner)
+    sizes = states(lanes, inner, powertrain=powertrain).sizes
+    evaluation = powered.evaluation() if powertrain else EVALUATION
     rates = {**RATES, **{n: INNER_RATES.format(k=k) for k, n in enumerate(inner)}}
+    rates |= powered.RATES if powertrain else {}
     copies = (f"    memcpy(dx + JN_X_{n}, {place}, {sizes[n]} * sizeof *dx);\n" for n, place in rates.items())
     own = {"locals": _declared("{0}"), "d_locals": _declared("{0}, d_{0}")}
     still, guarded = {"inner": "still", "acceleration": "no_acceleration"}, {"corner": "corner_moves"}
     return "\n".join((
         "/* Made from the schedule of the recursion; do not edit. */\n",
-        _EVALUATE.format(values=c.values(EVALUATION, lean=True), tangents=c.tangents(EVALUATION), **own),
+        _EVALUATE.format(values=c.values(evaluation, lean=True), tangents=c.tangents(evaluation), **own),
         _RATES.format(copies="".join(copies), values=c.values(MOTION), tangents=c.tangents(MOTION)),
         _REPORTS.format(values=c.values(REPORTS), tangents=c.tangents(REPORTS)),
         _PASS.format(moves=_read("corner", len(lanes)), calls=c.one_pass(EVALUATION, still, guarded),

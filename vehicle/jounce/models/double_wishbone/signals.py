@@ -12,6 +12,7 @@ from jounce.axles import DEFAULT, Axle
 from jounce.contact import tires
 from jounce.contact.states import inner
 from jounce.data import DataError, Vehicle
+from jounce.models.double_wishbone import powered
 from jounce.models.double_wishbone.arrange import gear_of
 from jounce.models.double_wishbone.ledgers import LEDGER as LEDGER
 from jounce.models.double_wishbone.ledgers import ledger as ledger_of
@@ -66,10 +67,14 @@ def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
         yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0, maximum=2.0,
                      frame="", used_where=ground)
         yield from (replace(s, name=f"{p}.{s.name}") for s in law.inputs)
+        if vehicle.powertrain:
+            yield from powered.wheel_inputs(p)
     yield Signal("chassis.ext_force", "input", "N", "external force at the chassis reference point", XYZ,
                  minimum=-1e6, maximum=1e6, nominal=1000.0)
     yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, minimum=-1e6, maximum=1e6,
                  nominal=1000.0)
+    if vehicle.powertrain:
+        yield from powered.inputs()
 
 
 def _shaft(vehicle: Vehicle) -> str:
@@ -136,6 +141,8 @@ def _outputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     for w, axle in _wheels(vehicle):
         yield from _wheel_outputs(w, axle)
         yield from (replace(s, name=f"wheel_{w}.{s.name}") for s in law.outputs)
+        if vehicle.powertrain:
+            yield from powered.wheel_outputs(f"wheel_{w}")
     shaft = _shaft(vehicle)
     yield out("steering.load_torque", "N.m", f"torque of the linkage on the {shaft}, left positive", frame="steering",
               nominal=100.0)
@@ -150,6 +157,8 @@ def _outputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     # A Real like every other output: importers read all of them in one list.
     yield Signal("tick_count", "output", "1", "internal steps since the start, a whole number", variability="discrete",
                  frame="")
+    if vehicle.powertrain:
+        yield from powered.outputs()
 
 
 def _run_parameters() -> Iterator[Signal]:
@@ -226,6 +235,8 @@ def _states(vehicle: Vehicle, wheel_states: Iterable[State]) -> Iterator[State]:
     for state in wheel_states:
         name = STATE_NAMES.get(state.name, state.name)
         yield from (replace(state, name=f"state.wheel_{w}.{name}") for w in vehicle.wheels)
+    if vehicle.powertrain:
+        yield from powered.states()
 
 
 def _law(vehicle: Vehicle) -> tires.Law:
@@ -253,7 +264,7 @@ def table(vehicle: Vehicle, ledger: Path = LEDGER) -> SignalTable:
     signals = tuple(s for group in groups for s in group)
     states = tuple(_states(vehicle, inner(law)))
     known = Ledger.read(ledger)
-    if vehicle.axles != DEFAULT:
+    if vehicle.axles != DEFAULT or vehicle.powertrain:
         names = [*(g.name + c for g in signals for c in g.components), *(s.name for s in states)]
         known = ledger_of(vehicle.axles, names)
     return SignalTable(vehicle.name, signals, states, derivatives=True, ledger=known)

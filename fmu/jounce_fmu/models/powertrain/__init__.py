@@ -1,0 +1,36 @@
+"""The C that vehicles with a powertrain have beside that of their axles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from jounce.data import load_vehicle
+from jounce.models.double_wishbone import powered
+from jounce.models.double_wishbone.arrange import POWERTRAIN
+from jounce_fmu.build.library import PACKAGE
+
+#: Folder of the emitted files.
+GENERATED = PACKAGE / "models" / "powertrain" / "generated"
+
+
+def emit() -> Mapping[Path, str]:
+    """Path -> text of the powertrain's functions, and of the ledger of its variables. Needs CasADi."""
+    from jounce.powertrain.emit import files
+
+    return {
+        powered.LEDGER: powered.ledger(load_vehicle(POWERTRAIN).powertrain).text(),
+        **{GENERATED / name: text for name, text in files().items()},
+    }
+
+
+def entries() -> Mapping[str, Sequence[str]]:
+    """Function -> the entries of a vehicle that it reads, in its order."""
+    found: Mapping[str, Sequence[str]] = json.loads((GENERATED / "powertrain_entries.json").read_text(encoding="utf-8"))
+    return found
+
+
+def code() -> list[Path]:
+    """Its C files."""
+    return sorted(f for f in GENERATED.parent.rglob("*") if f.suffix in (".h", ".inc"))

@@ -1,0 +1,152 @@
+"""What a powertrain adds to the model of a vehicle: signals, states, steps of the recursion, and their references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from jounce.axles import WHEELS
+from jounce.data import Vehicle
+from jounce.dynamics.schedule import Call, Glue, Step
+from jounce.models.double_wishbone.schedule import EVALUATION
+from jounce.powertrain.layouts import MEMORY, SHAFTS
+from jounce.powertrain.layouts import STATES as RECORDS
+from jounce.references import Kind, Ledger
+from jounce.signals import Signal, State
+
+__all__ = ["LEDGER", "RATES", "driven", "evaluation", "inputs", "ledger", "memory", "outputs", "states", "states_size",
+           "wheel_inputs", "wheel_outputs"]  # fmt: skip
+
+#: References of what a powertrain adds.
+LEDGER = Path(__file__).parent / "references_powertrain.txt"
+#: First reference of what a wheel has of it, and of the rest; those of wheels have whole strides of their own.
+_FIRST: dict[Kind, tuple[int, int]] = {
+    "input": (1_450, 1_460), "output": (14_900, 14_920), "parameter": (190_000, 190_000), "state": (290_000, 290_000)
+}  # fmt: skip
+_END: dict[Kind, int] = {"input": 1_500, "output": 15_000, "parameter": 200_000, "state": 300_000}
+#: State -> C expression of its rates.
+RATES = {"powertrain": "e->power"}
+
+
+def states() -> tuple[State, ...]:
+    """The powertrain's states, behind those of the wheels."""
+    return tuple(State(f"state.{s.name}", s.unit, s.description, s.nominal, s.start) for s in RECORDS)
+
+
+def states_size() -> dict[str, int]:
+    """Part of the state vector, by name, that the states are."""
+    return {"powertrain": len(RECORDS)}
+
+
+def memory() -> dict[str, int]:
+    """The same of what the gearbox's controller remembers."""
+    return {"gearbox": MEMORY.size}
+
+
+def driven(vehicle: Vehicle) -> tuple[int, ...]:
+    """Number of the wheel at each of the half shafts, -1 where there is none."""
+    wheels = [2 * k + side for k, axle in enumerate(vehicle.axles) if axle.driven for side in (0, 1)]
+    return (*wheels, *[-1] * (SHAFTS - len(wheels)))
+
+
+def evaluation() -> tuple[Step, ...]:
+    """The recursion's steps from states to accelerations, with the powertrain's between them."""
+    steps: list[Step] = []
+    for step in EVALUATION:
+        steps.append(step)
+        match step:
+            case Glue(value="fill_wheel_inputs(u, d, e->wheel_inputs);"):
+                steps.append(Glue("press_brakes(x, u, d, e->wheel_inputs);",
+                                  "press_brakes(x, u, d, e->wheel_inputs);\n"
+                                  "    press_brakes_forward(x, u, d, d_x, d_u, d_e->wheel_inputs);"))  # fmt: skip
+            case Call("wheel"):
+                steps.append(Glue("drive_half_shafts(x, u, d, e);",
+                                  "drive_half_shafts_forward(x, u, d, d_x, d_u, e, d_e);"))  # fmt: skip
+            case Call("outward_sweep"):
+                steps.append(Glue("turn_shafts(x, d, total, e);",
+                                  "turn_shafts_forward(x, d, d_x, total, d_total, e, d_e);"))  # fmt: skip
+                steps.append(step)
+    return tuple(steps)
+
+
+def inputs() -> Iterator[Signal]:
+    """Pedals, selector and switches."""
+
+    def share(name: str, text: str, start: float = 0.0) -> Signal:
+        return Signal(name, "input", "1", text, start=(start,), minimum=0.0, maximum=1.0, frame="")
+
+    def choice(name: str, low: float, high: float, start: float, text: str) -> Signal:
+        return Signal(name, "input", "1", f"{text}; the nearest whole number counts", start=(start,), minimum=low,
+                      maximum=high, frame="")  # fmt: skip
+
+    yield share("throttle", "accelerator pedal, 0 to 1")
+    yield share("brake_pedal", "brake pedal, 0 to 1")
+    yield share("hand_brake", "hand brake, 0 to 1, at the wheels behind the first axle")
+    yield choice("gear_selector", -2.0, 1.0, 1.0, "selector: -2 P, -1 R, 0 N, 1 D")
+    yield choice("gear_request", 0.0, 6.0, 0.0, "gear asked by hand in D, 0: automatic")
+    yield choice("transfer_range", 1.0, 4.0, 1.0, "transfer case: 1 high, 2 high and locked, 3 low and locked, 4 "
+                 "neutral; changes below 1 m/s with the gearbox in neutral")  # fmt: skip
+    yield share("front.diff_lock", "lock of the front differential, 0 to 1")
+    yield share("rear.diff_lock", "lock of the rear differential, 0 to 1")
+    yield share("centre.diff_lock", "lock of the centre differential, 0 to 1")
+    yield share("engine.run", "ignition: 1 the engine may run", 1.0)
+    yield share("engine.start", "starter")
+
+
+def wheel_inputs(prefix: str) -> Iterator[Signal]:
+    """Brake pressures of one wheel, for anti-lock and stability controllers."""
+    yield Signal(f"{prefix}.brake_pressure_limit", "input", "Pa", "most of the circuit's pressure that gets to the "
+                 "wheel", start=(1e9,), minimum=0.0, maximum=1e9, frame="", nominal=1e6)  # fmt: skip
+    yield Signal(f"{prefix}.brake_pressure", "input", "Pa", "pressure added at the wheel", minimum=0.0, maximum=1e9,
+                 frame="", nominal=1e6)  # fmt: skip
+
+
+def wheel_outputs(prefix: str) -> Iterator[Signal]:
+    """Torques and pressure of one wheel."""
+    yield Signal(f"{prefix}.drive_torque_total", "output", "N.m", "drive torque on the wheel, powertrain and input",
+                 frame="wheel", nominal=1e3)  # fmt: skip
+    yield Signal(f"{prefix}.brake_torque_total", "output", "N.m", "torque of the brake on the wheel, against its spin",
+                 frame="wheel", nominal=1e3)  # fmt: skip
+    yield Signal(f"{prefix}.brake_pressure_actual", "output", "Pa", "pressure at the wheel's brake", frame="",
+                 nominal=1e6)  # fmt: skip
+
+
+def outputs() -> Iterator[Signal]:
+    """What the driver and controllers read."""
+    for name, unit, nominal, text in (
+        ("engine.speed", "rad/s", 100.0, "engine speed"),
+        ("engine.torque", "N.m", 100.0, "torque of engine and starter, drag and fuel, without accessories"),
+        ("engine.fuel_rate", "kg/s", 1e-3, "fuel flow"),
+        ("engine.fuel", "kg", 0.1, "fuel burnt since the start"),
+        ("gearbox.gear", "1", 1.0, "gear: -1 R, 0 N or P, 1 and up"),
+        ("gearbox.turbine_speed", "rad/s", 100.0, "gearbox input speed"),
+        ("gearbox.torque", "N.m", 1e3, "torque at the gearbox's output"),
+        ("gearbox.refused", "1", 1.0, "1 while selector, range or gear asked for cannot be given; else 0"),
+        ("converter.speed_ratio", "1", 1.0, "turbine over pump speed, within -1 to 2"),
+        ("converter.lock", "1", 1.0, "share of its capacity that the lock-up clutch has"),
+        ("driveline.output_speed", "rad/s", 100.0, "speed of the gearbox's output shaft"),
+        ("energy.driveline", "J", 1e5, "energy in engine, converter, shafts and their wind-up"),
+        ("energy.engine", "J", 1e5, "work of engine and starter since the start"),
+        ("energy.losses", "J", 1e5, "work lost in accessories, converter, clutches, gears and differentials"),
+        ("energy.delivered", "J", 1e5, "work at the half shafts since the start"),
+    ):
+        yield Signal(name, "output", unit, text, frame="", nominal=nominal)
+
+
+def ledger(parameters: Iterable[str]) -> Ledger:
+    """The committed ledger with the names that it lacks; ``parameters`` are the powertrain's entries."""
+    known = dict(Ledger.read(LEDGER).references) if LEDGER.exists() else {}
+    ins = (*chain(*(wheel_inputs(f"wheel_{w}") for w in WHEELS)), *inputs())
+    outs = (*chain(*(wheel_outputs(f"wheel_{w}") for w in WHEELS)), *outputs())
+    groups: tuple[tuple[Kind, Iterable[str]], ...] = (
+        ("input", (s.name for s in ins)), ("output", (s.name for s in outs)), ("parameter", parameters),
+        ("state", (s.name for s in states())),
+    )  # fmt: skip
+    for kind, names in groups:
+        of_wheels, of_others = _FIRST[kind]
+        for name in names:
+            low, high = (of_wheels, of_others) if name.startswith("wheel_") else (of_others, _END[kind])
+            taken = (r for r in known.values() if low <= r < high)
+            known.setdefault(name, max(taken, default=low - 1) + 1)
+    return Ledger(known)

@@ -1,0 +1,48 @@
+"""The powertrain's functions and the orders of their numbers as C, which every vehicle with a powertrain shares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from jounce.codegen.emitter import emit_file
+from jounce.codegen.forward import forward
+from jounce.math.algebra import SX
+from jounce.math.layout import Layout
+from jounce.models.double_wishbone.axles_c import enumerators
+from jounce.models.double_wishbone.emit_axles import _function as of_entries
+from jounce.powertrain import driveline, ports
+from jounce.powertrain.layouts import GIVEN, MEMORY, NUMBERS, PORT, REPORT
+from jounce.powertrain.numbers import numbers
+
+__all__ = ["FUNCTION", "files"]
+
+GENERATOR = "jounce.powertrain.emit"
+#: Name in C of the function that makes NUMBERS from the entries.
+FUNCTION = "vehicle_powertrain"
+#: Function -> its inputs that have no tangents: numbers of the vehicle.
+_CONSTANT = {"driveline": (3,), "ports": (0, 4, 5)}
+
+
+def _numbers(p: Mapping[str, SX], more: Sequence[SX]) -> Sequence[SX]:
+    return [numbers(p, more[0])]
+
+
+def files() -> dict[str, str]:
+    """File name to text."""
+    made, entries = of_entries(FUNCTION, _numbers, ("both", "unused"))
+    functions = [driveline.function(), ports.function()]
+    layouts: dict[str, Layout] = {
+        "DRIVELINE": driveline.STATES, "GIVEN": GIVEN, "GEARBOX": MEMORY, "POWER_NUMBER": NUMBERS, "PORT": PORT,
+        "DRIVELINE_REPORT": REPORT,
+    }  # fmt: skip
+    lines = [line for prefix, layout in layouts.items() for line in enumerators(prefix, layout)]
+    lines[-1] = lines[-1].rstrip(",")
+    body = "\n".join(lines)
+    tangents = [forward(f, constant=_CONSTANT[f.name()]) for f in functions]
+    return {
+        "powertrain_layout.h": f"/* Emitted by {GENERATOR}; do not edit. */\nenum {{\n{body}\n}};\n",
+        "powertrain_scalar.inc": emit_file([*functions, made], GENERATOR),
+        "powertrain_scalar_forward.inc": emit_file(tangents, GENERATOR),
+        "powertrain_entries.json": json.dumps({FUNCTION: entries}, indent=1) + "\n",
+    }

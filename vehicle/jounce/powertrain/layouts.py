@@ -1,0 +1,71 @@
+"""The orders of the powertrain's numbers, which its equations, the emitted C and the signals share. Without CasADi."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jounce.math.layout import Layout
+from jounce.signals import State
+
+__all__ = ["GIVEN", "MEMORY", "NUMBERS", "PORT", "REPORT", "SHAFTS", "STATES"]
+
+SHAFTS: Final = 4
+"""Half shafts that are driven: left and right of a front and of a rear driven axle."""
+
+STATES: Final = (
+    State("engine.speed", "rad/s", "speed of the engine", 100.0),
+    State("converter.turbine_speed", "rad/s", "speed of the converter's turbine", 100.0),
+    State("engine.load", "1", "share of full load that the engine follows", 0.1),
+    State("gearbox.clutch_windup", "rad", "elastic wind-up of the gear clutch and the shafts behind it", 0.1),
+    State("converter.lock_windup", "rad", "elastic wind-up of the lock-up clutch", 0.01),
+    State("differential.front.windup", "rad", "elastic wind-up between the outputs of the front differential", 0.01),
+    State("differential.rear.windup", "rad", "elastic wind-up between the outputs of the rear differential", 0.01),
+    State("differential.centre.windup", "rad", "elastic wind-up between the outputs of the centre differential", 0.01),
+    State("gearbox.pawl_windup", "rad", "elastic wind-up of the parking pawl", 0.01),
+    State("gearbox.engaged", "1", "share of its capacity that the gear clutch has", 0.1),
+    State("converter.locked", "1", "share of its capacity that the lock-up clutch has", 0.1),
+    State("gearbox.parked", "1", "share of its capacity that the parking pawl has", 0.1),
+    State("engine.fuel", "kg", "fuel burnt", 0.1),
+    State("energy.engine", "J", "work of engine and starter", 1e5),
+    State("energy.losses", "J", "work lost between engine and half shafts", 1e5),
+    State("energy.delivered", "J", "work at the half shafts", 1e5),
+    State("brake.front_pressure", "Pa", "pressure in the front brake circuit", 1e6),
+    State("brake.rear_pressure", "Pa", "pressure in the rear brake circuit", 1e6),
+)
+"""In the order of their vector."""
+
+#: What the gearbox's controller remembers: the gear (-1 R, 0 N and P, 1 ...), the one whose wheels mesh, the selector's
+#: position in effect, the transfer case's range, whether the last wish was refused, what the clutch, lock-up and pawl
+#: go to, the time since the last shift and of the last decision [s], the gear for which the
+#: clutch opens, or 0.
+MEMORY: Final = Layout(
+    gear=1, meshed=1, selector=1, range=1, refused=1, clutch=1, lock=1, pawl=1, since=1, decided=1, shifting=1
+)  # fmt: skip
+
+#: What changes from one evaluation to the next: inputs, ratio of the gear that is in, ratio of the transfer case and
+#: its lock, what the capacities go to, values of the maps at the present speeds.
+GIVEN: Final = Layout(
+    throttle=1, run=1, start=1, brake_pedal=1, ratio=1, transfer=1, centre_range=1, front_lock=1, rear_lock=1,
+    centre_lock=1, clutch=1, lock=1, pawl=1, full_load=1, closed=1, coefficient=1, torque_ratio=1,
+)  # fmt: skip
+
+#: Numbers of the vehicle; stiffnesses [N.m/rad] and torques [N.m] behind the ratios.
+NUMBERS: Final = Layout(
+    hub=1, sense=1, front_ratio=1, rear_ratio=1, share=1, both=1, clutch_stiffness=1, clutch_capacity=1,
+    lock_stiffness=1, lock_capacity=1, axle_stiffness_front=1, axle_stiffness_rear=1, centre_stiffness=1,
+    axle_friction=1, centre_friction=1, axle_lock=1, centre_lock=1, front_bias=1, rear_bias=1, centre_bias=1,
+    pawl_stiffness=1, pawl_capacity=1, efficiency=1, damping=1, rate_limit=1,
+    engine_inertia=1, turbine_inertia=1, engine_lag=1, idle_speed=1, idle_gain=1, idle_torque=1, limit_speed=1,
+    limit_droop=1, stall_speed=1, start_torque=1, accessories=1, fuel=1,
+    release_rate=1, engage_rate=1, output_inertia=1, front_inertia=1, rear_inertia=1, carrier_inertia=1,
+    pressure_max=1, knee=1, rise=1, fall=1, rear_knee=1, rear_slope=1, front_gain=1, rear_gain=1, hand_torque=1,
+)  # fmt: skip
+
+#: What the outputs take: engine, pump and turbine torque, torque of the gear clutch behind the gear, of the lock-up,
+#: fuel rate, energy stored in all that turns and winds up, speed of the output shaft.
+REPORT: Final = Layout(engine=1, pump=1, turbine=1, gear=1, lock=1, fuel_rate=1, stored=1, output_speed=1)
+
+#: What the shafts' inertia needs of a driven wheel's corner.
+PORT: Final = Layout(
+    axis=3, upright_partial=3, upright_velocity=3, momentum=6, d=1, axis_bias=1, along=1, shaft=1, theta=1, spin=1
+)  # fmt: skip
