@@ -8,6 +8,8 @@ import math
 import os
 import socket
 import struct
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -179,6 +181,92 @@ def test_each_new_frame_is_one_step_whatever_else_comes(run: Run) -> None:
         assert seen["timestamp"] == pytest.approx(steps / RATE, abs=1e-9)
     assert run.bridge.counters.steps == steps and run.tick == steps * 5
     assert run.bridge.counters.repeats > 20 and run.bridge.counters.gaps > 20 and run.bridge.counters.refused > 20
+
+
+#: A stadium in north-east [m], driven to the left from the middle of its southern straight: 2017 m.
+STRAIGHT, RADIUS = 820.0, 60.0
+LENGTH = 2 * STRAIGHT + 2 * math.pi * RADIUS
+
+
+def course(s: float) -> tuple[float, float]:
+    """(north, east) [m] of the course at the distance s [m]."""
+    s = s % LENGTH
+    half, turn = STRAIGHT / 2, math.pi * RADIUS
+    if s < half or s > LENGTH - half:
+        return 0.0, s if s < half else s - LENGTH
+    if s < half + turn:
+        angle = (s - half) / RADIUS
+        return RADIUS * (1 - math.cos(angle)), half + RADIUS * math.sin(angle)
+    if s < half + turn + STRAIGHT:
+        return 2 * RADIUS, half - (s - half - turn)
+    angle = (s - half - turn - STRAIGHT) / RADIUS
+    return RADIUS * (1 + math.cos(angle)), -half - RADIUS * math.sin(angle)
+
+
+def servos_of(seen: dict[str, Any], s: float) -> tuple[int, int]:
+    """Pure pursuit of the course 12 m ahead, and 4.5 m/s, from what SITL is told: (steering, throttle)."""
+    north, east = (a - b for a, b in zip(course(s + 12.0), seen["position"], strict=False))
+    w, x, y, z = seen["quaternion"]
+    heading = math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))  # from north to the east
+    aside = -north * math.sin(heading) + east * math.cos(heading)  # to the right
+    curvature = 2 * aside / (north**2 + east**2)
+    steering = round(1500 + 500 * max(-1.0, min(1.0, 26 * math.atan(3.3 * curvature) / 10.0)))
+    speed = math.hypot(*seen["velocity"][:2])
+    return steering, round(1500 + 500 * max(-1.0, min(1.0, 1.0 * (4.5 - speed))))
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_frames_drive_two_kilometres_without_a_lost_or_a_double_step(run: Run) -> None:
+    """With repeated, lost and foreign datagrams, and a counter that wraps on the way; within 1 m of the course."""
+    rng = np.random.default_rng(7)
+    sitl, s, worst, frames_wanted = run.sitl, 0.0, 0.0, 100_000
+    sitl.count = (1 << 32) - 50_000
+    seen = sitl.frame()
+    for k in range(1, frames_wanted):
+        steering, throttle = servos_of(seen, s)
+        last, seen = seen, sitl.frame(steering, throttle)
+        assert seen["timestamp"] == pytest.approx((k + 1) / RATE, abs=1e-9)
+        s += math.dist(seen["position"][:2], last["position"][:2])
+        kind = rng.integers(0, 100)
+        if kind == 0:
+            sitl.send({1: 1000, 3: 2000})  # the same frame again, with other servos: it makes no step
+            assert sitl.read() == seen
+        elif kind == 1:
+            sitl.count += int(rng.integers(1, 5))
+        elif kind == 2:
+            sitl.sock.sendto(os.urandom(int(rng.integers(0, 80))), sitl.place)
+        if k % 100 == 0:
+            worst = max(worst, min(math.dist(course(s + d), seen["position"][:2]) for d in np.arange(-8.0, 8.0, 0.25)))
+    assert s > 2000.0 and worst < 1.0
+    counters = run.bridge.counters
+    assert counters.steps == frames_wanted and run.tick == frames_wanted * 5 and counters.restarts == 0
+    assert min(counters.repeats, counters.gaps, counters.refused) > 500
+
+
+def test_a_bridge_that_is_killed_is_taken_up_by_the_next_one_and_sitl_goes_on(address: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "jounce_client.bridges.ardupilot", f"--address={address}", f"--port={port}"]
+    sitl = Sitl(port)
+    sitl.sock.settimeout(0.5)
+    for _ in range(2):
+        bridge = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert bridge.stderr is not None and "listening" in bridge.stderr.readline()
+        sitl.count += 1
+        answered = 0
+        for _ in range(40):  # SITL sends the same frame until it is answered
+            sitl.send({1: 1500, 3: 1500})
+            try:
+                answered = sitl.read()["timestamp"]
+                break
+            except (TimeoutError, ConnectionRefusedError):
+                continue
+        assert answered == pytest.approx(1 / RATE)
+        sitl.frame()
+        bridge.kill()
+        bridge.wait()
+    sitl.sock.close()
 
 
 def test_a_counter_that_wraps_goes_on_and_one_that_falls_starts_anew(run: Run) -> None:
