@@ -38,7 +38,16 @@ def test_every_wheel_has_a_lane_of_its_kind_and_every_lane_a_wheel(axles: tuple[
     assert [lane for lane, _ in covered] == sorted(lanes.lane_of)  # copies are in the rest of the last four
     assert all(group.first % FOUR == 0 for group in lanes.groups)
     for lane, group in covered:
-        assert group.functions["corner"] == KINDS[axles[lanes.wheel_of[lane] // 2].kind].function
+        kind = KINDS[axles[lanes.wheel_of[lane] // 2].kind]
+        wanted = kind.variants[0].function
+        assert wanted == (group.own["corner"][-1].function if kind.embedded else group.functions["corner"])
+        assert group.paired == kind.paired
+
+
+@given(AXLES)
+def test_wheels_that_share_a_body_stand_side_by_side_the_left_one_in_an_even_lane(axles: tuple[Axle, ...]) -> None:
+    lane_of = Lanes(axles).lane_of
+    assert all(lane_of[2 * k] % 2 == 0 and lane_of[2 * k + 1] == lane_of[2 * k] + 1 for k in range(len(axles)))
 
 
 @given(AXLES)

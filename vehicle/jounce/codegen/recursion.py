@@ -9,11 +9,36 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import groupby
 
 from jounce.dynamics.schedule import Call, Glue, Schedule, Step, Sum
 
 WIDTH = 120
+#: C of something without and with tangents.
+Lines = tuple[str, str]
+
+
+class When(Enum):
+    """Where an `Own` call is made."""
+
+    BOTH = "values and tangents"
+    VALUES = "values alone"
+    TANGENTS = "tangents alone"
+
+
+@dataclass(frozen=True)
+class Own:
+    """A call that some lanes make in place of the schedule's, or on the way to it."""
+
+    function: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    lean: tuple[str, ...] = ()
+    """Outputs of NAME_dynamics, where no more is asked."""
+    when: When = When.BOTH
+    """A function of values alone has no tangents; one of tangents alone takes values and the tangents of all inputs
+    that move but of what it makes, and makes the tangents of its outputs."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +49,17 @@ class Group:
     end: int
     functions: Mapping[str, str] = field(default_factory=dict)
     """Function of the schedule -> the one that these wheels take in its place."""
+    own: Mapping[str, tuple[Own, ...]] = field(default_factory=dict)
+    """Function of the schedule -> the calls in its place."""
+    paired: bool = False
+    """The calls of `own` are for two neighbouring lanes, left and right: they take a vector that is one per wheel
+    twice, and one that is one per axle once."""
+    after: Mapping[str, Lines] = field(default_factory=dict)
+    """Function of the schedule -> C lines behind its calls in the loop, without and with tangents."""
 
-    @property
-    def loop(self) -> str:
-        """Head of the C loop over the lanes, as many at once as there are."""
-        return f"for (c = {self.first}; c < {self.end}; c += JN_LANES)"
+    def loop(self, *, paired: bool = False) -> str:
+        """Head of the C loop over the lanes, as many at once as there are, or two."""
+        return f"for (c = {self.first}; c < {self.end}; c += {2 if paired else 'JN_LANES'})"
 
 
 class Recursion:
@@ -39,7 +70,7 @@ class Recursion:
 
         ``once``: function of the schedule that is called once a vehicle -> the one that is called in its place.
         """
-        self.schedule, self.groups, self.once = schedule, groups, Group(0, 1, once or {})
+        self.schedule, self.groups, self._once = schedule, groups, Group(0, 1, once or {})
 
     def values(self, steps: Iterable[Step], *, lean: bool = False) -> str:
         """The steps as they are; with ``lean`` the C variable ``full`` chooses between a function and its lean form."""
@@ -52,27 +83,28 @@ class Recursion:
     def one_pass(self, steps: Iterable[Step], still: Mapping[str, str], guarded: Mapping[str, str]) -> str:
         """Tangents of the wheels' calls alone.
 
-        Vectors of ``still`` have that tangent, and calls that make them are left out; ``guarded``: function -> C
-        condition under which its tangents are anything but zero.
+        Vectors of ``still`` have that tangent, and calls that make them are left out, as those of values alone are;
+        ``guarded``: function -> C condition under which its tangents are anything but zero.
         """
-        calls = [s for s in steps if isinstance(s, Call) and self.schedule.per_wheel(s)]
-        lines: list[str] = []
-        for group in self.groups:
-            lines.append(f"    {group.loop} {{")
-            for call in calls:
-                if not still.keys() & set(call.outputs):
-                    guard = f"if ({guarded[call.function]}) " if call.function in guarded else ""
-                    lines.append(f"        {guard}{self._forward(call, group, still, {})}")
-            lines.append("    }")
+        calls = [s for s in steps if isinstance(s, Call) and self.schedule.per_wheel(s)
+                 and not still.keys() & set(s.outputs)]  # fmt: skip
+
+        def text(call: Call, group: Group) -> list[str]:
+            guard = f"if ({guarded[call.function]}) " if call.function in guarded else ""
+            return [guard + line for line in self._forward(call, group, still, {}, values=False)]
+
+        lines = [line for group in self.groups for line in self._loops(calls, group, text, forward=True)]
         return "".join(map(_wrapped, lines))
 
-    def _body(self, steps: Iterable[Step], text: Callable[[Call, Group], str], *, forward: bool = False) -> str:
+    def _body(
+        self, steps: Iterable[Step], text: Callable[[Call, Group], list[str]], *, forward: bool = False
+    ) -> str:  # fmt: skip
         lines: list[str] = []
         for (each, lanes), group in groupby(steps, self._lanes):
             if each:
                 calls = [call for call in group if isinstance(call, Call)]
                 for own in (Group(0, lanes),) if lanes else self.groups:
-                    lines += [f"    {own.loop} {{", *(f"        {text(call, own)}" for call in calls), "    }"]
+                    lines += self._loops(calls, own, text, forward=forward)
                 continue
             for step in group:
                 match step:
@@ -81,8 +113,22 @@ class Recursion:
                     case Sum(of, into):
                         lines += [f"    {line}" for line in self._sum(of, into, forward)]
                     case Call():
-                        lines.append(f"    {text(step, self.once)}")
+                        lines += [f"    {line}" for line in text(step, self._once)]
         return "".join(map(_wrapped, lines))
+
+    def _loops(
+        self, calls: Iterable[Call], group: Group, text: Callable[[Call, Group], list[str]], *, forward: bool
+    ) -> list[str]:
+        """Lines of the loops over the lanes of a group: one, or several in turn where some calls are for two lanes."""
+        lines: list[str] = []
+        for paired, run in groupby(calls, lambda call: group.paired and call.function in group.own):
+            lines.append(f"    {group.loop(paired=paired)} {{")
+            for call in run:
+                lines += [f"        {line}" for line in text(call, group)]
+                if call.function in group.after:
+                    lines.append(f"        {group.after[call.function][forward]}")
+            lines.append("    }")
+        return lines
 
     def _lanes(self, step: Step) -> tuple[bool, int]:
         """Whether the step stands in a loop over lanes, and over how many where these are not the wheels'."""
@@ -96,7 +142,19 @@ class Recursion:
     def _place(self, name: str, of: Callable[[str], str]) -> str:
         return of(name) + (" + c" if self.schedule.vectors[name].per_wheel else "")
 
-    def _value(self, call: Call, group: Group, lean: bool) -> str:
+    def _places(self, names: Iterable[str], of: Callable[[str], str], *, twice: bool) -> list[str]:
+        """Arguments for vectors of those names; ``twice``: of two lanes."""
+        found = []
+        for name in names:
+            found.append(self._place(name, of))
+            if twice and self.schedule.vectors[name].per_wheel and not self.schedule.vectors[name].of_axle:
+                found.append(f"{found[-1]} + 1")
+        return found
+
+    def _value(self, call: Call, group: Group, lean: bool) -> list[str]:
+        if call.function in group.own:
+            return [self._own_value(own, group, lean) for own in group.own[call.function]
+                    if own.when is not When.TANGENTS]  # fmt: skip
         arguments = ", ".join(self._place(n, self._where) for n in (*call.inputs, *call.outputs))
         name = self._name(call, group)
         if lean and call.lean:
@@ -106,9 +164,20 @@ class Recursion:
             [out] = call.outputs
             zero = f"memset({self._where(out)}, 0, sizeof {self._where(out)});"
             text = f"if (!any_of({self._where(call.zero_with)}, sizeof {self._where(out)})) {zero} else {text}"
-        return text
+        return [text]
 
-    def _forward(self, call: Call, group: Group, still: Mapping[str, str], scratch: Mapping[str, str]) -> str:
+    def _own_value(self, own: Own, group: Group, lean: bool) -> str:
+        def text(suffix: str, outputs: Iterable[str]) -> str:
+            arguments = self._places((*own.inputs, *outputs), self._where, twice=group.paired)
+            return f"{_named(own.function + suffix, group)}({', '.join(arguments)});"
+
+        if lean and own.lean:
+            return f"if (full) {text('', own.outputs)} else {text('_dynamics', own.lean)}"
+        return text("", own.outputs)
+
+    def _forward(
+        self, call: Call, group: Group, still: Mapping[str, str], scratch: Mapping[str, str], *, values: bool = True
+    ) -> list[str]:  # fmt: skip
         vectors = self.schedule.vectors
 
         def tangent(name: str) -> str:
@@ -117,11 +186,24 @@ class Recursion:
         def value(name: str) -> str:
             return scratch.get(name, vectors[name].place)
 
-        arguments = [self._place(n, self._where) for n in call.inputs]
-        arguments += [self._place(n, tangent) for n in call.inputs if vectors[n].moves]
-        arguments += [self._place(n, value) for n in call.outputs]
-        arguments += [self._place(n, tangent) for n in call.outputs]
-        return f"{self._name(call, group, '_forward')}({', '.join(arguments)});"
+        def text(of: Call | Own, name: str, *, twice: bool, told: bool) -> str:
+            """``told``: with values of the outputs."""
+            seeds = [n for n in of.inputs if vectors[n].moves and (told or n not in of.outputs)]
+            arguments = self._places(of.inputs, self._where, twice=twice) + self._places(seeds, tangent, twice=twice)
+            arguments += self._places(of.outputs, value, twice=twice) if told else []
+            return f"{name}({', '.join(arguments + self._places(of.outputs, tangent, twice=twice))});"
+
+        if call.function not in group.own:
+            return [text(call, self._name(call, group, "_forward"), twice=False, told=True)]
+        lines = []
+        for own in group.own[call.function]:
+            if own.when is When.VALUES:
+                lines += [self._own_value(own, group, lean=False)] if values else []
+            else:
+                suffix = "_forward" if own.when is When.BOTH else ""
+                lines.append(text(own, _named(own.function + suffix, group), twice=group.paired,
+                                  told=own.when is When.BOTH))  # fmt: skip
+        return lines
 
     def _where(self, name: str) -> str:
         return self.schedule.vectors[name].place
@@ -129,6 +211,11 @@ class Recursion:
     def _name(self, call: Call, group: Group, suffix: str = "") -> str:
         function = group.functions.get(call.function, call.function) + suffix
         return f"JN_NAME({function})" if self.schedule.per_wheel(call) else f"{function}_1"
+
+
+def _named(function: str, group: Group) -> str:
+    """C name of a function of `Group.own`: two lanes are taken one pair at a time."""
+    return f"{function}_1" if group.paired else f"JN_NAME({function})"
 
 
 def _wrapped(line: str) -> str:

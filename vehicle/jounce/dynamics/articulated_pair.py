@@ -22,7 +22,7 @@ REACTION = 2
 
 
 @dataclass(frozen=True)
-class _Lane:
+class Lane:
     """One lane of an axle."""
 
     out: dict[str, SX]
@@ -35,11 +35,21 @@ class _Lane:
         return pair if self.own == 0 else pair[::-1]
 
 
-def _lanes(left: dict[str, SX], right: dict[str, SX]) -> list[_Lane]:
-    return [_Lane(left, 0), _Lane(right, 1)]
+def lanes_of(left: dict[str, SX], right: dict[str, SX]) -> list[Lane]:
+    """The lanes of the left and the right wheel, whose outputs are given."""
+    return [Lane(left, 0), Lane(right, 1)]
 
 
-def _solved(lanes: list[_Lane], first: SX, second: SX) -> tuple[SX, SX]:
+def driven(out: dict[str, SX], drive: SX, reaction: SX) -> SX:
+    """Moment [N.m] with which the drive turns the carrier of a wheel.
+
+    On the chassis the shaft turns the wheel past its carrier; on the axle the propeller shaft turns the axle.
+    """
+    on_axle, ratio = reaction[0], reaction[1]
+    return (1 - on_axle) * out["axis"] * drive + on_axle * ca.vertcat(-drive / ratio, 0, 0)
+
+
+def solved(lanes: list[Lane], first: SX, second: SX) -> tuple[SX, SX]:
     """D^-1 (first, second), by L D L* (no square root)."""
     d, e, cross_term = lanes[0].out["d"], lanes[1].out["d"], lanes[0].out["cross"]
     factor = cross_term / d
@@ -47,40 +57,37 @@ def _solved(lanes: list[_Lane], first: SX, second: SX) -> tuple[SX, SX]:
     return first / d - factor * rest, rest
 
 
-def inward_sweep(lanes: list[_Lane], loads: list[dict[str, SX]], axial: list[SX], reaction: SX) -> list[SX]:
+def inward_sweep(lanes: list[Lane], loads: list[dict[str, SX]], axial: list[SX], reaction: SX) -> list[SX]:
     """ARTICULATED_BODY of the left and right lane.
 
     axial: [wheel's, shaft's inertia about the spin axis] of each; reaction: `REACTION` numbers.
     """
-    on_axle, ratio = reaction[0], reaction[1]
     q, applied, torques = [SX(0), SX(0)], SX(6, 1), []
     for lane, load, inertia in zip(lanes, loads, axial, strict=True):
         out, along, shaft = lane.out, inertia[0], inertia[1]
         torque = dot(out["axis"], load["moment"]) + load["drive"] + load["brake"]
         left = load["moment"] - out["axis"] * (along / (along + shaft) * torque)
-        # on the chassis the shaft turns the wheel past its carrier; on the axle the propeller shaft turns the axle
-        propeller = ca.vertcat(-load["drive"] / ratio, 0, 0)
-        driven = (1 - on_axle) * out["axis"] * load["drive"] + on_axle * propeller
+        turned = left + driven(out, load["drive"], reaction)
         applied += ca.vertcat(left + cross(out["centre"], load["force"]), load["force"])
         by_turn, by_centre = lane.partial("upright"), lane.partial("centre")
-        q = [q[k] + dot(by_turn[k], left + driven) + dot(by_centre[k], load["force"]) for k in range(2)]
+        q = [q[k] + dot(by_turn[k], turned) + dot(by_centre[k], load["force"]) for k in range(2)]
         torques.append(torque)
     epsilon = [q[k] - lanes[k].out["bias_theta"] for k in range(2)]
     h = [lane.out["momentum"] for lane in lanes]
     first = lanes[0].out
-    rows = [ca.vertcat(*v) for v in zip(*(_solved(lanes, h[0][k], h[1][k]) for k in range(6)), strict=True)]
+    rows = [ca.vertcat(*v) for v in zip(*(solved(lanes, h[0][k], h[1][k]) for k in range(6)), strict=True)]
     inertia = spatial_inertia(first["mass"], first["moment"], first["inertia"]) - h[0] @ rows[0].T - h[1] @ rows[1].T
-    by = _solved(lanes, epsilon[0], epsilon[1])
+    by = solved(lanes, epsilon[0], epsilon[1])
     bias = first["bias"] - applied + h[0] * by[0] + h[1] * by[1]
     return [ARTICULATED_BODY.join(inertia=lower(inertia), bias=bias, epsilon=epsilon[0], torque=torques[0]),
             ARTICULATED_BODY.join(inertia=SX(21, 1), bias=SX(6, 1), epsilon=epsilon[1], torque=torques[1])]  # fmt: skip
 
 
-def outward_sweep(lanes: list[_Lane], bodies: list[dict[str, SX]], acceleration: SX, axial: list[SX]) -> list[SX]:
+def outward_sweep(lanes: list[Lane], bodies: list[dict[str, SX]], acceleration: SX, axial: list[SX]) -> list[SX]:
     """(acceleration of the lane's coordinate, of its wheel's spin) of left and right (Eq. 7)."""
     both = list(zip(lanes, bodies, strict=True))
     right = [body["epsilon"] - dot(lane.out["momentum"], acceleration) for lane, body in both]
-    theta = _solved(lanes, right[0], right[1])
+    theta = solved(lanes, right[0], right[1])
     found = []
     for k, (lane, body) in enumerate(both):
         turns = lane.partial("upright")
@@ -90,11 +97,11 @@ def outward_sweep(lanes: list[_Lane], bodies: list[dict[str, SX]], acceleration:
     return found
 
 
-def _symbols() -> tuple[list[SX], list[_Lane]]:
+def _symbols() -> tuple[list[SX], list[Lane]]:
     """(PAIR_OUTPUTS left and right as the lean functions give them: DYNAMICS left, right, TAIL left, right; lanes)."""
     inputs = [SX.sym(f"c{k}", layout.size) for k, layout in enumerate((DYNAMICS, DYNAMICS, TAIL, TAIL))]
     split = [layout.split(v) for layout, v in zip((DYNAMICS, DYNAMICS, TAIL, TAIL), inputs, strict=True)]
-    return inputs, _lanes(split[0] | split[2], split[1] | split[3])
+    return inputs, lanes_of(split[0] | split[2], split[1] | split[3])
 
 
 def inward_sweep_function(name: str = "inward_sweep_pair") -> ca.Function:

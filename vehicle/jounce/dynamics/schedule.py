@@ -8,7 +8,7 @@ CasADi functions (`compose`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ class Vector:
     """Has a tangent, whose C expression is that of the place after ``d_``; numbers of the vehicle have none."""
     size: int = 0
     """How many numbers every function takes, where that is said."""
+    of_axle: bool = False
+    """Of one per wheel: where two wheels share a body there is one for both, in the left one's place."""
 
     @property
     def tangent(self) -> str:
@@ -52,6 +54,11 @@ def local(name: str, *, per_wheel: bool = False) -> Vector:
 def numbers(place: str, *, per_wheel: bool = False) -> Vector:
     """Derived numbers of the vehicle, from that place in d on."""
     return Vector(f"d + {place}", per_wheel, moves=False)
+
+
+def of_axle(vector: Vector) -> Vector:
+    """The same, of which there is one for two wheels that share a body."""
+    return replace(vector, of_axle=True)
 
 
 @dataclass(frozen=True)

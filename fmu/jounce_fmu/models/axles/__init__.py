@@ -12,15 +12,17 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from jounce.axles import DEFAULT
 from jounce.data import DataError, Vehicle, load_vehicle, vehicle_names
 from jounce.models.double_wishbone import axles_c, recursion
 from jounce.models.double_wishbone.arrange import arranged
-from jounce.models.double_wishbone.lanes import Lanes
+from jounce.models.double_wishbone.kinds_c import Kinds
 from jounce.models.double_wishbone.ledgers import KINDS_LEDGER, kinds_ledger
 from jounce.models.double_wishbone.signals import table
 from jounce.signals import SignalTable
+from jounce.suspension.kinds import KINDS
 from jounce_fmu.build.library import NATIVE, PACKAGE, BuildError, Sources, builtin_sources, identifier
 from jounce_fmu.build.table_c import emit_header, emit_table
 from jounce_fmu.models import powertrain
@@ -30,6 +32,8 @@ from jounce_fmu.models.model import Model
 PREFIX = "double_wishbone"
 #: Folder of the emitted functions of each kind.
 GENERATED = PACKAGE / "models" / "axles" / "generated"
+#: Folder of the first guess of dependent coordinates.
+EMBEDDED = PACKAGE / "models" / "embedded"
 
 
 def has_own_model(name: str | Path) -> bool:
@@ -63,7 +67,12 @@ def model(name: str | Path) -> Model:
     folder = cache_folder() / f"{vehicle.name}-{digest[:16]}"
     written = write(folder, texts)
     shared = [f for f in builtin_sources(PREFIX).files if f.name not in texts]
-    own = [*sorted(GENERATED.parent.rglob("*.inc")), *(powertrain.code() if vehicle.powertrain else ())]
+    own = [*sorted(GENERATED.parent.glob("*.inc")), GENERATED / "axles_scalar.inc"]
+    kinds = Kinds(vehicle, _emitted()["sizes"])
+    own += [GENERATED / name for name in kinds.files()]
+    own += powertrain.code() if vehicle.powertrain else ()
+    if kinds.looped:
+        own += sorted(f for f in EMBEDDED.iterdir() if f.suffix in (".c", ".h", ".inc"))
     return Model(
         name=f"axles_{digest[:16]}",
         data_sets=(str(name),),
@@ -76,17 +85,25 @@ def model(name: str | Path) -> Model:
 
 def emit(vehicle: Vehicle, signals: SignalTable) -> Mapping[str, str]:
     """File name -> text of what depends on the axles of a vehicle with its entries in order."""
-    entries = json.loads((GENERATED / "axles_entries.json").read_text(encoding="utf-8")) | powertrain.entries()
-    inner = axles_c.inner(vehicle)
+    emitted = _emitted()
+    entries = emitted["entries"] | powertrain.entries()
+    inner, kinds = axles_c.inner(vehicle), Kinds(vehicle, emitted["sizes"])
     return {
-        f"{PREFIX}_axles.h": axles_c.header(vehicle, signals, inner),
-        f"{PREFIX}_axles.inc": axles_c.tables(vehicle, signals),
-        f"{PREFIX}_derive.inc": axles_c.derivation(vehicle, signals, entries),
-        f"{PREFIX}_recursion.inc": recursion.text(Lanes(vehicle.axles), inner, powertrain=bool(vehicle.powertrain)),
+        f"{PREFIX}_axles.h": axles_c.header(vehicle, signals, inner, kinds.macros()),
+        f"{PREFIX}_axles.inc": axles_c.tables(vehicle, signals, kinds.tables()),
+        f"{PREFIX}_derive.inc": axles_c.derivation(vehicle, signals, entries, kinds.derivation()),
+        f"{PREFIX}_recursion.inc": recursion.text(kinds.lanes, inner, powertrain=bool(vehicle.powertrain)),
+        **({f"{PREFIX}_kinds.inc": kinds.lane_code()} if kinds.embedded else {}),
         f"{PREFIX}_table.c": emit_table(signals, PREFIX),
         # Without the interface's GUID, so that vehicles with the same axles share their compiled code.
         f"{PREFIX}_table.h": emit_header(signals, PREFIX).partition("\n")[2],
     }
+
+
+def _emitted() -> dict[str, Any]:
+    """What the emitted functions read, and the sizes of their numbers."""
+    found: dict[str, Any] = json.loads((GENERATED / "axles_entries.json").read_text(encoding="utf-8"))
+    return found
 
 
 def emit_shared() -> Mapping[Path, str]:
@@ -94,9 +111,15 @@ def emit_shared() -> Mapping[Path, str]:
     from jounce.models.double_wishbone import emit_axles
 
     return {
-        KINDS_LEDGER: kinds_ledger((), emit_axles.ENTRIES).text(),
+        KINDS_LEDGER: kinds_ledger(_examples()).text(),
         **{GENERATED / name: text for name, text in emit_axles.files().items()},
     }
+
+
+def _examples() -> list[Vehicle]:
+    """A vehicle for each variant of a suspension that is made from a mechanism."""
+    names = dict.fromkeys(v.example[0] for kind in KINDS.values() if kind.embedded for v in kind.variants)
+    return [load_vehicle(name) for name in names]
 
 
 def cache_folder() -> Path:

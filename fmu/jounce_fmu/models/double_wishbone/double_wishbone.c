@@ -7,6 +7,10 @@
 
 #include "double_wishbone.h"
 
+#ifdef JN_LOOPED
+#include "jn_chebyshev.h"
+#endif
+
 #define SINGULAR 1e-12  /* least discriminant of a closed linkage [m4] */
 #define FARTHEST 1.2    /* arm angle that no range check may miss [rad] */
 #define RK4_TICK 0.002  /* longest tick at which stiff contacts stay stable [s] */
@@ -15,6 +19,9 @@
 #define UNFELT 1e-12    /* jump of the Pitman arm that is rounding [rad] */
 #define WALKING 3.0     /* speed up to which treads feel a jump of the arm [m/s] */
 #define CLOSEST 1e-3    /* least distance of two points that span an axis or a rod [m] */
+
+enum { LOAD_DRIVE = 6, LOAD_BRAKE = 7 }; /* of jounce.dynamics.articulated.LOADS */
+enum { HUB_ROWS = 12 };                   /* jounce.contact.wheel.HUB, the first rows of a corner */
 
 static const char *const corner_names[JN_CORNERS] = {JN_WHEEL_NAMES};
 
@@ -38,6 +45,16 @@ static int refuse_steering(const double *u, jn_fault *f) {
                   "linkage out of range: the steering four-bar cannot close");
 }
 
+/* Name of the coordinate of a wheel's lane, and its unit. */
+static const char *coordinate_of(int wheel) {
+#ifdef JN_KINDS
+    return jn_kinds[wheel / 2].coordinates[wheel % 2];
+#else
+    (void)wheel;
+    return "lower-arm angle (rad)";
+#endif
+}
+
 /* Finds a suspension that cannot close; the fault names the corner, its angle and the loop. */
 static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
     int w;
@@ -52,9 +69,8 @@ static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
         if (theta != theta)
             snprintf(f->text, sizeof f->text, "not a number: the motion of corner %s has diverged", corner_names[w]);
         else
-            snprintf(f->text, sizeof f->text,
-                     "linkage out of range: at corner %s the %s loop cannot close at this lower-arm angle (rad)",
-                     corner_names[w], jn_axles[w / 2].loops[upper]);
+            snprintf(f->text, sizeof f->text, "linkage out of range: at corner %s the %s loop cannot close at this %s",
+                     corner_names[w], jn_axles[w / 2].loops[upper], coordinate_of(w));
         return 1;
     }
     return 0;
@@ -276,6 +292,9 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, double lim
 #include "jn_lanes.h"
 #include "double_wishbone_lanes.inc"
 #include "double_wishbone_lanes_forward.inc"
+#ifdef JN_KINDS
+#include "double_wishbone_kinds.inc"
+#endif
 #undef JN_STRIDE
 #define JN_STRIDE 1
 #include "double_wishbone_scalar.inc"
@@ -314,6 +333,9 @@ static int any_of(const double *v, size_t bytes) {
 #include "jn_lanes.h"
 #include "double_wishbone_lanes.inc"
 #include "double_wishbone_lanes_forward.inc"
+#ifdef JN_KINDS
+#include "double_wishbone_kinds.inc"
+#endif
 #include "double_wishbone_dynamics.inc"
 #include "double_wishbone_forward.inc"
 #if !JN_POWERTRAIN
@@ -486,6 +508,9 @@ static int derive(const double *p, double *d, jn_fault *f) {
     d[D_EXTERNAL] = p[JN_P_tire_source] == 2.0;
     d[D_RATIO] = p[JN_P_steering_ratio];
     d[D_TICK] = p[JN_P_tick];
+#ifdef JN_LOOPED
+    if (fit_loops(d, f)) return 1;
+#endif
     for (k = 0; k < JN_N_D; k++)
         if (d[k] - d[k] != 0.0) return refuse(f, -1, d[k], "the vehicle data give a derived number that is not finite");
     jn_arm_range(p, d);

@@ -13,12 +13,32 @@
 #include "powertrain_layout.h"
 #endif
 
+/* What kinds of suspension add that are made from a mechanism (jounce.models.double_wishbone.kinds_c). */
+#ifndef JN_EMBEDDED_NUMBERS
+#define JN_EMBEDDED_NUMBERS 0
+#endif
+#ifndef JN_CORNER_ROWS
+#define JN_CORNER_ROWS JN_CORNER_N
+#endif
+#ifdef JN_PAIRED
+#define JN_PASSES 2 /* of the Jacobian: one for each side of the wheels that share a body */
+#else
+#define JN_PASSES 1
+#endif
+#ifdef JN_LOOPED
+#define JN_GUESS_ROWS (3 + 6 + JN_GUESS_CAPACITY) /* degrees, JN_GUESS_coefficients of jn_chebyshev.h, coefficients */
+#else
+#define JN_CLOSE_ROWS 0
+#define JN_GUESS_ROWS 0
+#endif
+
 enum {
+    JN_CORNER_NUMBERS = JN_EMBEDDED_NUMBERS > JN_CORNER_NUMBER_N ? JN_EMBEDDED_NUMBERS : JN_CORNER_NUMBER_N,
     N_POINTS = 3, /* of the body's outline that belong to a corner */
     JN_SUMS = (JN_ARTICULATED_BODY_epsilon + 3) / 4 * 4, /* what the chassis takes from a corner, in whole blocks of four */
     /* places in d */
     D_CORNERS = 0,
-    D_AXIAL = D_CORNERS + JN_CORNERS * JN_CORNER_NUMBER_N,
+    D_AXIAL = D_CORNERS + JN_CORNERS * JN_CORNER_NUMBERS,
     D_WHEELS = D_AXIAL + JN_CORNERS * 2,
     D_INNER = D_WHEELS + JN_CORNERS * JN_WHEEL_NUMBER_N,
     D_OUTLINE = D_INNER + JN_CORNERS * JN_INNER_NUMBER_N, /* points of the body, N_POINTS a corner */
@@ -37,7 +57,9 @@ enum {
     D_PRESSED, /* tire deflection beyond which the data are not valid [m] */
     D_LOWEST,  /* range of the arm angle in which every loop closes at any steering, by corner; empty if unknown */
     D_HIGHEST = D_LOWEST + JN_CORNERS,
-    D_END = D_HIGHEST + JN_CORNERS,
+    D_CLOSE = D_HIGHEST + JN_CORNERS, /* of the Newton steps, and of the first guess */
+    D_GUESS = D_CLOSE + JN_CORNERS * JN_CLOSE_ROWS,
+    D_END = D_GUESS + JN_CORNERS * JN_GUESS_ROWS,
 #if JN_POWERTRAIN
     N_SHAFTS = 4, /* half shafts */
     N_FULL = 24, /* points of the engine's maps and of the converter's table */
@@ -104,14 +126,28 @@ typedef struct {
     int n;
 } jn_part;
 
-/* What makes the derived numbers of one axle (axles_derive.inc). Corner numbers and spin axis of one side; how its inner
- * tierod end moves, where it has one. */
+/* What makes the derived numbers of one axle (axles_derive.inc). Corner numbers, spin axis (of both wheels where they
+ * share a body) and numbers of the Newton steps of one side; how its inner tierod end moves, where it has one. */
 typedef struct {
-    void (*corner)(const double *in, double *corner, double *axial);
+    void (*corner)(const double *in, double *corner, double *axial, double *close);
     void (*inner)(const double *in, double *inner);
     jn_part of_corner, of_inner, of_outline;
     double driven, gain;
 } jn_derivation;
+
+/* An axle of a vehicle that has kinds of suspension made from a mechanism. */
+typedef struct {
+    const char *name;
+    int paired;     /* its wheels share a body: the lanes of both belong together, and their coordinates are the axle's */
+    int preload[2]; /* places among the corner numbers: of the springs' preloads, and of the wheel's design height */
+    int height;
+    const char *coordinates[2];
+} jn_kind;
+#ifdef JN_KINDS
+#define JN_IS_PAIR(axle) (jn_kinds[axle].paired)
+#else
+#define JN_IS_PAIR(axle) 0
+#endif
 
 /* States in lanes from those outside, and back without the memory. */
 const double *jn_in_lanes(const double *x, double *lanes);
@@ -120,7 +156,10 @@ void jn_out_of_lanes(const double *lanes, double *x);
 /* Everything one evaluation computes. */
 typedef struct {
     double inner[JN_CORNERS * JN_INNER_N]; /* motion of the inner tierod ends */
-    double corner[JN_CORNERS * JN_CORNER_N];
+    double corner[JN_CORNERS * JN_CORNER_ROWS];
+#ifdef JN_LOOPED
+    double first[JN_CORNERS * JN_DEPENDENT], second[JN_CORNERS * JN_DEPENDENT], u[JN_CORNERS * JN_DEPENDENT];
+#endif
     double wheel_inputs[JN_CORNERS * JN_WHEEL_INPUT_N];
     double wheel[JN_CORNERS * JN_WHEEL_N];
     double articulated_body[JN_CORNERS * JN_ARTICULATED_BODY_N];

@@ -26,6 +26,9 @@ typedef struct {
 
 static double lane(const double *v, int k, int c) { return v[JN_CORNERS * k + c]; }
 
+/* Is the range of this lane's coordinate known? */
+static int is_known(const double *d, int c) { return d[D_LOWEST + c] <= d[D_HIGHEST + c]; }
+
 static void begin(probe *s, const double *p, const double *d) {
     int c;
     memset(s, 0, sizeof *s);
@@ -41,7 +44,7 @@ static void begin(probe *s, const double *p, const double *d) {
 static void discriminants(probe *s, double theta, double steering, double upper[JN_CORNERS], double tie[JN_CORNERS]) {
     jn_fault ignored;
     int c;
-    for (c = 0; c < JN_CORNERS; c++) s->x[JN_X_theta + c] = theta;
+    for (c = 0; c < JN_CORNERS; c++) s->x[JN_X_theta + c] = is_known(s->d, c) ? 0.0 : theta;
     s->u[JN_U_steering_wheel_angle] = steering;
     memset(s->e.corner, 0, sizeof s->e.corner);
     (void)jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, &ignored);
@@ -54,14 +57,18 @@ static void discriminants(probe *s, double theta, double steering, double upper[
 void jn_arm_range(const double *p, double *d) {
     const jn_signal *wheel = jn_table + JN_ROW_U + JN_U_steering_wheel_angle;
     double upper0[JN_CORNERS], tie0[JN_CORNERS], upper[JN_CORNERS], tie[JN_CORNERS];
-    int direction, i, c, k;
+    int direction, i, c, k, known[JN_CORNERS];
     probe s;
     begin(&s, p, d);
+    for (c = 0; c < JN_CORNERS; c++) known[c] = is_known(d, c);
     discriminants(&s, 0.0, 0.0, upper0, tie0);
     for (direction = -1; direction <= 1; direction += 2) {
         double *end = d + (direction < 0 ? D_LOWEST : D_HIGHEST);
         int open[JN_CORNERS], some = 1;
-        for (c = 0; c < JN_CORNERS; c++) open[c] = 1, end[c] = -direction; /* empty */
+        for (c = 0; c < JN_CORNERS; c++) {
+            open[c] = !known[c];
+            if (!known[c]) end[c] = -direction; /* empty */
+        }
         for (i = 0; some && i * STRIDE < FARTHEST; i++) {
             for (k = 0; k < STEERINGS; k++) {
                 const double angle = wheel->min + (wheel->max - wheel->min) * k / (STEERINGS - 1);
@@ -77,7 +84,13 @@ void jn_arm_range(const double *p, double *d) {
     }
 }
 
-/* Inverse of the effective mass [1/kg] for a force on a wheel centre along x, y, z; the other wheels hang free. */
+/* How many lanes move with that of a left wheel: two where its axle's wheels share a body. */
+static int lanes_of(int c) {
+    (void)c;
+    return JN_IS_PAIR(JN_WHEEL_OF(c) / 2) ? 2 : 1;
+}
+
+/* Inverse of the effective mass [1/kg] for a force on a left wheel's centre along x, y, z; the other wheels hang free. */
 static int wheel_mobility(probe *s, int c, double mobility[3], jn_fault *f) {
     double r[3], before[3];
     double *force = s->u + JN_U_WHEEL_force_x + JN_WHEEL_OF(c) * U_WHEEL, *point = s->u + JN_U_WHEEL_point_x + JN_WHEEL_OF(c) * U_WHEEL;
@@ -93,6 +106,10 @@ static int wheel_mobility(probe *s, int c, double mobility[3], jn_fault *f) {
             hub[1] = a[4] + a[2] * r[0] - a[0] * r[2];
             hub[2] = a[5] + a[0] * r[1] - a[1] * r[0];
             for (k = 0; k < 3; k++) hub[k] += lane(s->e.corner, JN_CORNER_centre_partial + k, c) * lane(s->e.back, 0, c);
+#ifdef JN_PAIRED
+            for (k = 0; k < 3 && lanes_of(c) == 2; k++)
+                hub[k] += lane(s->e.corner, JN_CORNER_centre_other + k, c) * lane(s->e.back, 0, c + 1);
+#endif
             if (pass) mobility[axis] = (hub[axis] - before[axis]) / PROBE;
             else memcpy(before, hub, sizeof before);
         }
@@ -101,29 +118,60 @@ static int wheel_mobility(probe *s, int c, double mobility[3], jn_fault *f) {
     return 0;
 }
 
-/* The same for a force along the spring and along the shock of a corner. */
-static int strut_mobility(probe *s, int c, double *spring, double *shock, jn_fault *f) {
-    double *preload = s->d + D_CORNERS + JN_CORNERS * JN_CORNER_NUMBER_preload + c, turned, by_spring, by_shock;
-    const double start = *preload;
-    double length[2][2], angle;
-    int k;
-    if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
-    angle = lane(s->e.back, 0, c);
-    *preload = start + PROBE;
-    if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
-    turned = (lane(s->e.back, 0, c) - angle) / PROBE;
-    *preload = start;
-    for (k = 0; k < 2; k++) {
-        s->x[JN_X_theta + c] = k ? NUDGE : -NUDGE;
-        if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
-        length[k][0] = lane(s->e.corner, JN_CORNER_spring_length, c);
-        length[k][1] = lane(s->e.corner, JN_CORNER_shock_length, c);
+/* Partial derivatives of the lengths of a left wheel's spring and shock by the n coordinates that move them. */
+static int strut_partials(probe *s, int c, int n, double spring[2], double shock[2], jn_fault *f) {
+    double length[2][2];
+    int j, k;
+    for (j = 0; j < n; j++) {
+        for (k = 0; k < 2; k++) {
+            s->x[JN_X_theta + c + j] = k ? NUDGE : -NUDGE;
+            if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
+            length[k][0] = lane(s->e.corner, JN_CORNER_spring_length, c);
+            length[k][1] = lane(s->e.corner, JN_CORNER_shock_length, c);
+        }
+        s->x[JN_X_theta + c + j] = 0.0;
+        spring[j] = (length[1][0] - length[0][0]) / (2 * NUDGE);
+        shock[j] = (length[1][1] - length[0][1]) / (2 * NUDGE);
     }
-    s->x[JN_X_theta + c] = 0.0;
-    by_spring = (length[1][0] - length[0][0]) / (2 * NUDGE);
-    by_shock = (length[1][1] - length[0][1]) / (2 * NUDGE);
-    *spring = by_spring * turned;
-    *shock = by_spring != 0.0 ? by_shock * by_shock * turned / by_spring : 0.0;
+    return 0;
+}
+
+/* Accelerations of the n coordinates of an axle per newton of one of its springs. */
+static int turned_by(probe *s, int c, int n, int preload, double turned[2], jn_fault *f) {
+    double *of = s->d + D_CORNERS + JN_CORNERS * preload + c, angle[2];
+    const double start = *of;
+    int j;
+    if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
+    for (j = 0; j < n; j++) angle[j] = lane(s->e.back, 0, c + j);
+    *of = start + PROBE;
+    if (jn_evaluate(0.0, 0.0, s->x, s->u, s->d, &s->e, f)) return 1;
+    for (j = 0; j < n; j++) turned[j] = (lane(s->e.back, 0, c + j) - angle[j]) / PROBE;
+    *of = start;
+    return 0;
+}
+
+/* The same for a force along the spring and along the shock of a left wheel. */
+static int strut_mobility(probe *s, int c, double *spring, double *shock, jn_fault *f) {
+    double by_spring[2], by_shock[2], turned[2];
+    const int n = lanes_of(c);
+    int preload = JN_CORNER_NUMBER_preload;
+#ifdef JN_KINDS
+    preload = jn_kinds[JN_WHEEL_OF(c) / 2].preload[0];
+#endif
+    if (turned_by(s, c, n, preload, turned, f) || strut_partials(s, c, n, by_spring, by_shock, f)) return 1;
+#ifdef JN_KINDS
+    if (n == 2) { /* M is symmetric: from its columns for both springs, whose lengths mirror each other in roll */
+        double other[2], m00, m11;
+        if (turned_by(s, c, n, jn_kinds[JN_WHEEL_OF(c) / 2].preload[1], other, f)) return 1;
+        m00 = by_spring[0] != 0.0 ? (turned[0] + other[0]) / (2 * by_spring[0]) : 0.0;
+        m11 = by_spring[1] != 0.0 ? (turned[1] - other[1]) / (2 * by_spring[1]) : 0.0;
+        *spring = by_spring[0] * by_spring[0] * m00 + by_spring[1] * by_spring[1] * m11;
+        *shock = by_shock[0] * by_shock[0] * m00 + by_shock[1] * by_shock[1] * m11;
+        return 0;
+    }
+#endif
+    *spring = by_spring[0] * turned[0];
+    *shock = by_spring[0] != 0.0 ? by_shock[0] * by_shock[0] * turned[0] / by_spring[0] : 0.0;
     return 0;
 }
 

@@ -173,6 +173,16 @@ static double size(const double *r) {
     return best;
 }
 
+/* Place of an axle's wheel height in the design position among its corner numbers. */
+static int height_row(int axle) {
+#ifdef JN_KINDS
+    return jn_kinds[axle].height;
+#else
+    (void)axle;
+    return JN_CORNER_NUMBER_wheel_height0;
+#endif
+}
+
 /* First guess: chassis parallel to the terrain under it, tires a little compressed. */
 static void guess(rest *r, const double *x, double *v) {
     const double *n = r->mean_normal, yaw = r->p[JN_P_init_yaw];
@@ -185,7 +195,7 @@ static void guess(rest *r, const double *x, double *v) {
     v[2] = jn_atan2_1(side, length);
     for (k = 0; k < JN_WHEELS; k++) {
         const double *d = r->d;
-        hub += lane(d + D_CORNERS, JN_CORNER_NUMBER_wheel_height0, JN_LANE_OF(k)) / JN_WHEELS;
+        hub += lane(d + D_CORNERS, height_row(k / 2), JN_LANE_OF(JN_IS_PAIR(k / 2) ? k - k % 2 : k)) / JN_WHEELS;
         if (r->d[D_HEIGHT_ONLY] != 0.0) ground += r->u[JN_U_WHEEL_terrain_height + k * U_WHEEL] / JN_WHEELS;
     }
     if (r->d[D_HEIGHT_ONLY] == 0.0)

@@ -8,7 +8,7 @@ from functools import cache
 
 from jounce.axles import DEFAULT, Axle
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
-from jounce.suspension.kinds import KINDS
+from jounce.suspension.kinds import KINDS, Variant, find
 
 #: The vehicle whose entries that belong to no axle are those of every vehicle, but for those of another steering gear.
 COMMON = "hmmwv"
@@ -27,13 +27,16 @@ def arranged(vehicle: Vehicle) -> Vehicle:
     """
     wanted: dict[str, Entry] = dict(common(gear_of(vehicle.axles)))
     for axle in vehicle.axles:
+        of = f"vehicle {vehicle.name!r}: axle {axle.name}"
         if axle.kind not in KINDS:
-            raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} is of the kind {axle.kind!r}; "
-                            f"expected {', '.join(KINDS)}")  # fmt: skip
+            raise DataError(f"{of} is of the kind {axle.kind!r}; expected {', '.join(KINDS)}")
+        variant = variant_of(vehicle, axle)
+        if axle.steered != "none" and not variant.inner:
+            raise DataError(f"{of} ({axle.kind}) is steered by a {axle.steered}; expected none: the steering moves no "
+                            f"point of it{_others(axle, variant)}")  # fmt: skip
         if axle.dual:
-            raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} has dual = true; expected one tire on each "
-                            "side: dual wheels are not there yet")  # fmt: skip
-        wanted |= entries_of(axle)
+            raise DataError(f"{of} has dual = true; expected one tire on each side: dual wheels are not there yet")
+        wanted |= entries_of(axle, variant)
     if vehicle.powertrain:
         _check_driven(vehicle)
         wanted |= _powertrain()
@@ -48,20 +51,33 @@ def arranged(vehicle: Vehicle) -> Vehicle:
     return replace(vehicle, entries={n: own[n] for n in wanted})
 
 
-def entries_of(axle: Axle) -> dict[str, Entry]:
-    """The entries that an axle must have, by their full names, from its kind's example."""
-    example, name = KINDS[axle.kind].example
-    found: dict[str, Entry] = {}
-    for prefix in ("", _OUTLINE):
-        start = f"{prefix}{name}."
-        found |= {f"{prefix}{axle.name}.{n.removeprefix(start)}": e for n, e in _entries(example).items()
-                  if n.startswith(start)}  # fmt: skip
-    return found
+def _others(axle: Axle, variant: Variant) -> str:
+    """What to add for another variant of the kind that is steered."""
+    others = [v for v in KINDS[axle.kind].variants if v.inner and v != variant]
+    return "".join(f", as it does with the entries of {' '.join(v.example)} ({v.inner})" for v in others)
+
+
+def variant_of(vehicle: Vehicle, axle: Axle) -> Variant:
+    """The variant of an axle's kind that its entries fit, or fit best."""
+    start = f"{axle.name}."
+    own = (n.removeprefix(start) for n in vehicle.entries if n.startswith(start))
+    variants = KINDS[axle.kind].variants
+    if len(variants) == 1:
+        return variants[0]
+    return find(axle.kind, own, {v.name: frozenset(own_entries(v)) for v in variants})
+
+
+def entries_of(axle: Axle, variant: Variant) -> dict[str, Entry]:
+    """The entries that an axle must have, by their full names, from its variant's example."""
+    return {f"{prefix}{axle.name}.{n}": e for prefix in ("", _OUTLINE) for n, e in own_entries(variant, prefix).items()}
 
 
 @cache
-def _entries(example: str) -> dict[str, Entry]:
-    return load_vehicle(example).entries
+def own_entries(variant: Variant, prefix: str = "") -> dict[str, Entry]:
+    """Entries of a variant's example after ``prefix``, by their names without the axle's."""
+    example, name = variant.example
+    start = f"{prefix}{name}."
+    return {n.removeprefix(start): e for n, e in load_vehicle(example).entries.items() if n.startswith(start)}
 
 
 def gear_of(axles: Iterable[Axle]) -> str:
@@ -85,5 +101,5 @@ def _powertrain() -> dict[str, Entry]:
 def common(gear: str) -> dict[str, Entry]:
     """The entries that belong to no axle, of a vehicle with that steering gear."""
     of_axles = tuple(f"{prefix}{axle.name}." for axle in DEFAULT for prefix in ("", _OUTLINE))
-    shared = {n: e for n, e in _entries(COMMON).items() if not n.startswith((*of_axles, _STEERING))}
-    return {**shared, **{n: e for n, e in _entries(GEARS[gear]).items() if n.startswith(_STEERING)}}
+    shared = {n: e for n, e in load_vehicle(COMMON).entries.items() if not n.startswith((*of_axles, _STEERING))}
+    return shared | {n: e for n, e in load_vehicle(GEARS[gear]).entries.items() if n.startswith(_STEERING)}

@@ -14,16 +14,18 @@ from jounce.contact import tires
 from jounce.data import Vehicle
 from jounce.math.layout import Layout
 from jounce.models.double_wishbone import powered
-from jounce.models.double_wishbone.arrange import gear_of
+from jounce.models.double_wishbone.arrange import gear_of, variant_of
 from jounce.models.double_wishbone.lanes import Lanes
 from jounce.signals import SignalTable
-from jounce.suspension.kinds import KINDS, RISING
+from jounce.suspension.kinds import KINDS, RISING, bodies_of, ends_of
 
 #: What stands for an axle, and for the first steered one, in the names of entries that a function of an axle reads.
 AXLE, FIRST_STEERED = "AXLE", "FIRST"
 #: The point of an axle that a steering linkage moves.
 INNER_END = "TIEROD_C"
 GENERATOR = "jounce.models.double_wishbone.axles_c"
+#: First part of the names of the files with the functions of axles whose wheels share a body.
+PAIRS = "pair"
 #: States of the chassis, as `jounce.contact.wheel.CHASSIS` has them.
 CHASSIS = {"position": 3, "quaternion": 4, "angular": 3, "linear": 3}
 #: States of a wheel before those of its tire and brake, and what the model remembers of the steering.
@@ -51,12 +53,17 @@ def enumerators(prefix: str, layout: Layout) -> list[str]:
     return [*lines, f"    JN_{prefix}_N = {layout.size},"]
 
 
-def header(vehicle: Vehicle, table: SignalTable, inner: Iterable[str]) -> str:
+def lanes_of(vehicle: Vehicle) -> Lanes:
+    """The lanes of a vehicle with its entries in order."""
+    return Lanes(vehicle.axles, tuple(variant_of(vehicle, axle).name for axle in vehicle.axles))
+
+
+def header(vehicle: Vehicle, table: SignalTable, inner: Iterable[str], more: Iterable[str] = ()) -> str:
     """Text of double_wishbone_axles.h, for a table whose last parameters are the vehicle's entries.
 
-    ``inner``: states of a wheel's tire and brake.
+    ``inner``: states of a wheel's tire and brake; ``more``: further macros.
     """
-    lanes, wheels = Lanes(vehicle.axles), vehicle.wheels
+    lanes, wheels = lanes_of(vehicle), vehicle.wheels
     lines = [f"    JN_AXLES = {len(vehicle.axles)},", f"    JN_WHEELS = {len(wheels)},"]
     lines += [f"    JN_CORNERS = {len(lanes)}, /* lanes */", f"    JN_SPREAD = {int(not lanes.plain)},"]
     lines += ["    /* from one wheel's signals to the next one's, and the places of the first wheel's */"]
@@ -70,7 +77,7 @@ def header(vehicle: Vehicle, table: SignalTable, inner: Iterable[str]) -> str:
     lines += [f"    JN_FIRST_MEMORY = {layout.first[next(iter(MEMORY))]},"]
     lines[-1] = lines[-1].rstrip(",")
     body = "\n".join(lines)
-    macros = "\n".join((*lanes.macros(wheels), *_half_shafts(vehicle, lanes)))
+    macros = "\n".join((*lanes.macros(wheels), *_half_shafts(vehicle, lanes), *more))
     return f"/* Emitted by {GENERATOR}; do not edit. */\n{macros}\n#define JN_STRIDE JN_CORNERS\nenum {{\n{body}\n}};\n"
 
 
@@ -82,20 +89,22 @@ def _half_shafts(vehicle: Vehicle, lanes: Lanes) -> list[str]:
     return ["#define JN_POWERTRAIN 1", f"static const int jn_driven[] = {{{at}}};"]
 
 
-def tables(vehicle: Vehicle, table: SignalTable) -> str:
+def tables(vehicle: Vehicle, table: SignalTable, more: str = "") -> str:
     """Text of double_wishbone_axles.inc: which parameters of axles and tires must rise, and the like."""
-    lanes, place = Lanes(vehicle.axles), {s.name: s.index for s in table.parameters}
+    lanes, place = lanes_of(vehicle), {s.name: s.index for s in table.parameters}
     apart, rising, bodies, axles = [], [], [place[f"{b}.inertia.xx"] for b in ("chassis", "wheel")], []
     for k, axle in enumerate(vehicle.axles):
         kind, at = KINDS[axle.kind], _places(axle, place)
-        apart += [f'{{{at[f"{a}.x"]}, {at[f"{b}.x"]}, "{what}", "{axle.name}"}}' for a, b, what in kind.apart]
+        points = (*kind.apart, *(ends_of(at) if kind.embedded else ()))
+        apart += [f'{{{at[f"{a}.x"]}, {at[f"{b}.x"]}, "{what}", "{axle.name}"}}' for a, b, what in points
+                  if f"{a}.x" in at and f"{b}.x" in at]  # fmt: skip
         rising += [f'{{{at[high]}, {at[low]}, "{expected}"}}' for high, low, expected in RISING]
-        bodies += [at[f"{body}.inertia.xx"] for body in kind.bodies]
+        bodies += [at[f"{body}.inertia.xx"] for body in kind.bodies or bodies_of(at)]
         rows = [at[n] for n in ("spring.k1", "spring.k3", "spring.rest_length", "spring.min_length", "stop.depth.0",
                                 "stop.force.0", "shock.end_stiffness")]  # fmt: skip
         dampers = [at[f"shock.{n}"] for n in ("compression", "rebound", "bump_compression", "bump_rebound",
                                               "end_damping")]  # fmt: skip
-        loops = ", ".join(f'"{name}"' for name in kind.loops)
+        loops = ", ".join(f'"{name}"' for name in kind.margins)
         numbers = [lanes.lane_of[2 * k], *rows]
         axles.append(f"{{{_row(numbers)}, {{{_row(dampers)}}}, {{{loops}}}}}")
     law = tires.find(vehicle.tire)
@@ -107,7 +116,7 @@ def tables(vehicle: Vehicle, table: SignalTable) -> str:
              ("int jn_bodies", [_row(bodies)]), ("jn_stiffness jn_tire_stiffness", [*stiff, "{-1, 0, 0, 0.0, 0}"]),
              ("double jn_state_starts", _starts(vehicle)))  # fmt: skip
     text = "\n".join(f"static const {name}[] = {{\n    {_lines(rows)},\n}};" for name, rows in parts)
-    return f"/* Emitted by {GENERATOR}; do not edit. */\n{text}\n"
+    return f"/* Emitted by {GENERATOR}; do not edit. */\n{text}\n{more}"
 
 
 def inner(vehicle: Vehicle) -> tuple[str, ...]:
@@ -118,36 +127,35 @@ def inner(vehicle: Vehicle) -> tuple[str, ...]:
 def _starts(vehicle: Vehicle) -> list[str]:
     """Where every state begins that the start does not solve for, one line for each name."""
     own = {identifier(s.name): s.start for s in wheel_states.inner(tires.find(vehicle.tire))}
-    sizes = states(Lanes(vehicle.axles), own, powertrain=bool(vehicle.powertrain)).sizes
+    sizes = states(lanes_of(vehicle), own, powertrain=bool(vehicle.powertrain)).sizes
     return [", ".join([repr(float(own.get(name, 0.0)))] * size) for name, size in sizes.items()]
 
 
-def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Sequence[str]]) -> str:
+def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Sequence[str]], own: str = "") -> str:
     """Text of double_wishbone_derive.inc where each axle has functions of its own.
 
-    ``entries``: function -> the entries that it reads, of the vehicle or of `AXLE`, in its order.
+    ``entries``: function -> the entries that it reads, of the vehicle or of `AXLE`, in its order; ``own``: further text
+    (`jounce.models.double_wishbone.kinds_c.derivation`).
     """
-    place = {s.name: s.index for s in table.parameters}
+    place, gear = {s.name: s.index for s in table.parameters}, gear_of(vehicle.axles)
     first = next((a.name for a in vehicle.axles if a.steered != "none"), "")
     rows: list[str] = []
 
-    def part(function: str, axle: Axle | None, number: int = 0) -> str:
+    def part(function: str, axle: Axle | None, number: int = 0, inner: str = INNER_END) -> str:
         """Initializer of a jn_part; its rows go into an array of their own."""
         if function not in entries:
             return "{NULL, 0}"
-        found = (_named(name, axle, first) for name in entries[function])
+        found = (_named(name, axle, first).replace(f".{INNER_END}.", f".{inner}.") for name in entries[function])
         rows.append(f"static const int rows_{function}_{number}[] = {{{_row(place[name] for name in found)}}};")
         return f"{{rows_{function}_{number}, {len(entries[function])}}}"
 
     axles = []
     for k, axle in enumerate(vehicle.axles):
-        kind, gear = f"axle_{axle.kind}", f"axle_{axle.steered}"
-        if f"{AXLE}.{INNER_END}.x" not in entries[kind]:
-            gear = ""
-        parts = ", ".join(part(function, axle, k) for function in (kind, gear, "axle_outline"))
-        functions = f"{kind}_1, {f'{gear}_1' if gear else 'NULL'}"
+        variant = variant_of(vehicle, axle)
+        kind, mover = f"axle_{variant.name}", f"axle_{axle.steered}" if variant.inner else ""
+        parts = ", ".join((part(kind, axle, k), part(mover, axle, k, variant.inner), part("axle_outline", axle, k)))
+        functions = f"numbers_{variant.name}, {f'{mover}_1' if mover else 'NULL'}"
         axles.append(f"{{{functions}, {parts}, {float(axle.driven)}, {axle.gain!r}}}")
-    gear = gear_of(vehicle.axles)
     common = part(f"vehicle_{gear}", None)
     powertrain = ""
     if vehicle.powertrain:
@@ -155,7 +163,7 @@ def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Seque
     text = "\n".join(rows)
     return (
         f"/* Emitted by {GENERATOR}; do not edit. */\n"
-        f'#include "axles_scalar.inc"\n{text}\n\n'
+        f'#include "axles_scalar.inc"\n#include "axles_numbers.inc"\n{own}{text}\n\n'
         f"static const jn_part common_part = {common};\n{powertrain}"
         f"static const jn_derivation derivations[JN_AXLES] = {{\n    {_lines(axles)},\n}};\n"
         f"#define JN_DERIVE_COMMON vehicle_{gear}_1\n"

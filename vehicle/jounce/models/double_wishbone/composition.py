@@ -66,7 +66,7 @@ def right_hand_side(vehicle: Vehicle) -> ca.Function:
         rod = c["centre"] + ca.reshape(c["upright_axes"], 3, 3) @ (held * SX([1, side, 1])) - end["end"]
         # a massless tierod pulls along itself; its work in a unit turn of the arm is the corner's share of the torque
         load = articulated.LOADS.split(result["loads"])
-        work = steering_load(c, load, acceleration, back[k][0], SX(axials[k][0]), SX(axials[k][1]))
+        work = steering_load(c, load, acceleration, back[k][0], SX(axials[k]))
         force = rod * work / ca.dot(rod, end["end_partial"]) if k < 2 else SX(3, 1)
         shown = {name: result[name] for name in ("force", "moment", "slip", "slip_angle", "deflection", "centre")}
         reports.append(REPORTS.join(**shown, axis=r @ c["axis"], tierod=force))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 import casadi as ca
 
@@ -16,19 +17,24 @@ from jounce.codegen.emitter import emit_file
 from jounce.codegen.forward import forward
 from jounce.contact import body as outline
 from jounce.data import load_vehicle
+from jounce.dynamics.articulated_pair import inward_sweep_function, outward_sweep_function
+from jounce.dynamics.embedding import Embedding
 from jounce.math.algebra import SX
 from jounce.models.double_wishbone import parameters
-from jounce.models.double_wishbone.arrange import COMMON, GEARS, common
-from jounce.models.double_wishbone.axles_c import AXLE, FIRST_STEERED
+from jounce.models.double_wishbone.arrange import COMMON, GEARS
+from jounce.models.double_wishbone.axles_c import AXLE, FIRST_STEERED, PAIRS
 from jounce.models.double_wishbone.emit import Code
+from jounce.models.double_wishbone.outputs import pair_function
 from jounce.steering import pitman, rack
 from jounce.suspension.double_wishbone import NUMBERS
+from jounce.suspension.embedded import SLIDES, TURNS, close_function, probe_function
+from jounce.suspension.embedded_code import EmbeddedCode, embedded_code
+from jounce.suspension.kinds import KINDS, Kind, Variant
+from jounce.suspension.mechanisms.templates import mechanism_of
 
 GENERATOR = "jounce.models.double_wishbone.emit_axles"
 #: Entry that counts on driven axles alone.
 SHAFT = "driveline.inertia"
-#: Entries that no axle has and the HMMWV has not: those of other steering gears.
-ENTRIES = tuple(name for gear in GEARS for name in common(gear) if name not in common("pitman"))
 #: What is emitted for vehicles with the tires of that one.
 CODE = Code(load_vehicle(COMMON))
 
@@ -96,8 +102,117 @@ def _common(gear: str, p: Mapping[str, SX], _more: Sequence[SX]) -> Sequence[SX]
     return wheels, numbers, parameters.chassis_inertia(p, linkage=gear == "pitman"), contact
 
 
+@dataclass(frozen=True)
+class Made:
+    """What is emitted of one variant of a kind that is made from a mechanism."""
+
+    kind: Kind
+    variant: Variant
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        """Of the example's numbers."""
+        vehicle, axle = self.variant.example
+        return Embedding(mechanism_of(load_vehicle(vehicle), axle, self.kind.name))
+
+    @cached_property
+    def code(self) -> EmbeddedCode:
+        """Its lane functions."""
+        return embedded_code(self.embedding, self.variant.function)
+
+    @cached_property
+    def numbers(self) -> tuple[ca.Function, list[str]]:
+        """axle_NAME(entries, side, driven) -> corner numbers, axial of its wheels, numbers of close."""
+        name, axle = self.variant.example
+        vehicle = load_vehicle(name)
+        symbols = {n: SX.sym(n) for n in vehicle.entries}
+        side, driven = SX.sym("side"), SX.sym("driven")
+        given = symbols | {SHAFT: symbols[SHAFT] * driven}
+        mechanism = mechanism_of(vehicle, axle, self.kind.name, given)
+        if self.kind.paired:
+            plain = mechanism.numbers()
+        else:
+            left, right = (0.5 * (1 + sign * side) for sign in (1, -1))
+            plain = left * mechanism.numbers(1.0) + right * mechanism.numbers(-1.0)
+        first = self.embedding.layout.first
+        axial = ca.vertcat(*(plain[first[f"{n}{k}"]] for k in self.wheels for n in ("wheel_along", "shaft")))
+        made = [self.code.corner_numbers(plain), axial, *([self.code.close_numbers(plain)] if self.code.close else [])]
+        out = [ca.densify(ca.cse(v)) for v in made]
+        used = [n for n, v in symbols.items() if any(ca.depends_on(o, v) for o in out)]
+        entries = ca.vertcat(*(symbols[n] for n in used), side, driven)
+        function = ca.Function(f"axle_{self.variant.name}", [entries], out)
+        return function, [n.replace(f"{axle}.", f"{AXLE}.", 1) if n.startswith(f"{axle}.") else n for n in used]
+
+    @property
+    def wheels(self) -> tuple[str, ...]:
+        """Ends of the names of its wheels' numbers."""
+        return ("", "_2") if self.kind.paired else ("",)
+
+    @property
+    def scalars(self) -> list[ca.Function]:
+        """What derives the numbers."""
+        if not self.code.close:
+            return [self.numbers[0]]
+        name = self.variant.function
+        return [self.numbers[0], close_function(self.embedding, f"{name}_step"),
+                probe_function(self.embedding, f"{name}_probe")]  # fmt: skip
+
+    @property
+    def sizes(self) -> dict[str, object]:
+        """What the C around it needs to know."""
+        first = self.embedding.layout.first
+        return {
+            "corner": self.code.corner_numbers.size1_out(0),
+            "close": self.code.close_numbers.size1_out(0) if self.code.close else 0,
+            "dependent": len(self.embedding.dependent),
+            "limits": [SLIDES if kind == "P" else TURNS for kind in self.embedding.kinds],
+            "preload": [first[f"preload{k}"] for k in self.wheels],
+            "height": first["wheel_centre"] + 2,
+        }
+
+    def files(self) -> dict[str, str]:
+        """File name to text."""
+        f, code, shared = self.variant.function, self.code, self.code.shared
+        values = [code.close, code.dynamics, code.outputs] if code.close else [code.dynamics, code.outputs]
+        tangents = [code.close_forward, code.forward] if code.close_forward else [code.forward]
+        return {
+            f"{f}_scalar.inc": emit_file(self.scalars, GENERATOR),
+            f"{f}_lanes.inc": emit_file(values, GENERATOR, shared),
+            f"{f}_lanes_forward.inc": emit_file(tangents, GENERATOR, shared),
+        }
+
+
+def variants() -> tuple[Made, ...]:
+    """Every variant that is made from a mechanism."""
+    return tuple(Made(kind, variant) for kind in KINDS.values() if kind.embedded for variant in kind.variants)
+
+
+def pair_files() -> dict[str, str]:
+    """What all axles take whose wheels share a body: both sweeps and the report."""
+    values = [inward_sweep_function(), outward_sweep_function(), pair_function(CODE.wheel)]
+    constant = {"inward_sweep_pair": (6, 7, 8), "outward_sweep_pair": (7, 8), "report_pair": (12, 13, 14)}
+    shared = {"outward_sweep_pair": (6,), "report_pair": (8, 11)}
+    tangents = [forward(f, constant=constant[f.name()]) for f in values]
+    return {
+        f"{PAIRS}_lanes.inc": emit_file(values, GENERATOR, shared),
+        f"{PAIRS}_lanes_forward.inc": emit_file(tangents, GENERATOR, shared_seeds(values, shared, constant)),
+    }
+
+
+def shared_seeds(
+    functions: Sequence[ca.Function], shared: Mapping[str, Sequence[int]], constant: Mapping[str, Sequence[int]]
+) -> dict[str, list[int]]:  # fmt: skip
+    """Inputs of the functions with tangents that all lanes share."""
+    found = {}
+    for f in functions:
+        same, still = shared.get(f.name(), ()), constant.get(f.name(), ())
+        seeds = [k for k in range(f.n_in()) if k not in still]
+        found[f"{f.name()}_forward"] = [*same, *(f.n_in() + seeds.index(k) for k in same if k in seeds)]
+    return found
+
+
 def functions() -> tuple[tuple[ca.Function, list[str]], ...]:
-    """Every function with the entries that it reads."""
+    """Every function of the axles that all vehicles share, with the entries that it reads."""
     return (
         _function("axle_double_wishbone", _corner, ("side", "driven")),
         _function("axle_outline", _outline, ("side",)),
@@ -110,10 +225,14 @@ def functions() -> tuple[tuple[ca.Function, list[str]], ...]:
 
 def files() -> dict[str, str]:
     """File name to text."""
-    made = functions()
-    entries = {f.name(): names for f, names in made}
-    racks = [own := rack.function(), forward(own, constant=(1,))]
+    made, kinds = functions(), variants()
+    entries = {f.name(): names for f, names in (*made, *(kind.numbers for kind in kinds))}
+    sizes = {kind.variant.name: kind.sizes for kind in kinds}
+    gear = rack.function()
+    scalars = [*(f for f, _ in made), gear, forward(gear, constant=(1,))]
     return {
-        "axles_scalar.inc": emit_file([*(f for f, _ in made), *racks], GENERATOR),
-        "axles_entries.json": json.dumps(entries, indent=1) + "\n",
+        "axles_scalar.inc": emit_file(scalars, GENERATOR),
+        "axles_entries.json": json.dumps({"entries": entries, "sizes": sizes}, indent=1) + "\n",
+        **pair_files(),
+        **{name: text for kind in kinds for name, text in kind.files().items()},
     }

@@ -1,8 +1,11 @@
-"""Where the wheels of a vehicle stand in vectors with a number per wheel.
+"""Where the wheels of a vehicle stand in vectors with a number per wheel, and what they call.
 
 Every wheel has a lane, and four lanes are computed at once. Lanes of one kind of suspension follow each other; where
 they are no multiple of four, the last wheel of the kind fills up with copies of itself, which count nowhere: one lane
-at a time they are not computed, and their numbers have no meaning.
+at a time they are not computed, and their numbers have no meaning. Wheels that share a body stand side by side.
+
+A kind with loops that have no closed form makes a first guess of its dependent coordinates, and then two Newton steps;
+tangents do not go through them (`jounce.suspension.embedded.close_forward_function`).
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from jounce.axles import Axle
-from jounce.codegen.recursion import Group
-from jounce.suspension.kinds import KINDS
+from jounce.codegen.recursion import Group, Lines, Own, When
+from jounce.suspension.kinds import KINDS, Kind
 
 #: Lanes that are computed at once.
 FOUR = 4
@@ -24,24 +27,40 @@ class Lanes:
     """The lanes of a vehicle with those axles."""
 
     axles: tuple[Axle, ...]
+    variants: tuple[str, ...] = ()
+    """Of each axle's kind; the first one of each where none are told."""
+
+    @cached_property
+    def variant_of(self) -> tuple[str, ...]:
+        """Variant of each axle."""
+        return self.variants or tuple(KINDS[axle.kind].variants[0].name for axle in self.axles)
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """Every variant in the order in which the vehicle has them, with the numbers of its axles."""
+        found: dict[str, list[int]] = {}
+        for k, variant in enumerate(self.variant_of):
+            found.setdefault(variant, []).append(k)
+        return tuple((variant, tuple(axles)) for variant, axles in found.items())
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """The lanes of each kind of suspension, in the order in which the vehicle has them."""
+        """The lanes of each variant of a suspension."""
         groups, first = [], 0
-        for kind in dict.fromkeys(axle.kind for axle in self.axles):
-            count = 2 * sum(axle.kind == kind for axle in self.axles)
-            groups.append(Group(first, first + count, {"corner": KINDS[kind].function}))
-            first += _padded(count)
+        for variant, numbers in self.kinds:
+            of = [self.axles[k] for k in numbers]
+            count = padded(2 * len(numbers))
+            groups.append(calls_of(KINDS[of[0].kind], variant, first, of, padded=count))
+            first += count
         return tuple(groups)
 
     @cached_property
     def wheel_of(self) -> tuple[int, ...]:
         """Number of the wheel of each lane."""
         lanes: list[int] = []
-        for kind in dict.fromkeys(axle.kind for axle in self.axles):
-            wheels = [2 * k + side for k, axle in enumerate(self.axles) if axle.kind == kind for side in (0, 1)]
-            lanes += wheels + wheels[-1:] * (_padded(len(wheels)) - len(wheels))
+        for _, numbers in self.kinds:
+            wheels = [2 * k + side for k in numbers for side in (0, 1)]
+            lanes += wheels + wheels[-1:] * (padded(len(wheels)) - len(wheels))
         return tuple(lanes)
 
     @cached_property
@@ -78,5 +97,53 @@ class Lanes:
         ]
 
 
-def _padded(count: int) -> int:
+def padded(count: int) -> int:
+    """Lanes for that many wheels."""
     return -(-count // FOUR) * FOUR
+
+
+_STATE = ("corner state", "inner")
+
+
+def calls_of(kind: Kind, variant: str, first: int, axles: Sequence[Axle], *, padded: int) -> Group:
+    """Lanes of those axles, which are of one variant, from the lane ``first`` on; ``padded``: with the copies."""
+    count = 2 * len(axles)
+    function = next(v.function for v in KINDS[kind.name].variants if v.name == variant)
+    after: dict[str, Lines] = {}
+    if not kind.paired and any(axle.drive_reaction == "carrier" for axle in axles):
+        react = "JN_NAME(react)(e->wheel, c);"
+        after["wheel"] = (react, f"{react} JN_NAME(react)(d_e->wheel, c);")
+    if not kind.embedded:
+        return Group(first, first + count, {"corner": function}, after=after)
+    own = {"corner": _corner(kind, function)}
+    if kind.paired:
+        own |= _SWEEPS
+        if padded > count:
+            copy = "JN_NAME(repeat)({0}, c + 1, " + f"{first + count}, {first + padded});"
+            after["corner"] = (copy.format("e->corner"), f'{copy.format("e->corner")} {copy.format("d_e->corner")}')
+    return Group(first, first + count, own=own, paired=kind.paired, after=after)
+
+
+def _corner(kind: Kind, function: str) -> tuple[Own, ...]:
+    lean = ("corner", "corner tail") if kind.paired else ("corner",)
+    inputs = (*_STATE, "angular", "corner numbers")
+    if not kind.loops:
+        return (Own(function, inputs, ("corner",), lean),)
+    close = f"{function}_close"
+    return (
+        Own(f"{function}_guess", ("corner state", "arm", "guess numbers"), ("first guess",), when=When.VALUES),
+        Own(close, ("first guess", *_STATE, "close numbers"), ("second guess",), when=When.VALUES),
+        Own(close, ("second guess", *_STATE, "close numbers"), ("u",), when=When.VALUES),
+        Own(f"{close}_forward", ("u", *_STATE, "close numbers"), ("u",), when=When.TANGENTS),
+        Own(function, (*inputs, "u"), ("corner",), lean),
+    )
+
+
+_SWEEPS = {
+    "inward_sweep": (Own("inward_sweep_pair", ("corner", "corner tail", "wheel", "axial", "reaction"),
+                         ("articulated_body",)),),
+    "outward_sweep": (Own("outward_sweep_pair", ("corner", "corner tail", "articulated_body", "acceleration", "axial"),
+                          ("back",)),),
+    "report": (Own("report_pair", ("corner", "corner tail", "wheel", "articulated_body", "chassis", "own state",
+                                   "acceleration", "axial", "reaction"), ("report", "share")),),
+}  # fmt: skip

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from jounce.axles import DEFAULT, WHEELS, Axle, wheel_names
+from jounce.data import Vehicle
 from jounce.models.double_wishbone import powered
 from jounce.references import FIRST, Kind, Ledger, LedgerError
 
@@ -42,13 +43,14 @@ def ledger(axles: Sequence[Axle], names: Iterable[str]) -> Ledger:
     return Ledger(found)
 
 
-def kinds_ledger(axles: Sequence[Axle], names: Iterable[str]) -> Ledger:
-    """The kinds' ledger with the entries of those names, of a vehicle with those axles, that it has not yet."""
+def kinds_ledger(vehicles: Iterable[Vehicle]) -> Ledger:
+    """The kinds' ledger with the entries of those vehicles that it has not yet."""
     own, kinds = Ledger.read(LEDGER).references, dict(Ledger.read(KINDS_LEDGER).references)
-    for name in names:
-        of, _ = _of_kind(axles, name) or _of_hmmwv(axles, name)
-        if of not in own and of not in kinds:
-            kinds[of] = max(kinds.values(), default=KINDS_FIRST - 1) + 1
+    for vehicle in vehicles:
+        for name in vehicle.entries:
+            of, _ = _of_kind(vehicle.axles, name) or _of_hmmwv(vehicle.axles, name)
+            if of not in own and of not in kinds:
+                kinds[of] = max(kinds.values(), default=KINDS_FIRST - 1) + 1
     return Ledger(kinds)
 
 

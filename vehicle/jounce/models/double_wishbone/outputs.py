@@ -11,9 +11,11 @@ import casadi as ca
 from jounce.contact import wheel
 from jounce.contact.tires import Law
 from jounce.dynamics.articulated import ARTICULATED_BODY, LOADS
+from jounce.dynamics.articulated_pair import REACTION, driven, lanes_of, solved
 from jounce.math.algebra import SX, cross, dot, matrix, rotation
 from jounce.math.layout import Layout
 from jounce.suspension import double_wishbone as corner
+from jounce.suspension.embedded import TAIL
 
 #: Own coordinates of one corner.
 OWN = Layout(spin=1, theta=1, theta_rate=1, spin_rate=1)
@@ -52,15 +54,21 @@ def small_turn(axes: SX) -> SX:
     return ca.vertcat(w, v / (4 * w))
 
 
-def steering_load(part: dict[str, SX], load: dict[str, SX], acceleration: SX, theta: SX, along: SX, shaft: SX) -> SX:
+def steering_load(
+    part: dict[str, SX], load: dict[str, SX], acceleration: SX, theta: SX, axial: SX, driven: SX | None = None
+) -> SX:
     """Contribution of one corner to the torque [N.m] of the linkage on the Pitman arm, left positive.
 
     It is the virtual work of a unit rotation of the arm at fixed chassis and theta: applied minus inertia forces
     (Jain 2016, Eqs. 9-11 with the arm's column of X); wheel spin eliminated as in `articulated.inward_sweep`.
+    ``axial``: inertias of wheel and shaft about the spin axis; ``driven``: moment [N.m] with which the drive turns the
+    upright, about the spin axis where it is not told.
     """
+    along, shaft = axial[0], axial[1]
     torque = dot(part["axis"], load["moment"]) + load["drive"] + load["brake"]
     kept = part["axis"] * (along / (along + shaft) * torque)
-    applied = dot(part["upright_steer"], load["moment"] - kept + part["axis"] * load["drive"])
+    driven = part["axis"] * load["drive"] if driven is None else driven
+    applied = dot(part["upright_steer"], load["moment"] - kept + driven)
     applied += dot(part["centre_steer"], load["force"])
     return applied - dot(part["steer_momentum"], acceleration) - part["steer_theta"] * theta - part["steer_bias"]
 
@@ -79,16 +87,29 @@ def wheel_function(of: wheel.Wheel) -> ca.Function:
     flat = [SX.sym(f"r{k}", layout.size) for k, layout in enumerate(layouts)]
     acceleration, axial = SX.sym("a", 6), SX.sym("w", 2)
     part, hub, articulated_body, chassis, own = (layout.split(v) for layout, v in zip(layouts, flat, strict=True))
-    r = rotation(chassis["quaternion"])
-    axis, omega = part["axis"], chassis["angular"]
-    carrier = omega + part["upright_velocity"]
     theta = (articulated_body["epsilon"] - dot(part["momentum"], acceleration)) / part["d"]
+    steering = steering_load(part, LOADS.split(hub["loads"]), acceleration, theta, axial)
+    found = reported(of, part, hub, chassis, own, part["travel_partial"] * own["theta_rate"], steering)
+    return ca.Function("report", [*flat, acceleration, axial], [ca.cse(v) for v in found])
+
+
+def reported(
+    of: wheel.Wheel, part: dict[str, SX], hub: dict[str, SX], chassis: dict[str, SX], own: dict[str, SX],
+    travel_rate: SX, steering: SX,
+) -> tuple[SX, SX]:  # fmt: skip
+    """(of_wheel, SHARE) of a wheel.
+
+    part: `double_wishbone.OUTPUTS`; hub: the wheel's results; own: OWN; steering: its share of the arm's torque.
+    """
+    r = rotation(chassis["quaternion"])
+    axis = part["axis"]
+    carrier = chassis["angular"] + part["upright_velocity"]
     report = of_wheel(of.law).join(
         pos=hub["centre"], lin_vel=hub["velocity"],
         rot=product(chassis["quaternion"], small_turn(ca.reshape(part["upright_axes"], 3, 3))),
         ang_vel=r @ (carrier + axis * own["spin_rate"]), omega=own["spin_rate"], angle=own["spin"],
         steer=ca.atan2(-axis[0], axis[1]), inclination=ca.asin(axis[2]), arm_angle=own["theta"],
-        travel=part["travel"], travel_rate=part["travel_partial"] * own["theta_rate"],
+        travel=part["travel"], travel_rate=travel_rate,
         spring_length=part["spring_length"], spring_force=part["spring_force"], shock_length=part["shock_length"],
         shock_rate=part["shock_rate"], shock_force=part["shock_force"], tire_force=hub["force"],
         tire_moment=hub["moment"], slip=hub["slip"], slip_angle=hub["slip_angle"], deflection=hub["deflection"],
@@ -98,11 +119,34 @@ def wheel_function(of: wheel.Wheel) -> ca.Function:
         kinetic=part["kinetic"] + part["mass"] * (0.5 * dot(chassis["linear"], chassis["linear"]))
         + dot(part["linear_momentum"], chassis["linear"]),
         height=part["mass"] * chassis["position"][2] + dot(r[2, :].T, part["moment"]),
-        springs=part["spring_energy"],
-        steering=steering_load(part, LOADS.split(hub["loads"]), acceleration, theta, axial[0], axial[1]),
-        closure=part["closure"],
+        springs=part["spring_energy"], steering=steering, closure=part["closure"],
     )  # fmt: skip
-    return ca.Function("report", [*flat, acceleration, axial], [ca.cse(report), ca.cse(share)])
+    return report, share
+
+
+def pair_function(of: wheel.Wheel, name: str = "report_pair") -> ca.Function:
+    """NAME(OUTPUTS l, r, TAIL l, r, wheel results l, r, ARTICULATED_BODY l, r, chassis, OWN l, r, acceleration 6, axial
+    l, r, REACTION) -> of_wheel l, r, SHARE l, r.
+    """  # fmt: skip
+    layouts = (corner.OUTPUTS, TAIL, of.results, ARTICULATED_BODY, OWN)
+    flat = [[SX.sym(f"{k}{side}", layout.size) for side in "lr"] for k, layout in enumerate(layouts)]
+    outputs, tails, hubs, bodies, own = (
+        [layout.split(v) for v in pair] for layout, pair in zip(layouts, flat, strict=True)
+    )
+    axial, state = [SX.sym(f"w{side}", 2) for side in "lr"], SX.sym("x", wheel.CHASSIS.size)
+    acceleration, reaction, chassis = SX.sym("a", 6), SX.sym("r", REACTION), wheel.CHASSIS.split(state)
+    parts = [out | tail for out, tail in zip(outputs, tails, strict=True)]
+    rest = [body["epsilon"] - dot(part["momentum"], acceleration) for body, part in zip(bodies, parts, strict=True)]
+    theta = solved(lanes_of(*parts), *rest)
+    found = []
+    for k, part in enumerate(parts):
+        load = LOADS.split(hubs[k]["loads"])
+        steering = steering_load(part, load, acceleration, theta[k], axial[k], driven(part, load["drive"], reaction))
+        rate = part["travel_partial"] * own[k]["theta_rate"] + part["travel_other"] * own[1 - k]["theta_rate"]
+        found.append(reported(of, part, hubs[k], chassis, own[k], rate, steering))
+    before, states = [v for pair in flat[:-1] for v in pair], flat[-1]
+    inputs = [*before, state, *states, acceleration, *axial, reaction]
+    return ca.Function(name, inputs, [ca.cse(v) for kind in zip(*found, strict=True) for v in kind])
 
 
 def chassis_function() -> ca.Function:

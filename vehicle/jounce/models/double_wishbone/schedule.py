@@ -5,7 +5,7 @@ Jain 2016: inward sweep (Eqs. 4 and 6), chassis, outward sweep (Eq. 7); then the
 
 from __future__ import annotations
 
-from jounce.dynamics.schedule import Call, Glue, Rows, Schedule, Sum, Vector, local, made, numbers, state
+from jounce.dynamics.schedule import Call, Glue, Rows, Schedule, Sum, Vector, local, made, numbers, of_axle, state
 
 VECTORS: dict[str, Vector] = {
     # states and inputs
@@ -21,7 +21,10 @@ VECTORS: dict[str, Vector] = {
     # numbers of the vehicle
     "linkage": numbers("D_LINKAGE"),
     "inner numbers": numbers("D_INNER", per_wheel=True),
-    "corner numbers": numbers("D_CORNERS", per_wheel=True),
+    "corner numbers": of_axle(numbers("D_CORNERS", per_wheel=True)),
+    "close numbers": of_axle(numbers("D_CLOSE", per_wheel=True)),
+    "guess numbers": of_axle(numbers("D_GUESS", per_wheel=True)),
+    "reaction": of_axle(Vector("jn_reaction", per_wheel=True, moves=False)),
     "wheel numbers": numbers("D_WHEELS", per_wheel=True),
     "axial": numbers("D_AXIAL", per_wheel=True),
     "chassis numbers": numbers("D_CHASSIS"),
@@ -30,6 +33,11 @@ VECTORS: dict[str, Vector] = {
     "link": local("link"),
     "inner": made("inner"),
     "corner": made("corner"),
+    "corner tail": made("corner + JN_CORNERS * JN_CORNER_N"),  # of axles whose wheels share a body
+    # dependent coordinates of kinds without a closed form
+    "first guess": of_axle(made("first")),
+    "second guess": of_axle(made("second")),
+    "u": of_axle(made("u")),
     "wheel": made("wheel"),
     "articulated_body": made("articulated_body"),
     "total": local("total"),

@@ -27,6 +27,7 @@ _FRAMES = {
     r"AXLE\.[A-Z_]+\.[xyz]": "suspension",
     r"AXLE\.(UCA|LCA)\.inertia\.[xyz]+": "arm",
     r"AXLE\.(upright|spindle)\.inertia\.[xyz]+": "chassis",
+    r"AXLE\.(axle|knuckle|arm)\.inertia\.[xyz]+": "chassis",
     r"AXLE\.tierod\.inertia\.[xyz]+": "tierod",
     r"AXLE\.shock_\w+\.inertia\.[xyz]+": "shock",
     r"steering\.[A-Z_]+\.[xyz]": "steering",
@@ -87,8 +88,8 @@ def _wheels(vehicle: Vehicle) -> Iterator[tuple[str, Axle]]:
     return zip(vehicle.wheels, (axle for axle in vehicle.axles for _ in range(2)), strict=True)
 
 
-def _wheel_outputs(w: str, axle: Axle) -> Iterator[Signal]:
-    p, (unit, coordinate) = f"wheel_{w}", KINDS[axle.kind].coordinate
+def _wheel_outputs(w: str, axle: Axle, right: int) -> Iterator[Signal]:
+    p, (unit, coordinate) = f"wheel_{w}", KINDS[axle.kind].coordinates[right]
 
     def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), frame: str = "world",
             nominal: float = 1.0) -> Signal:
@@ -138,8 +139,8 @@ def _outputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     yield out("imu.ang_vel", "rad/s", "angular velocity at the IMU", XYZ, "chassis")
     yield out("speed", "m/s", "forward speed of the centre of mass", frame="chassis", nominal=10.0)
     yield out("sideslip", "rad", "atan2(vy, vx) at the centre of mass", frame="chassis")
-    for w, axle in _wheels(vehicle):
-        yield from _wheel_outputs(w, axle)
+    for k, (w, axle) in enumerate(_wheels(vehicle)):
+        yield from _wheel_outputs(w, axle, k % 2)
         yield from (replace(s, name=f"wheel_{w}.{s.name}") for s in law.outputs)
         if vehicle.powertrain:
             yield from powered.wheel_outputs(f"wheel_{w}")
@@ -224,8 +225,8 @@ def _states(vehicle: Vehicle, wheel_states: Iterable[State]) -> Iterator[State]:
         ("arm_rate", "rad/s", "rate of the lower-arm angle", 1.0),
         ("omega", "rad/s", "spin rate relative to the upright", 10.0),
     ):
-        for w, axle in _wheels(vehicle):
-            own, coordinate = KINDS[axle.kind].coordinate
+        for k, (w, axle) in enumerate(_wheels(vehicle)):
+            own, coordinate = KINDS[axle.kind].coordinates[k % 2]
             if name == "arm_angle":
                 yield State(f"state.wheel_{w}.{name}", own, f"{coordinate}, jounce positive", nominal)
             elif name == "arm_rate":
