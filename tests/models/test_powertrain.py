@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from drives import Array, factory, record, run
 
+from jounce.axles import WHEELS
 from jounce.data import DataError, load_vehicle
 from jounce.models.double_wishbone.arrange import arranged
 from jounce_fmu.build.library import BadRequest
@@ -22,7 +23,6 @@ from jounce_fmu.models.tires import on_tires
 LOCKED = {"front.diff_lock": 1.0, "rear.diff_lock": 1.0, "centre.diff_lock": 1.0}
 SLOPE = {"terrain.slope": math.atan(0.3)}
 TIRE = Path(__file__).parents[1] / "data" / "tires" / "HMMWV_Pac02Tire.tir"
-WHEELS = ("FL", "FR", "RL", "RR")
 
 
 def position(o: Mapping[str, Array]) -> Array:
@@ -241,6 +241,69 @@ def test_brake_pressure_follows_the_pedal_and_its_limits() -> None:
     assert o["wheel_FR.brake_pressure_actual"][after] == pytest.approx(6e6 * (1 - math.exp(-1)), rel=0.02)
 
 
+# ---- steering -------------------------------------------------------------------------------------------------------
+
+
+def test_steered_by_torque_it_goes_where_the_same_torque_is_told_when_steered_by_angle() -> None:
+    """A sine of the driver's torque at 10 m/s, by RK4 in the model; its wheel angle, told to a second one, gives it."""
+    start = {"throttle": 0.3, "init.speed": 10.0}
+
+    def push(t: float) -> float:
+        return 2.0 * math.sin(math.pi * t)
+
+    with factory().instance("torque") as one, factory().instance("angle") as two:
+        one.setup(start | {"steering.mode": "TORQUE"})
+        two.setup(start)
+        names = [s.name for s in factory().table.outputs]
+        wanted = ("steering.wheel_angle", "steering.wheel_torque", "ref_frame.pos.y")
+        angle, torque, x = (names.index(name) for name in wanted)
+        before, told, asked = 0.0, [], []
+        for k in range(2000):
+            one.set_values({"steering_wheel_torque": push(1e-3 * k)})
+            one.step(1)
+            after = float(one.get_outputs()[angle])
+            two.set_values({"steering_wheel_angle": before, "steering_wheel_rate": (after - before) / 1e-3})
+            two.step(1)
+            before = after
+            told.append(two.get_outputs()[torque])
+            asked.append(push(1e-3 * (k + 0.5)))
+        assert abs(before) > 0.5
+        assert np.abs(np.array(told) - asked)[20:].max() < 0.2
+        assert abs(one.get_outputs()[x]) > 0.1
+        assert one.get_outputs()[x] == pytest.approx(two.get_outputs()[x], rel=1e-3)
+
+
+def test_parked_the_steering_wheel_stays_where_a_torque_has_brought_it_but_for_what_springs_back() -> None:
+    """Friction of the tires and the gear holds; at the end stop it rests against a stiff spring."""
+    held = {"gear_selector": 0.0, "brake_pedal": 0.5}
+    o = run([(0.0, held), (0.2, {"steering_wheel_torque": 8.0}), (5.0, {"steering_wheel_torque": 0.0})], 7.0,
+            {"steering.mode": "TORQUE"})  # fmt: skip
+    angle, t = o["steering.wheel_angle"], o["time"]
+    assert 1.0 < angle[t < 5.0][-1] < 13.0
+    assert angle[-1] > 0.4 * angle[t < 5.0][-1]
+    assert np.abs(np.diff(angle[t > 6.8])).max() < 1e-5
+    # in rest the load on the arm is what driver and assist give, but for the friction of 1 N.m
+    load = o["steering.load_torque"][t < 5.0][-1] / load_vehicle("hmmwv")["steering_ratio"]
+    assert -load == pytest.approx(8.0 / (1 - 0.7), abs=1.0 + 1e-6)
+    stop = run([(0.0, held), (0.2, {"steering_wheel_torque": 40.0})], 4.0, {"steering.mode": "TORQUE"})
+    most = load_vehicle("hmmwv")["steering.max_arm_angle"] * load_vehicle("hmmwv")["steering_ratio"]
+    assert most < stop["steering.wheel_angle"][-1] < most + 0.07
+    assert np.abs(np.diff(stop["steering.wheel_angle"][-20:])).max() < 1e-5
+
+
+def test_sweeping_the_steering_wheel_at_rest_the_torque_has_the_hysteresis_of_friction() -> None:
+    def turn(fmu: FmuInstance, t: float) -> None:
+        fmu.set_values({"steering_wheel_angle": 2.0 * math.sin(math.pi * t),
+                        "steering_wheel_rate": 2.0 * math.pi * math.cos(math.pi * t)})  # fmt: skip
+
+    o = run([(0.0, {"gear_selector": 0.0, "brake_pedal": 0.5})], 4.0, every_row=turn)
+    torque, angle, t = o["steering.wheel_torque"], o["steering.wheel_angle"], o["time"]
+    loop = t >= 2.0  # one period
+    work = float(np.trapezoid(torque[loop], angle[loop]))
+    assert work > 4 * 2.0 * 1.0 * 0.3  # what the column's own friction takes of the driver, at least
+    assert np.abs(torque[loop]).max() < 40.0
+
+
 # ---- importers ------------------------------------------------------------------------------------------------------
 
 
@@ -309,13 +372,14 @@ def test_model_exchange_with_its_time_events_goes_through_the_same_gears() -> No
         assert np.abs(x - read_states(steps)).max() < 1e-6 * np.abs(x).max()
 
 
-def test_derivatives_are_those_of_central_differences_away_from_events() -> None:
+@pytest.mark.parametrize("mode", ["ANGLE", "TORQUE"])
+def test_derivatives_are_those_of_central_differences_away_from_events(mode: str) -> None:
     made, rng = factory(), np.random.default_rng(3)
     table = made.table
     n, wrong = len(table.states), []
     names = [s.name for s in table.states]
     with made.instance("a") as fmu:
-        fmu.setup({"throttle": 0.6, "brake_pedal": 0.05, "steering_wheel_angle": 0.5})
+        fmu.setup({"throttle": 0.6, "brake_pedal": 0.05, "steering_wheel_angle": 0.5, "steering.mode": mode})
         fmu.step(1500)
         x = read_states(fmu)
     for name, value in (("gearbox.parked", 0.2), ("converter.locked", 0.3), ("gearbox.engaged", 0.95)):
@@ -335,14 +399,14 @@ def test_derivatives_are_those_of_central_differences_away_from_events() -> None
     wheels = [k for k, name in enumerate(names) if name.endswith((".omega", ".arm_rate", "ang_vel.y"))]
     columns = [*wheels, *range(own, n), *(n + table.by_name(name).index for name in (
         "throttle", "brake_pedal", "front.diff_lock", "centre.diff_lock", "engine.start",
-        "wheel_FL.brake_pressure", "wheel_RL.drive_torque", "hand_brake"))]  # fmt: skip
+        "wheel_FL.brake_pressure", "wheel_RL.drive_torque", "hand_brake", "steering_wheel_torque"))]  # fmt: skip
     outputs = [s for s in table.outputs if s.signal.variability == "continuous" and s.name != "closure_residual"]
     step = {"Pa": 100.0, "J": 1.0, "N.m": 1.0, "m": 1e-7}
     references = np.array([*table.state_references, *(s.value_reference for s in table.inputs)], np.uint32)
     unknown = np.array([*table.rate_references, *(s.value_reference for s in outputs)], np.uint32)
     with Exchange(made.library, made.interface, "lin") as at:
         at.defaults = made.defaults
-        at.setup()
+        at.setup({"steering.mode": mode})
 
         def values(z: Array) -> Array:
             at.set_inputs(z[n:].copy())

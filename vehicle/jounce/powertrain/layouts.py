@@ -7,7 +7,7 @@ from typing import Final
 from jounce.math.layout import Layout
 from jounce.signals import State
 
-__all__ = ["GIVEN", "MEMORY", "NUMBERS", "PORT", "REPORT", "SHAFTS", "STATES"]
+__all__ = ["COLUMN_NUMBERS", "COLUMN_STATES", "GIVEN", "MEMORY", "NUMBERS", "PORT", "REPORT", "SHAFTS", "STATES"]
 
 SHAFTS: Final = 4
 """Half shafts that are driven: left and right of a front and of a rear driven axle."""
@@ -33,6 +33,19 @@ STATES: Final = (
     State("brake.rear_pressure", "Pa", "pressure in the rear brake circuit", 1e6),
 )
 """In the order of their vector."""
+
+COLUMN_STATES: Final = (
+    State("steering.wheel_angle", "rad", "angle of the steering wheel where a torque turns it, left positive", 1.0),
+    State("steering.wheel_rate", "rad/s", "its rate", 1.0),
+    State("steering.friction_windup", "rad", "elastic wind-up of the steering's friction", 0.01),
+)
+"""Of the steering column (`jounce.steering.column`)."""
+
+#: Numbers of the column, at the steering wheel.
+COLUMN_NUMBERS: Final = Layout(
+    ratio=1, stop=1, inertia=1, damping=1, friction=1, friction_angle=1, assist_rest=1, assist_fast=1, fast=1,
+    assist_most=1, stop_stiffness=1, stop_damping=1, stop_onset=1,
+)  # fmt: skip
 
 #: What the gearbox's controller remembers: the gear (-1 R, 0 N and P, 1 ...), the one whose wheels mesh, the selector's
 #: position in effect, the transfer case's range, whether the last wish was refused, what the clutch, lock-up and pawl

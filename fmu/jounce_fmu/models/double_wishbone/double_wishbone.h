@@ -74,7 +74,9 @@ enum {
     D_RATIOS = D_COEFFICIENTS + CONVERTER_STEPS + 1,
     D_GEARS = D_RATIOS + CONVERTER_STEPS + 1, /* reverse, then 1 and up */
     D_LOW = D_GEARS + 1 + N_GEARS, /* ratio of the transfer case's low range */
-    JN_N_D = D_LOW + 1,
+    D_COLUMN = D_LOW + 1, /* JN_COLUMN_NUMBER_... */
+    D_BY_TORQUE = D_COLUMN + JN_COLUMN_NUMBER_N, /* 1: a torque turns the steering wheel */
+    JN_N_D = D_BY_TORQUE + 1,
     JN_END_ROWS = JN_X_powertrain, /* of what each wheel has */
 #else
     JN_N_D = D_END,
@@ -168,7 +170,8 @@ typedef struct {
     int near;                     /* whether the body may touch the ground */
     double body[4];               /* force of the ground on it (world), energy stored there */
 #if JN_POWERTRAIN
-    double power[N_POWER];        /* rates of the powertrain's states */
+    double power[JN_DRIVELINE_N]; /* rates of the powertrain's states, and of the steering column's */
+    double column[JN_COLUMN_N];
     double driveline[JN_DRIVELINE_REPORT_N];
     double half[N_SHAFTS], inertial[N_SHAFTS]; /* torques on the half shafts, of the driveline and of the shafts' inertia */
 #endif

@@ -339,6 +339,9 @@ int jn_start(const double *p, const double *d, const double *u, double *outside,
     if (r.rolling && set_rolling(&r, p[JN_P_init_speed], x, f)) return 1;
     x[JN_X_arm_rate] = u[JN_U_steering_wheel_rate] / p[JN_P_steering_ratio];
     x[JN_X_arm_angle] = u[JN_U_steering_wheel_angle] / p[JN_P_steering_ratio];
+#if JN_POWERTRAIN
+    x[JN_X_column + JN_COLUMN_steering_wheel_angle] = u[JN_U_steering_wheel_angle];
+#endif
     jn_out_of_lanes(x, outside);
     memcpy(outside + N_STATES, x + JN_FIRST_MEMORY, N_MEMORY * sizeof *x);
     return jn_evaluate(0.0, 0.0, x, u, d, &r.e, f) || refuse_pressed(&r, d, f) || refuse_buried(&r, d, f);

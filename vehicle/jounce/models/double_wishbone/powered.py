@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from jounce.axles import WHEELS
 from jounce.data import Vehicle
 from jounce.dynamics.schedule import Call, Glue, Step
 from jounce.models.double_wishbone.schedule import EVALUATION
-from jounce.powertrain.layouts import MEMORY, SHAFTS
+from jounce.powertrain.layouts import COLUMN_STATES, MEMORY, SHAFTS
 from jounce.powertrain.layouts import STATES as RECORDS
 from jounce.references import Kind, Ledger
 from jounce.signals import Signal, State
@@ -26,17 +27,17 @@ _FIRST: dict[Kind, tuple[int, int]] = {
 }  # fmt: skip
 _END: dict[Kind, int] = {"input": 1_500, "output": 15_000, "parameter": 200_000, "state": 300_000}
 #: State -> C expression of its rates.
-RATES = {"powertrain": "e->power"}
+RATES = {"powertrain": "e->power", "column": "e->column"}
 
 
 def states() -> tuple[State, ...]:
-    """The powertrain's states, behind those of the wheels."""
-    return tuple(State(f"state.{s.name}", s.unit, s.description, s.nominal, s.start) for s in RECORDS)
+    """The states of powertrain and steering column, behind those of the wheels."""
+    return tuple(replace(s, name=f"state.{s.name}") for s in (*RECORDS, *COLUMN_STATES))
 
 
 def states_size() -> dict[str, int]:
-    """Part of the state vector, by name, that the states are."""
-    return {"powertrain": len(RECORDS)}
+    """Parts of the state vector, by name, that the states are."""
+    return {"powertrain": len(RECORDS), "column": len(COLUMN_STATES)}
 
 
 def memory() -> dict[str, int]:
@@ -92,6 +93,9 @@ def inputs() -> Iterator[Signal]:
     yield share("centre.diff_lock", "lock of the centre differential, 0 to 1")
     yield share("engine.run", "ignition: 1 the engine may run", 1.0)
     yield share("engine.start", "starter")
+    yield Signal("steering_wheel_torque", "input", "N.m", "driver's torque on the steering wheel, left positive, used "
+                 "where steering.mode is TORQUE", minimum=-200.0, maximum=200.0, frame="steering", nominal=10.0,
+                 used_where=("steering.mode", "TORQUE"))  # fmt: skip
 
 
 def wheel_inputs(prefix: str) -> Iterator[Signal]:
@@ -130,6 +134,8 @@ def outputs() -> Iterator[Signal]:
         ("energy.engine", "J", 1e5, "work of engine and starter since the start"),
         ("energy.losses", "J", 1e5, "work lost in accessories, converter, clutches, gears and differentials"),
         ("energy.delivered", "J", 1e5, "work at the half shafts since the start"),
+        ("steering.wheel_torque", "N.m", 10.0, "driver's torque on the steering wheel, left positive"),
+        ("steering.wheel_angle", "rad", 1.0, "angle of the steering wheel, left positive"),
     ):
         yield Signal(name, "output", unit, text, frame="", nominal=nominal)
 
