@@ -276,7 +276,7 @@ def test_steered_by_torque_it_goes_where_the_same_torque_is_told_when_steered_by
 def test_parked_the_steering_wheel_stays_where_a_torque_has_brought_it_but_for_what_springs_back() -> None:
     """Friction of the tires and the gear holds; at the end stop it rests against a stiff spring."""
     held = {"gear_selector": 0.0, "brake_pedal": 0.5}
-    o = run([(0.0, held), (0.2, {"steering_wheel_torque": 8.0}), (5.0, {"steering_wheel_torque": 0.0})], 7.0,
+    o = run([(0.0, held), (0.2, {"steering_wheel_torque": 10.0}), (5.0, {"steering_wheel_torque": 0.0})], 7.0,
             {"steering.mode": "TORQUE"})  # fmt: skip
     angle, t = o["steering.wheel_angle"], o["time"]
     assert 1.0 < angle[t < 5.0][-1] < 13.0
@@ -284,7 +284,7 @@ def test_parked_the_steering_wheel_stays_where_a_torque_has_brought_it_but_for_w
     assert np.abs(np.diff(angle[t > 6.8])).max() < 1e-5
     # in rest the load on the arm is what driver and assist give, but for the friction of 1 N.m
     load = o["steering.load_torque"][t < 5.0][-1] / load_vehicle("hmmwv")["steering_ratio"]
-    assert -load == pytest.approx(8.0 / (1 - 0.7), abs=1.0 + 1e-6)
+    assert -load == pytest.approx(10.0 / (1 - 0.7), abs=1.0 + 1e-6)
     stop = run([(0.0, held), (0.2, {"steering_wheel_torque": 40.0})], 4.0, {"steering.mode": "TORQUE"})
     most = load_vehicle("hmmwv")["steering.max_arm_angle"] * load_vehicle("hmmwv")["steering_ratio"]
     assert most < stop["steering.wheel_angle"][-1] < most + 0.07
