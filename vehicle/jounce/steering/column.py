@@ -105,5 +105,5 @@ def load_function() -> ca.Function:
 
     corner, load, acceleration = SX.sym("c", OUTPUTS.size), SX.sym("u", LOADS.size), SX.sym("a", 6)
     back, axial = SX.sym("b", 2), SX.sym("w", 2)
-    part = steering_load(OUTPUTS.split(corner), LOADS.split(load), acceleration, back[0], axial[0], axial[1])
+    part = steering_load(OUTPUTS.split(corner), LOADS.split(load), acceleration, back[0], axial)
     return ca.Function("arm_load", [corner, load, acceleration, back, axial], [ca.cse(part)])

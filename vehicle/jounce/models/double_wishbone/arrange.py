@@ -89,6 +89,10 @@ def _check_driven(vehicle: Vehicle) -> None:
     driven = sum(axle.driven for axle in vehicle.axles)
     if not 1 <= driven <= 2:
         raise DataError(f"vehicle {vehicle.name!r}: {driven} axles are driven; expected 1 or 2 with a powertrain")
+    for axle in vehicle.axles:
+        if KINDS[axle.kind].paired and (axle.driven or axle.steered != "none"):
+            raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} is of the kind {axle.kind!r}; expected "
+                            "independent wheels where a powertrain drives or steers them")  # fmt: skip
 
 
 @cache
