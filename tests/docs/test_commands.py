@@ -110,6 +110,9 @@ PLAN: dict[str, object] = {
     "pip install '.[completion]'": INSTALLS,
     "pip install '.[gym]'": INSTALLS,
     "pip install '.[osi]'": INSTALLS,
+    "jounce bridge ros2": By("clients/bridges/test_ros2.py"),
+    "python -m jounce_client.bridges.ros2 --address 127.0.0.1:50051 --command twist": By(
+        "clients/bridges/test_ros2.py"),
     "pip install '.[mavlink]'": INSTALLS,
     "jounce bridge px4 --address 127.0.0.1:50051": By("clients/bridges/test_px4.py"),
     "pip install '.[can]'": INSTALLS,

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -267,6 +268,17 @@ def test_a_bridge_that_is_killed_is_taken_up_by_the_next_one_and_sitl_goes_on(ad
         bridge.kill()
         bridge.wait()
     sitl.sock.close()
+
+
+def test_a_sitl_that_was_stopped_for_seconds_goes_on_where_the_session_is(run: Run) -> None:
+    """Meanwhile the session goes on with brakes on: time has passed for the vehicle, too."""
+    for _ in range(10):
+        before = run.sitl.frame()
+    time.sleep(2.5)
+    after = run.sitl.frame()
+    assert after["timestamp"] > before["timestamp"] + 1.5 / RATE
+    assert run.sitl.frame()["timestamp"] == pytest.approx(after["timestamp"] + 1 / RATE)
+    assert run.bridge.counters.steps == 12 and run.bridge.counters.restarts == 0
 
 
 def test_a_counter_that_wraps_goes_on_and_one_that_falls_starts_anew(run: Run) -> None:

@@ -15,6 +15,7 @@ BRIDGES: Final = {
     "can": ("jounce_client.bridges.can", "outputs and inputs as CAN frames, for HIL rigs"),
     "helics": ("jounce_client.bridges.helics", "the vehicle as a federate of HELICS"),
     "px4": ("jounce_client.bridges.px4", "PX4 SITL drives the vehicle (MAVLink HIL)"),
+    "ros2": ("jounce_client.bridges.ros2", "the vehicle as a node of ROS 2"),
     "udp": ("jounce_client.bridges.udp", "chosen outputs and inputs as packed UDP, for Simulink and the like"),
 }
 

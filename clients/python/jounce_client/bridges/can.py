@@ -277,8 +277,8 @@ def run(given: argparse.Namespace) -> int:
         except Exception as error:  # noqa: BLE001 - every interface raises its own kinds
             raise BridgeError(f"--interface {given.interface} --channel {given.channel}: {error}") from error
         try:
-            with joined(client, session, NAME, owns=owns, wants=wants, period=given.period,
-                        safe=[safe[n] for n in owns]) as member:  # fmt: skip
+            late = None if wait else [safe[n] for n in owns]
+            with joined(client, session, NAME, owns=owns, wants=wants, period=given.period, safe=late) as member:
                 _exchange(given, Bridge(bus, Sender(send), receiver, wait), member, wants)
         except can.CanError as error:
             raise BridgeError(f"--interface {given.interface} --channel {given.channel}: {error}") from error

@@ -102,13 +102,19 @@ def joined(client: Client, session: Session, name: str, *, owns: Sequence[str], 
 
 
 def stepped(participant: Participant, inputs: Sequence[float]) -> State:
-    """One step; after a reset or a restore by somebody else the state there. Raises JounceError."""
+    """One step; after a reset or a restore by somebody else the state there. Raises JounceError.
+
+    A session that has gone on with the safe values meanwhile is taken up where it is.
+    """
     try:
         return participant.step(inputs)
     except JounceError as error:
-        if error.reason != "WRONG_EPOCH":
+        if error.reason == "WRONG_EPOCH":
+            return participant.state
+        if error.reason != "TOO_LATE":
             raise
-        return participant.state
+    participant.sync()
+    return participant.step(inputs)
 
 
 @dataclass
