@@ -65,6 +65,7 @@ PLAN: dict[str, object] = {
     "jounce simulate --vehicle halfcar --set torque_max=550 --duration 30 -o halfcar.csv": RUNS,
     "jounce export --vehicle halfcar -o halfcar.fmu": RUNS,
     # docs/compare.md
+    "jounce compare hmmwv -o out/": Takes("minutes; tests/tools/test_compare.py runs a part, and all with JOUNCE_SLOW"),
     "jounce simulate --vehicle hmmwv-ta-two-point --duration 5 --set init.speed=10 --outputs speed,closure_residual "
     "-o ta.csv": RUNS,
     "jounce export --vehicle hmmwv-ta-two-point -o ta.fmu": RUNS,
@@ -192,7 +193,7 @@ FOLLOWED = re.findall(
     r'"(?:tutorial/)?([\w-]+\.md)"', (ROOT / "tests" / "docs" / "test_pages.py").read_text().partition("PORT")[0])
 FOUND = {command: page.name for page in PAGES if page.name not in FOLLOWED for command in commands(page)}
 #: Mentions like `jounce serve` in running text: a command without arguments, or with options alone that others show.
-MENTIONS = re.compile(r"jounce (serve|simulate|export|demo|describe)( --workers| --realtime)?|chrt .*")
+MENTIONS = re.compile(r"jounce (serve|simulate|export|demo|describe|compare)( --workers| --realtime)?|chrt .*")
 
 
 def chosen(how: str) -> list[str]:

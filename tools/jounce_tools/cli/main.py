@@ -29,6 +29,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "sweep": ("jounce_tools.cli.sweep", "run many cases on all cores: a grid of parameters, random draws, or both"),
     "linearize": ("jounce_tools.cli.linearize", "write A, B, C and D of a model at an operating point"),
     "uk": ("jounce_tools.uk.command", "study the half car of Udwadia and Kalaba's equations with four traction laws"),
+    "compare": ("jounce_tools.compare.command", "compare the papers' formulations of one vehicle on one page"),
     "vehicle": ("jounce_tools.vehicle.command", "start, check and describe a vehicle of your own by axles"),
     "bridge": ("jounce_tools.bridge.command", "join a session for a program that speaks another protocol"),
     "completion": ("jounce_tools.completion", "print the code by which a shell completes jounce's command line"),

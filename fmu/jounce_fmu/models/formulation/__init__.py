@@ -61,9 +61,9 @@ def model(name: str | Path) -> Model:
     if found is None:
         raise ModelError(f"{name}: expected a vehicle and one of {', '.join(f'-{f}' for f in FORMULATIONS)}")
     vehicle = load_vehicle(found[0])
-    if vehicle.axles != DEFAULT:
-        raise BadRequest(f"vehicle {vehicle.name!r}: expected two axles on double wishbones and a Pitman arm on the "
-                         "first, which the other formulations have")  # fmt: skip
+    if vehicle.axles != DEFAULT or vehicle.powertrain:
+        raise BadRequest(f"vehicle {vehicle.name!r}: expected two axles on double wishbones, a Pitman arm on the "
+                         "first, and no powertrain, which the other formulations have")  # fmt: skip
     return _model(str(name), *found, _digest(vehicle))
 
 

@@ -7,7 +7,6 @@ functions that the constraint-embedded vehicle has, so that only the treatment o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
@@ -23,6 +22,7 @@ from jounce.formulations.augmented import Augmented, Inputs, Tree
 from jounce.formulations.bodies import with_bodies
 from jounce.formulations.cartesian import Cartesian
 from jounce.formulations.ldl import factorize
+from jounce.formulations.whole import FORMS
 from jounce.math.algebra import SX, cross, dot
 from jounce.math.layout import Layout
 from jounce.suspension.double_wishbone import OUTPUTS
@@ -35,18 +35,11 @@ ARM, ARM_BODY = "lower_arm", "LCA"
 #: What a corner's report tells of the arm.
 OWN = Layout(theta=1)
 
-#: Name -> corner of that side of an axle's mechanism.
-MAKE: dict[str, Callable[[Mechanism, float], Augmented]] = {
-    "fa": Cartesian,
-    "ta": lambda mechanism, side: Tree(with_bodies(mechanism), side),
-    "ta-two-point": Tree,
-}
-
 
 def corners(vehicle: Vehicle, formulation: str) -> list[Augmented]:
     """The four corners of a vehicle on double wishbones, in the order of its wheels. Raises DataError."""
     made = {axle: mechanism_of(vehicle, axle, "double_wishbone") for axle, _ in CORNERS}
-    return [MAKE[formulation](made[axle], side) for axle, side in CORNERS]
+    return [FORMS[formulation](made[axle], side) for axle, side in CORNERS]
 
 
 def gathered_layout(form: Augmented) -> Layout:

@@ -1,0 +1,1 @@
+"""``jounce compare``: the papers' formulations of one vehicle, on one page."""
