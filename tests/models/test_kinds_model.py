@@ -1,0 +1,199 @@
+"""Vehicles on struts, five links and trailing arms, steered by a rack: `car` and `microbus` as they come with jounce."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import fmpy
+import judged
+import numpy as np
+import pytest
+from fmpy.validation import validate_fmu
+from flight import Flight
+
+from jounce.data import Vehicle, load_vehicle
+from jounce_fmu.build.builtin import export_builtin
+from jounce_fmu.importer.host import Factory, FmuError, open_builtin
+from jounce_fmu.importer.linear import Exchange, linearize, read_states
+from jounce_tools.vehicle.rest import standing
+
+NAMES = ("car", "microbus")
+#: How far each vehicle's coordinates go within its box [rad or m], and how fast they swing in flight [1/s].
+REACH, SWING = {"car": 0.05, "microbus": 0.12}, {"car": 0.25, "microbus": 0.8}
+
+
+@pytest.fixture(params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def named(factory: Factory, y: np.ndarray) -> dict[str, float]:
+    return dict(zip((s.name for s in factory.table.outputs), y, strict=True))
+
+
+def driven(vehicle: Vehicle) -> list[str]:
+    return [w for w, axle in zip(vehicle.wheels, (a for a in vehicle.axles for _ in "LR"), strict=True) if axle.driven]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_accelerations_are_those_of_the_maximal_coordinate_system(name: str, seed: int) -> None:
+    off = judged.difference(load_vehicle(name), open_builtin(name), seed, REACH[name])
+    assert off.pop("closure") < 1e-13
+    assert max(off.values()) < 1e-10, off
+
+
+def test_it_rests_where_the_check_says(name: str) -> None:
+    """`jounce vehicle check` shares kinematics in numbers alone with the model, and takes travel for vertical."""
+    factory, vehicle = open_builtin(name), load_vehicle(name)
+    stands = standing(vehicle)
+    with factory.instance("rest") as instance:
+        instance.setup()
+        y = named(factory, instance.get_outputs())
+        instance.step(300)
+        later = named(factory, instance.get_outputs())
+    wheels = vehicle.wheels
+    assert sum(y[f"wheel_{w}.tire_force.z"] for w in wheels) == pytest.approx(9.81 * stands.mass, rel=1e-9)
+    for k in range(len(vehicle.axles)):
+        for w in wheels[2 * k : 2 * k + 2]:
+            assert y[f"wheel_{w}.travel"] == pytest.approx(stands.travel[k], abs=1e-3)
+            assert y[f"wheel_{w}.tire_force.z"] == pytest.approx(stands.load[k], rel=5e-3)
+    assert y["ref_frame.pos.z"] == pytest.approx(stands.height, abs=1e-3)
+    assert y["ref_frame.pitch"] == pytest.approx(stands.pitch, abs=5e-4)
+    assert later["ref_frame.pos.z"] == pytest.approx(y["ref_frame.pos.z"], abs=1e-9)
+
+
+def test_energy_and_momenta_stay_over_a_second_with_the_fourth_order(name: str) -> None:
+    flight = Flight(open_builtin(name), tuple(a.name for a in load_vehicle(name).axles))
+    start = flight.start(SWING[name])
+    energy, momenta = flight.energy(start), flight.momenta(start)
+    error = {}
+    for step in (4e-3, 2e-3, 1e-3):
+        end = flight.after(start, step, 1.0)
+        off = flight.momenta(end) - momenta
+        parts = [np.linalg.norm(off[part]) / np.linalg.norm(momenta[part]) for part in (slice(3), slice(3, 6))]
+        error[step] = np.array([abs(flight.energy(end) - energy) / energy, *parts])
+    assert np.all(error[1e-3] < 1e-8), error
+    assert np.all(error[4e-3] > np.minimum(12.0 * error[2e-3], 1e-11)), error
+    assert error[4e-3][0] > 12.0**2 * error[1e-3][0] > 0.0, error
+
+
+def test_linear_models_are_those_of_difference_quotients(name: str) -> None:
+    factory = open_builtin(name)
+    with factory.instance("at") as instance:
+        instance.setup({"init.speed": 12.0, "tick": 0.001})
+        u = np.array([s.start for s in factory.table.inputs])
+        u[factory.table.by_name("steering_wheel_angle").index] = 0.5
+        instance.set_inputs(u)
+        instance.step(500)
+        x = read_states(instance)
+    linear = linearize(factory, {"init.speed": 12.0}, x, u)
+    with replace(factory, kind=Exchange).instance("fd") as instance:
+        instance.setup({"init.speed": 12.0}, dict(zip((s.name for s in factory.table.inputs), u, strict=True)))
+        compared = 0
+        for by, (matrix, read) in enumerate(((linear.A, instance.get_rates), (linear.C, instance.get_outputs))):
+            scale = np.abs(matrix).max(axis=1) + 1.0
+            for k, state in enumerate(factory.table.states):
+
+                def quotient(h: float, k: int = k, read: object = read) -> np.ndarray:
+                    ends = []
+                    for sign in (1, -1):
+                        moved = x.copy()
+                        moved[k] += sign * h
+                        instance.set_states(moved)
+                        ends.append(np.array(read()))  # type: ignore[operator]
+                    return (ends[0] - ends[1]) / (2 * h)  # type: ignore[no-any-return]
+
+                h = 1e-5 * max(1e-2, abs(x[k]))
+                whole, half = quotient(h), quotient(h / 2)
+                if np.any(np.abs(whole - half) > 1e-6 * scale):
+                    continue  # a kink of a spring's table within the steps
+                compared += 1
+                wrong = np.abs((4 * half - whole) / 3 - matrix[:, k]) / scale  # Richardson
+                assert wrong.max() <= 1e-6, (by, state.name, int(wrong.argmax()))
+        assert compared >= 2 * len(x) - 10
+
+
+def drive(name: str, steering: float, ticks: int = 1000, **parameters: object) -> dict[str, float]:
+    factory, vehicle = open_builtin(name), load_vehicle(name)
+    with factory.instance("drive") as instance:
+        instance.setup({"init.speed": 10.0, **parameters})  # type: ignore[dict-item]
+        instance.set_values({"steering_wheel_angle": steering, **{f"wheel_{w}.drive_torque": 100.0 for w in driven(vehicle)}})
+        instance.step(ticks)
+        return named(factory, instance.get_outputs())
+
+
+def test_a_turn_to_the_right_mirrors_one_to_the_left(name: str) -> None:
+    left, right = drive(name, 1.5), drive(name, -1.5)
+    assert left["ref_frame.yaw"] > 0.15
+    for signal, sign in (("yaw", -1), ("pos.x", 1), ("pos.y", -1), ("roll", -1), ("pitch", 1)):
+        mine, other = right[f"ref_frame.{signal}"], left[f"ref_frame.{signal}"]
+        assert mine == pytest.approx(sign * other, rel=1e-8, abs=1e-11), signal
+    assert left["ref_frame.roll"] > 0.0  # outwards, the right side down
+
+
+def test_the_implicit_integrator_drives_the_same_way(name: str) -> None:
+    rk4, implicit = drive(name, 1.5), drive(name, 1.5, integrator="ROSENBROCK")
+    for signal in ("ref_frame.yaw", "ref_frame.pos.x", "ref_frame.pos.y", "speed", "wheel_RR.tire_force.z"):
+        assert implicit[signal] == pytest.approx(rk4[signal], rel=1e-3)
+
+
+def test_beyond_its_box_a_corner_is_refused_before_a_loop_opens() -> None:
+    """The strut's arm and the five links' height from the middle outwards: closed within 1e-9 m, or a fault by name."""
+    factory = open_builtin("car")
+    place = {s.name: k for k, s in enumerate(factory.table.states)}
+    for wheel, step, words in (("FL", 0.005, "FL.*lower-arm angle"), ("RR", 0.0025, "RR.*wheel height")):
+        for way in (1.0, -1.0):
+            with replace(factory, kind=Exchange).instance("box") as instance:
+                instance.setup({"tire_source": "EXTERNAL", "init.equilibrium": False, "init.z": 50.0})
+                x = np.zeros(len(place))
+                x[place["state.rot.e0"]], closed = 1.0, 0
+                with pytest.raises(FmuError, match=words):
+                    for k in range(200):
+                        x[place[f"state.wheel_{wheel}.arm_angle"]] = way * k * step
+                        instance.set_states(x)
+                        y = named(factory, instance.get_outputs())
+                        assert y["closure_residual"] < 1e-9
+                        closed += 1
+                assert closed * step > 0.05
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_its_fmu_is_valid_and_runs_in_fmpy(tmp_path: Path, name: str, fmi: int) -> None:
+    path = export_builtin(tmp_path / "own.fmu", name, fmi=fmi)
+    assert validate_fmu(str(path)) == []
+    wanted = "speed"
+    result = fmpy.simulate_fmu(str(path), stop_time=0.02, step_size=0.001, output=[wanted], fmi_type="CoSimulation",
+                               start_values={"init.speed": 5.0})  # fmt: skip
+    assert np.isfinite(result[wanted]).all() and abs(result[wanted][-1] - 5.0) < 0.1
+
+
+def test_another_process_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    with open_builtin("car").instance("here") as here:
+        here.setup({"init.speed": 8.0})
+        here.set_values({"steering_wheel_angle": 1.0})
+        here.step(50)
+        (tmp_path / "blob").write_bytes(here.get_state())
+        here.step(50)
+        wanted = here.get_outputs().tobytes()
+    script = (
+        "import sys; from pathlib import Path; from jounce_fmu.importer.host import open_builtin\n"
+        "folder = Path(sys.argv[1])\n"
+        "with open_builtin('car').instance('there') as there:\n"
+        "    there.set_state((folder / 'blob').read_bytes()); there.step(50)\n"
+        "    (folder / 'outputs').write_bytes(there.get_outputs().tobytes())\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
+    assert (tmp_path / "outputs").read_bytes() == wanted
+
+
+def test_its_files_are_made_without_casadi(name: str) -> None:
+    code = (
+        "import sys; sys.modules['casadi'] = None\n"
+        f"from jounce_fmu.models import find; print(len(find({name!r}).sources.all_files()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 30
