@@ -164,6 +164,12 @@ def test_aggregates_are_measured_beside_the_closed_form() -> None:
 
 @needs_compiler
 @pytest.mark.slow
+def test_other_kinds_of_axles_are_measured_beside_the_hmmwv() -> None:
+    printed = run("kinds.py", "microbus", "--rounds", 1, "--calls", 5)
+    assert figures(printed, "hmmwv ")[1] == 1.0 and figures(printed, "microbus ")[1] > 0.1
+
+
+@pytest.mark.slow
 def test_an_axle_more_is_measured() -> None:
     printed = run("axles.py", "--most", 2, "--rounds", 1, "--calls", 5)
     assert figures(printed, "2 ")[0] > 0.0 and "ns an axle" in printed

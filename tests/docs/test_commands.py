@@ -64,6 +64,8 @@ PLAN: dict[str, object] = {
     "jounce linearize --speed 20 -o linear.npz": RUNS,
     "jounce simulate --vehicle halfcar --set torque_max=550 --duration 30 -o halfcar.csv": RUNS,
     "jounce export --vehicle halfcar -o halfcar.fmu": RUNS,
+    "jounce simulate --vehicle car --duration 5 -o car.csv": RUNS,
+    "jounce export --vehicle microbus -o microbus.fmu": RUNS,
     # docs/compare.md
     "jounce compare hmmwv -o out/": Takes("minutes; tests/tools/test_compare.py runs a part, and all with JOUNCE_SLOW"),
     "jounce simulate --vehicle hmmwv-ta-two-point --duration 5 --set init.speed=10 --outputs speed,closure_residual "
