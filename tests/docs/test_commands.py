@@ -72,6 +72,9 @@ PLAN: dict[str, object] = {
     "-o ta.csv": RUNS,
     "jounce export --vehicle hmmwv-ta-two-point -o ta.fmu": RUNS,
     "jounce serve --vehicle hmmwv-ta-two-point --address 127.0.0.1:50051": By("service/test_formulation_served.py"),
+    # docs/driving-by-pedals.md
+    "jounce simulate --throttle 0.4 --duration 10 -o drive.csv": RUNS,
+    "jounce export --vehicle hmmwv_pedals -o pedals.fmu": RUNS,
     "jounce simulate --tire my.tir --duration 5 -o out.csv": By("fmu/test_tire_file.py"),
     "jounce export --tire my.tir -o car.fmu": By("fmu/test_tire_file.py"),
     "jounce uk study -o halfcar": By("tools/test_uk.py"),

@@ -25,6 +25,11 @@ from jounce_tools.simulate import csv_inputs
 from jounce_tools.simulate.rows import UNITS, check_name, writing
 from jounce_tools.simulate.run import selected, started, write
 
+#: The vehicle that is driven by pedals in place of the HMMWV without.
+PEDALS = "hmmwv_pedals"
+#: Position of the selector -> value of the input `gear_selector`.
+GEARS = {"P": -2.0, "R": -1.0, "N": 0.0, "D": 1.0}
+
 EPILOG = "inputs as CSV (--sample writes an example):\n" + "\n".join(
     fill(line.replace("`", ""), 100, initial_indent="  - ", subsequent_indent="    ") for line in csv_inputs.FORMAT
 )
@@ -40,6 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input", action="append", default=[], metavar="NAME=VALUE", help="input with a constant value, may repeat"
     )
+    pedals = f"0 to 1; these three drive {PEDALS} where the vehicle is hmmwv, which has no pedals"
+    parser.add_argument("--throttle", type=number, metavar="SHARE", help=f"accelerator pedal, {pedals}")
+    parser.add_argument("--brake", type=number, metavar="SHARE", help="brake pedal, 0 to 1")
+    parser.add_argument("--gear", choices=tuple(GEARS), help="position of the selector (default: D)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter, may repeat")
     parser.add_argument(
         "--duration", type=number, metavar="T", help="simulated time in s (default: the last time of --inputs)"
@@ -64,12 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Reads, simulates, writes; nothing is written before the inputs are read and the model has started."""
     check_name(arguments.output)
+    pressed = _pedals(arguments)
     model = FmuModel(open_builtin(arguments.vehicle))
     if arguments.sample is not None:
         return _write_sample(arguments.sample, model)
     table = model.table
     parameters = dict(scalar(table, text, "parameter") for text in arguments.set)
-    tracks = [_held(model, text) for text in arguments.input]
+    tracks = [_held(model, text) for text in (*pressed, *arguments.input)]
     if arguments.inputs:
         tracks.append(csv_inputs.read_inputs(arguments.inputs, table, hold=arguments.hold))
     if arguments.duration is None and not arguments.inputs:
@@ -106,6 +116,16 @@ def run(arguments: argparse.Namespace) -> int:
     if note:
         sys.stderr.write(f"jounce simulate: {note}\n")
     return 0 if complete else FAILED if done.failure else INTERRUPTED
+
+
+def _pedals(arguments: argparse.Namespace) -> list[str]:
+    """The pedals and the selector as constant inputs; the HMMWV that has none becomes the one that has."""
+    gear = None if arguments.gear is None else GEARS[arguments.gear]
+    told = {"throttle": arguments.throttle, "brake_pedal": arguments.brake, "gear_selector": gear}
+    found = [f"{name}={value!r}" for name, value in told.items() if value is not None]
+    if found and arguments.vehicle == "hmmwv":
+        arguments.vehicle = PEDALS
+    return found
 
 
 def _held(model: HostedModel, text: str) -> Track:

@@ -1,0 +1,134 @@
+"""Draws the picture of docs/driving-by-pedals.md and prints its tables: python docs/pedals/draw.py
+
+Needs jounce and matplotlib (``pip install '.[test]'``).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+
+from jounce_fmu.importer.host import FmuInstance, open_builtin
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+VEHICLE, LOAD, AIR = open_builtin("hmmwv_pedals"), 436.0, 1.2
+Plan = Sequence[tuple[float, Mapping[str, float]]]
+
+
+def run(
+    plan: Plan, end: float, parameters: Mapping[str, float] | None = None, *, area: float = 0.0, step: float = 0.01
+) -> dict[str, np.ndarray]:
+    """Outputs by name; ``area``: drag area [m2] of the air, along the road."""
+    steps = [(t, dict(values)) for t, values in plan]
+    names = [s.name for s in VEHICLE.table.outputs]
+    with VEHICLE.instance("pedals") as fmu:
+        fmu.setup({**(parameters or {}), **steps.pop(0)[1]})
+        ticks, rows = round(step / fmu.tick_length), [fmu.get_outputs().copy()]
+        for k in range(round(end / step)):
+            while steps and steps[0][0] <= k * step + 1e-9:
+                fmu.set_values(steps.pop(0)[1])
+            if area:
+                _blow(fmu, area, rows[-1][names.index("speed")])
+            fmu.step(ticks)
+            rows.append(fmu.get_outputs().copy())
+    table = np.array(rows)
+    return {**dict(zip(names, table.T, strict=True)), "time": step * np.arange(len(table))}
+
+
+def _blow(fmu: FmuInstance, area: float, speed: float) -> None:
+    fmu.set_values({"chassis.ext_force.x": -0.5 * AIR * area * speed * abs(speed)})
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
+def drive() -> plt.Figure:
+    """From rest to 45 km/h and back, at two ticks."""
+    figure, axes = plt.subplots(2, 2, figsize=(10, 5.6), layout="constrained", sharex=True)
+    plan = [(0.0, {"throttle": 0.5}), (9.0, {"throttle": 0.0}), (11.0, {"brake_pedal": 0.4})]
+    for tick, style in ((1e-3, "-"), (2.5e-4, "--")):
+        o = run(plan, 17.0, {"tick": tick})
+        shown = {"speed": "speed [m/s]", "gearbox.gear": "gear", "engine.speed": "[rad/s]",
+                 "converter.speed_ratio": "converter: speed ratio"}  # fmt: skip
+        for ax, (name, label) in zip(axes.flat, shown.items(), strict=True):
+            ax.plot(o["time"], o[name], style, label=f"engine, tick {1e3 * tick:g} ms" if "engine" in name else None)
+            ax.set_ylabel(label)
+            if name == "engine.speed":
+                ax.plot(o["time"], o["gearbox.turbine_speed"], style, label=f"turbine, tick {1e3 * tick:g} ms")
+    axes[1, 0].legend(fontsize=8)
+    for ax in axes[1]:
+        ax.set_xlabel("time [s]")
+    return figure
+
+
+def performance() -> None:
+    """Times to speeds, and the speed that it reaches."""
+    mass = VEHICLE.table.by_name("chassis.mass").start
+    for load, area in ((0.0, 0.0), (LOAD, 1.6), (LOAD, 2.0)):
+        o = run([(0.0, {"brake_pedal": 0.3}), (1.0, {"brake_pedal": 0.0, "throttle": 1.0})], 90.0,
+                {"chassis.mass": mass + load}, area=area)  # fmt: skip
+        v = o["speed"] * 3.6
+        at = [o["time"][np.argmax(v > wanted)] - 1.0 for wanted in (50.0, 96.6)]
+        _say(f"{2573 + load:.0f} kg, drag area {area} m2: 0-50 {at[0]:.1f} s, 0-96.6 {at[1]:.1f} s, "
+              f"after 90 s {v[-1]:.0f} km/h in gear {o['gearbox.gear'][-1]:.0f}")  # fmt: skip
+
+
+def grades() -> None:
+    """Speed along x after 10 s of pulling away on a slope, at the throttle that is best of four."""
+    mass = VEHICLE.table.by_name("chassis.mass").start
+    for grade in (0.2, 0.3, 0.4, 0.5, 0.6, 0.65):
+        for high, low in ((1.0, "H"), (3.0, "L")):
+            found = {}
+            for throttle in (0.4, 0.5, 0.6, 1.0):
+                plan = [(0.0, {"brake_pedal": 1.0, "gear_selector": 0.0, "transfer_range": high}),
+                        (0.5, {"gear_selector": 1.0}), (1.0, {"throttle": throttle}),
+                        (1.6, {"brake_pedal": 0.0})]  # fmt: skip
+                o = run(plan, 11.6, {"chassis.mass": mass + LOAD, "terrain.slope": math.atan(grade)})
+                found[throttle] = o["ref_frame.lin_vel.x"][-1]
+            best = max(found, key=found.__getitem__)
+            _say(f"{grade:.0%} {low}: {found[best]:.1f} m/s at throttle {best}")
+
+
+def parked() -> None:
+    """How far it moves in a minute on 30 %, at rest and shaken."""
+    held = {"P": {"gear_selector": -2.0}, "brake pedal 0.8, D at idle": {"brake_pedal": 0.8},
+            "hand brake, N": {"gear_selector": 0.0, "hand_brake": 1.0}}  # fmt: skip
+    for name, inputs in held.items():
+        for push in (0.0, 2000.0):
+            names = [s.name for s in VEHICLE.table.outputs]
+            place = [names.index(f"ref_frame.pos.{a}") for a in "xyz"]
+            with VEHICLE.instance("parked") as fmu:
+                fmu.setup({"terrain.slope": math.atan(0.3), **inputs})
+                rows = []
+                for k in range(6500):
+                    force = push * math.sin(6 * math.pi * 0.01 * k)
+                    fmu.set_values({"chassis.ext_force.x": force, "chassis.ext_force.y": force / 2})
+                    fmu.step(10)
+                    if k % 100 == 99:
+                        rows.append(fmu.get_outputs()[place].copy())
+            p = np.array(rows)
+            _say(f"{name}, {'shaken' if push else 'at rest'}: {1e3 * np.abs(p[5:] - p[4]).max():.1e} mm")
+
+
+def main() -> None:
+    """The picture and the tables."""
+    figure = drive()
+    for ax in figure.axes:
+        ax.grid(visible=True, alpha=0.3)
+    figure.savefig(HERE / "drive.png", dpi=110, metadata={"Software": None})
+    performance()
+    grades()
+    parked()
+
+
+if __name__ == "__main__":
+    main()
