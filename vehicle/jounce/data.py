@@ -9,6 +9,7 @@ of entries. In a data file every table with a `value` key is an entry; its name 
 steered. `tire` names the law of the tires (`jounce.contact.tires`), else it is that of the base, else tmeasy.
 `tire_file` names a tire file (.tir), which gives the law and all parameters of the tires. `powertrain` names a data
 file with the entries of a powertrain (`jounce.powertrain`), which the vehicle then has.
+`road` names a packed terrain file (.jnt) on which the vehicle starts.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from jounce.axles import DEFAULT, Axle, AxleError, axles_of, wheel_names
 from jounce.contact.tires.from_tir import tire_entries
 from jounce.contact.tires.tir import TireFileError
 from jounce.renamed import FORMER, present, twice
+from jounce.terrain.packed import TerrainError, kind_of
 
 __all__ = ["DataError", "Entry", "Vehicle", "example_names", "load_vehicle", "vehicle_file", "vehicle_names",
-           "with_tire_file"]  # fmt: skip
+           "with_road", "with_tire_file"]  # fmt: skip
 
 _BUILTIN = Path(__file__).parent / "vehicles"
 #: Vehicles of other kinds of axles, to start from: found by name, not among those that a server hosts by itself.
@@ -47,6 +49,7 @@ _HEAD: dict[str, tuple[type, str]] = {
     "tire": (str, "the name of a tire law"),
     "tire_file": (str, "the name of a tire file (.tir)"),
     "powertrain": (str, "the name of a data file with the powertrain's entries"),
+    "road": (str, "the name of a packed terrain file (.jnt)"),
 }
 
 
@@ -92,6 +95,8 @@ class Vehicle:
     """Name of the law of its tires."""
     powertrain: tuple[str, ...] = ()
     """Names of its powertrain's entries; none where wheel torques drive it."""
+    road: str = ""
+    """Path of the terrain file that it is on; empty: the plane of the parameters."""
 
     @property
     def wheels(self) -> tuple[str, ...]:
@@ -140,6 +145,15 @@ def with_tire_file(vehicle: Vehicle, path: str | Path) -> Vehicle:
     return replace(vehicle, entries=entries, tire=law)
 
 
+def with_road(vehicle: Vehicle, path: str | Path) -> Vehicle:
+    """A vehicle on the terrain of a packed file (.jnt). Raises DataError where it is none."""
+    try:
+        kind_of(path)
+    except TerrainError as error:
+        raise DataError(f"{vehicle.name}: {error}") from error
+    return replace(vehicle, road=str(Path(path).resolve()))
+
+
 def vehicle_names() -> tuple[str, ...]:
     """Names of the vehicles that come with jounce, sorted."""
     return tuple(sorted(p.parent.name for p in _BUILTIN.glob("*/vehicle.toml")))
@@ -169,7 +183,9 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
     head = _read(manifest)
     _check_head(manifest, head)
     vehicle = _loaded(manifest, head, seen)
-    return with_tire_file(vehicle, manifest.parent / head["tire_file"]) if "tire_file" in head else vehicle
+    if "tire_file" in head:
+        vehicle = with_tire_file(vehicle, manifest.parent / head["tire_file"])
+    return with_road(vehicle, manifest.parent / head["road"]) if "road" in head else vehicle
 
 
 def _loaded(manifest: Path, head: Mapping[str, Any], seen: tuple[Path, ...]) -> Vehicle:
@@ -181,7 +197,8 @@ def _loaded(manifest: Path, head: Mapping[str, Any], seen: tuple[Path, ...]) -> 
         for key, changed in _overrides(head.get("overrides", {}), entries, name):
             fields = {"source": f"{manifest.name} of {name}"} | _fields(key, changed, entries[key].items)
             entries[key] = _checked(key, replace(entries[key], **fields))
-        return Vehicle(name, entries, description, base.axles, base.lists, head.get("tire", base.tire), powertrain)
+        return Vehicle(name, entries, description, base.axles, base.lists, head.get("tire", base.tire), powertrain,
+                       base.road)
     entries, tire = {}, head.get("tire", Vehicle.tire)
     today = set(FORMER.values()) if tire == Vehicle.tire else ()  # another law's parameters may have any name
     lists: dict[str, tuple[Mapping[str, Any], ...]] = {}

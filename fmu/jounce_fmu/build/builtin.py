@@ -19,6 +19,7 @@ from jounce_fmu.importer.foreign import Interface
 from jounce_fmu.importer.host import Factory
 from jounce_fmu.importer.tables import checked_table, retabled
 from jounce_fmu.models import find
+from jounce_fmu.models.roads import road_place, road_resources
 
 
 def export_builtin(
@@ -48,9 +49,9 @@ def export_builtin(
     with tempfile.TemporaryDirectory() as folder:
         variant = retabled(model, edition, identifier(own.name), Path(folder))
         if interface_guid(own) == interface_guid(common):  # The model's own library can run the check.
-            _check_start(own, model.library())
+            _check_start(own, model.library(), road_place(name))
         else:
-            _check_start(edition, ensure_library(variant, Path(folder)))
+            _check_start(edition, ensure_library(variant, Path(folder)), road_place(name))
         return export_fmu(
             path,
             edition,
@@ -60,10 +61,11 @@ def export_builtin(
             library_folder=Path(folder),
             fmi=fmi,
             scalars=scalars,
+            resources=road_resources(name),
         )
 
 
-def _check_start(own: SignalTable, library: Path) -> None:
+def _check_start(own: SignalTable, library: Path, resources: str) -> None:
     """Raises FmuError, which names the parameter, if the model cannot start."""
-    with Factory(own.name, library, Interface.of_table(own)).instance("check") as check:
+    with Factory(own.name, library, Interface.of_table(own), resources=resources).instance("check") as check:
         check.setup({s.name: s.start for s in own.parameters}, {s.name: s.start for s in own.inputs})

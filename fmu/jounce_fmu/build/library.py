@@ -46,6 +46,8 @@ FLAGS = (
     "-fPIC",
     "-Wall",
 )
+#: Folders of C that a model takes beside its own.
+_SHARED = {"double_wishbone": ("terrain",)}
 HASH_FILE = "jn_build_hash.c"
 
 
@@ -130,7 +132,7 @@ def identifier(name: str) -> str:
 
 def builtin_sources(model: str = "double_wishbone", name: str = "hmmwv") -> Sources:
     """Sources of a model that comes with the package, for the library of its data set ``name``."""
-    files = [f for folder in ("common", model) for f in _code(PACKAGE / "models" / folder)]
+    files = [f for folder in ("common", *_SHARED.get(model, ()), model) for f in _code(PACKAGE / "models" / folder)]
     if not any(f.name.endswith("_table.c") for f in files):
         raise BuildError(f"no *_table.c among the files of {model}: run python -m jounce_fmu.build.generate first")
     return Sources(f"jounce_{name}", tuple(files))

@@ -29,13 +29,16 @@ def export_fmu(
     library_folder: Path = NATIVE,
     fmi: int = 2,
     scalars: bool = False,
+    resources: Mapping[str, bytes] | None = None,
 ) -> Path:
     """Writes an FMU of FMI 2.0 or 3.0 to ``path``, and returns the path.
 
-    In FMI 3 vector signals are arrays unless ``scalars`` is set; FMI 2 has only scalars. With empty ``platforms`` the
-    FMU has only its sources, for importers that compile. On Linux, ``linux64`` packs the library of `ensure_library`;
-    other platforms of `jounce_fmu.build.library.PLATFORMS` are cross-compiled with ziglang. Raises BuildError or
-    DescribeError.
+    ``resources`` are further files by name, as the model asks for them.
+
+    In FMI 3 vector signals are arrays unless ``scalars`` is set; FMI 2 has only scalars. With empty ``platforms``
+    the FMU has only its sources, for importers that compile. On Linux, ``linux64`` packs the library of
+    `ensure_library`; other platforms of `jounce_fmu.build.library.PLATFORMS` are cross-compiled with ziglang.
+    Raises BuildError or DescribeError.
     """
     if unknown := [p for p in platforms if p not in PLATFORMS]:
         raise BadRequest(f"platform {unknown[0]!r}: expected {', '.join(PLATFORMS)}")
@@ -44,6 +47,7 @@ def export_fmu(
     packed = sources.packed()
     c_files = [name for name in packed if name.endswith(".c")]
     content = {f"sources/{name}": data for name, data in packed.items()}
+    content |= {f"resources/{name}": data for name, data in (resources or {}).items()}
     if fmi == 2:
         content["modelDescription.xml"] = model_description(
             table, sources.identifier, source_files=c_files, names=names

@@ -22,6 +22,7 @@ from jounce_fmu.importer.foreign import Interface, library_path, read_descriptio
 from jounce_fmu.importer.instance import Array, FmuError, FmuInstance, load
 from jounce_fmu.importer.tables import checked_table, retabled
 from jounce_fmu.models import find
+from jounce_fmu.models.roads import road_place
 
 __all__ = ["Array", "Factory", "Fmu2Instance", "FmuError", "FmuInstance", "Value", "open_builtin", "open_fmu"]
 
@@ -112,7 +113,7 @@ class Factory:
     defaults: Mapping[str, Value] = field(default_factory=dict, repr=False)
     """Parameters set at each `setup` before the caller's own: the data of a vehicle that shares a library."""
     resources: str = ""
-    """URI of the unpacked FMU's resources."""
+    """URI of the unpacked FMU's resources, or of a terrain file in their place."""
     keep: Any = None
     """Keeps the temporary folder of the FMU or library while the factory lives."""
     kind: type[FmuInstance] = Fmu2Instance
@@ -159,7 +160,7 @@ def open_builtin(name: str | Path = "hmmwv") -> Factory:
     defaults: dict[str, Value] = {
         s.name: s.start for s, c in zip(own.parameters, common.parameters, strict=True) if s.start != c.start
     }
-    return Factory(str(name), library, Interface.of_table(own), defaults, keep=keep)
+    return Factory(str(name), library, Interface.of_table(own), defaults, road_place(name), keep=keep)
 
 
 def _check_hash(library: Path, build_hash: str) -> None:

@@ -147,7 +147,7 @@ def linearize(factory: Factory, parameters: Mapping[str, Value], x: Array, u: Ar
     outputs = [s for s in table.outputs if s.signal.type == "Real" and s.signal.variability == "continuous"]
     knowns = np.array([*table.state_references, *(s.value_reference for s in table.inputs)], np.uint32)
     unknowns = np.array([*table.rate_references, *(s.value_reference for s in outputs)], np.uint32)
-    with Exchange(factory.library, factory.interface, "linearize") as at:
+    with Exchange(factory.library, factory.interface, "linearize", factory.resources) as at:
         at.defaults = factory.defaults
         at.setup(parameters)
         at.set_inputs(u)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from jounce.signals import SignalTable
+from jounce_fmu.models.roads import on_road
 from jounce_fmu.models.tires import on_tires
 from jounce_service.hosting.values import parse, scalar_of
 from jounce_service.transport import errors
@@ -39,12 +40,19 @@ def add_vehicle(parser: argparse.ArgumentParser, default: str | None = "hmmwv", 
     parser.add_argument("--model", dest="vehicle", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     tire = "tire file (.tir) of the Magic Formula for all wheels: PAC2002, MF 6.1 or 6.2 (default: the vehicle's tires)"
     parser.add_argument("--tire", type=Path, metavar="FILE", help=tire)
+    road = "terrain under it: a packed file (.jnt), an OpenCRG road (.crg) or heights (.npy)"
+    parser.add_argument("--road", type=Path, metavar="FILE", help=road)
 
 
-def put_on_tires(arguments: argparse.Namespace) -> None:
-    """With ``--tire`` the vehicle is replaced by one on these tires. Raises UsageError, DataError, BuildError."""
-    if getattr(arguments, "tire", None) is None:
-        return
-    if arguments.vehicle is None:
-        raise UsageError("--tire: expected --vehicle with it")
-    arguments.vehicle = str(on_tires(arguments.vehicle, arguments.tire))
+def put_on(arguments: argparse.Namespace) -> None:
+    """With ``--tire`` and ``--road`` the vehicle is replaced by one on them.
+
+    Raises UsageError, DataError, BuildError.
+    """
+    for option, put in (("tire", on_tires), ("road", on_road)):
+        file = getattr(arguments, option, None)
+        if file is None:
+            continue
+        if arguments.vehicle is None:
+            raise UsageError(f"--{option}: expected --vehicle with it")
+        arguments.vehicle = str(put(arguments.vehicle, file))

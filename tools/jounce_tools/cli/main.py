@@ -112,7 +112,7 @@ def _main(arguments: Sequence[str]) -> int:
     from jounce_fmu.importer.host import FmuError
     from jounce_fmu.importer.trajectory import InputError
     from jounce_service.transport.errors import BadParameters, ServiceError
-    from jounce_tools.cli.assignments import put_on_tires
+    from jounce_tools.cli.assignments import put_on
     from jounce_tools.cli.progress import Progress
     from jounce_tools.errors import UsageError
 
@@ -120,7 +120,7 @@ def _main(arguments: Sequence[str]) -> int:
         with Progress(f"jounce {parsed.command}", sys.stderr) as parsed.progress:
             if parsed.command in _OWN_PROGRESS:
                 parsed.progress.be_quiet()
-            put_on_tires(parsed)
+            put_on(parsed)
             code = int(import_module(COMMANDS[parsed.command][0]).run(parsed))
         sys.stdout.flush()
         return code

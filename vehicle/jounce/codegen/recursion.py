@@ -124,6 +124,7 @@ class Recursion:
         for paired, run in groupby(calls, lambda call: group.paired and call.function in group.own):
             lines.append(f"    {group.loop(paired=paired)} {{")
             for call in run:
+                lines += [f"        {line}" for line in call.before[forward : forward + 1]]
                 lines += [f"        {line}" for line in text(call, group)]
                 if call.function in group.after:
                     lines.append(f"        {group.after[call.function][forward]}")

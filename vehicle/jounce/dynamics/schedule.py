@@ -75,6 +75,9 @@ class Call:
     """Number of lanes where these are not those of the wheels."""
     zero_with: str = ""
     """Name of an input with which all outputs are zero: the call is left out where that is."""
+    before: tuple[str, ...] = ()
+    """Hand-written C before the call in the loop over the wheels, for lanes c to c + JN_LANES; and its form with
+    tangents."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "double_wishbone.h"
@@ -231,11 +232,11 @@ static void to_chassis(const double *q, const double *n, double *out) {
 
 /* Whether the box around the body's outline reaches below the terrain anywhere, which is rare. */
 static int body_is_near(const double *x, const double *d, const double *wheel_inputs) {
-    const int planes = d[D_HEIGHT_ONLY] != 0.0 ? JN_CORNERS : 1;
+    const int one_plane = d[D_HEIGHT_ONLY] == 0.0 && d[D_TERRAIN] == 0.0, planes = one_plane ? 1 : JN_WHEELS;
     const double *box = d + D_BOX, *at = x + JN_X_position;
-    int c, k;
+    int w, k;
     if (!(d[D_CONTACT + JN_CONTACT_stiffness] > 0.0)) return 0;
-    if (d[D_HEIGHT_ONLY] == 0.0) { /* clear by the tilt alone, as it is when driving */
+    if (one_plane) { /* clear by the tilt alone, as it is when driving */
         const double *q = x + JN_X_quaternion, *n = d + D_NORMAL, *ground = d + D_GROUND;
         const double cosine = 2 * (q[1] * q[3] + q[0] * q[2]) * n[0] + 2 * (q[2] * q[3] - q[0] * q[1]) * n[1] +
                               (1 - 2 * (q[1] * q[1] + q[2] * q[2])) * n[2];
@@ -243,7 +244,8 @@ static int body_is_near(const double *x, const double *d, const double *wheel_in
                              cosine * box[2];
         if (cosine > 0.0 && above > 0.0 && above * above > (1.0 - cosine * cosine) * d[D_REACH]) return 0;
     }
-    for (c = 0; c < planes; c++) {
+    for (w = 0; w < planes; w++) {
+        const int c = JN_LANE_OF(w);
         double n[3], lies[3], height = 0.0;
         for (k = 0; k < 3; k++) n[k] = wheel_inputs[JN_CORNERS * (JN_WHEEL_INPUT_normal + k) + c];
         to_chassis(x + JN_X_quaternion, n, lies);
@@ -287,6 +289,8 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, double lim
     }
     return 0;
 }
+
+#include "double_wishbone_terrain.inc"
 
 #define JN_LANES 1
 #include "jn_lanes.h"
@@ -506,6 +510,7 @@ static int derive(const double *p, double *d, jn_fault *f) {
     d[D_FRICTION] = p[JN_P_terrain_mu];
     d[D_HEIGHT_ONLY] = p[JN_P_terrain_source] == 2.0;
     d[D_EXTERNAL] = p[JN_P_tire_source] == 2.0;
+    d[D_TERRAIN] = p[JN_P_terrain_source] >= FIRST_FILE;
     d[D_RATIO] = p[JN_P_steering_ratio];
     d[D_TICK] = p[JN_P_tick];
 #ifdef JN_LOOPED
@@ -563,7 +568,8 @@ static void finish_forward(const double *x, const double *u, const double *p, co
      .rhs = rhs_##lanes, .outputs = outputs_##lanes, .step = NULL, .n_work = 0, .begin = begin_##lanes, .finish = finish, .n_memory = N_MEMORY,  \
      .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional_##lanes,             \
      .finish_forward = finish_forward, .jacobian = JACOBIAN(lanes), .parameter_warning = parameter_warning,               \
-     .readable = readable, .period = PERIOD, .decide = DECIDE}
+     .readable = readable, .period = PERIOD, .decide = DECIDE, .open = open_terrain,                     \
+     .close = close_terrain, .d_resource = D_RESOURCE}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

@@ -9,6 +9,7 @@
 #include "double_wishbone_layout.h"
 #include "double_wishbone_table.h"
 #include "jn_model.h"
+#include "jn_terrain.h"
 #if JN_POWERTRAIN
 #include "powertrain_layout.h"
 #endif
@@ -54,7 +55,9 @@ enum {
     D_EXTERNAL,    /* 1: contact wrench from the inputs */
     D_RATIO,       /* steering-wheel angle over arm angle */
     D_TICK,
-    D_PRESSED, /* tire deflection beyond which the data are not valid [m] */
+    D_TERRAIN,  /* 1: terrain from a file */
+    D_RESOURCE, /* which one: JN_RESOURCE_NUMBERS */
+    D_PRESSED = D_RESOURCE + JN_RESOURCE_NUMBERS, /* tire deflection beyond which the data are not valid [m] */
     D_LOWEST,  /* range of the arm angle in which every loop closes at any steering, by corner; empty if unknown */
     D_HIGHEST = D_LOWEST + JN_CORNERS,
     D_CLOSE = D_HIGHEST + JN_CORNERS, /* of the Newton steps, and of the first guess */
@@ -196,6 +199,9 @@ void jn_wheel_start(const double *d, int c, const double *starting, double *grip
 
 /* The unit vector along one of any length above 0. */
 void jn_unit_normal(const double *v, double *unit);
+
+/* Height and unit normal of the terrain file's ground at a place; 1 beyond its edge. */
+int jn_ground_under(const double *d, double x, double y, double *height, double *normal);
 
 /* Fills D_LOWEST and D_HIGHEST of derived numbers that are otherwise complete. */
 void jn_arm_range(const double *p, double *d);

@@ -29,9 +29,12 @@ typedef struct {
     const double *p, *u;
     double d[JN_N_D];       /* with the tires inside the model, whoever carries the wheels later */
     double mean_normal[3];
+    double height[JN_WHEELS], normal[JN_WHEELS][3]; /* of the ground under each wheel, where it is no plane */
     int rolling;            /* 1: no tangential forces */
     jn_evaluation e;
 } rest;
+
+static int is_plane(const rest *r) { return r->d[D_HEIGHT_ONLY] == 0.0 && r->d[D_TERRAIN] == 0.0; }
 
 static double lane(const double *v, int k, int c) { return v[JN_CORNERS * k + c]; }
 
@@ -196,25 +199,39 @@ static void guess(rest *r, const double *x, double *v) {
     for (k = 0; k < JN_WHEELS; k++) {
         const double *d = r->d;
         hub += lane(d + D_CORNERS, height_row(k / 2), JN_LANE_OF(JN_IS_PAIR(k / 2) ? k - k % 2 : k)) / JN_WHEELS;
-        if (r->d[D_HEIGHT_ONLY] != 0.0) ground += r->u[JN_U_WHEEL_terrain_height + k * U_WHEEL] / JN_WHEELS;
+        if (!is_plane(r)) ground += r->height[k] / JN_WHEELS;
     }
-    if (r->d[D_HEIGHT_ONLY] == 0.0)
+    if (is_plane(r))
         ground = r->d[D_GROUND + 2] - (n[0] * x[JN_X_position] + n[1] * x[JN_X_position + 1]) / n[2];
     v[0] = ground + (wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius) - COMPRESSED - hub) / n[2];
 }
 
-static void average_normal(rest *r) {
+/* Asks the ground for each wheel: the inputs, or the terrain file below the anchor of the wheel on a level chassis. */
+static void ask_ground(rest *r, const double *x) {
+    const double yaw = r->p[JN_P_init_yaw], c = jn_cos_1(yaw), s = jn_sin_1(yaw);
+    int w;
+    for (w = 0; w < JN_WHEELS; w++) {
+        const double *anchor = r->d + D_OUTLINE + JN_CORNERS * JN_POINT_anchor + JN_LANE_OF(w);
+        const double ahead = anchor[0], left = anchor[JN_CORNERS];
+        if (r->d[D_TERRAIN] != 0.0) {
+            jn_ground_under(r->d, x[JN_X_position] + c * ahead - s * left, x[JN_X_position + 1] + s * ahead + c * left,
+                            &r->height[w], r->normal[w]);
+            continue;
+        }
+        r->height[w] = r->u[JN_U_WHEEL_terrain_height + w * U_WHEEL];
+        jn_unit_normal(r->u + JN_U_WHEEL_terrain_normal_x + w * U_WHEEL, r->normal[w]);
+    }
+}
+
+static void average_normal(rest *r, const double *x) {
     double length;
     int c, k;
     memcpy(r->mean_normal, r->d + D_NORMAL, sizeof r->mean_normal);
-    if (r->d[D_HEIGHT_ONLY] == 0.0) return;
+    if (is_plane(r)) return;
+    ask_ground(r, x);
     for (k = 0; k < 3; k++) {
         r->mean_normal[k] = 0.0;
-        for (c = 0; c < JN_WHEELS; c++) {
-            double unit[3];
-            jn_unit_normal(r->u + JN_U_WHEEL_terrain_normal_x + c * U_WHEEL, unit);
-            r->mean_normal[k] += unit[k];
-        }
+        for (c = 0; c < JN_WHEELS; c++) r->mean_normal[k] += r->normal[c][k];
     }
     length = sqrt(dot(r->mean_normal, r->mean_normal));
     for (k = 0; k < 3; k++) r->mean_normal[k] /= length;
@@ -223,7 +240,7 @@ static void average_normal(rest *r) {
 static int find_rest(rest *r, double *x, jn_fault *f) {
     double v[N_REST], now[N_REST], a[N_REST][N_REST], step[N_REST], tried[N_REST], there[N_REST];
     int round, i, k;
-    average_normal(r);
+    average_normal(r, x);
     guess(r, x, v);
     if (residual(r, v, x, now, f)) return 1;
     for (round = 0; round < ROUNDS && !(size(now) < ENOUGH); round++) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jn_resource.h"
 #include "jn_rosenbrock.h"
 
 #define DEFAULT_TICK 0.001
@@ -156,7 +157,11 @@ jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
     return s;
 }
 
-void jn_destroy(jn_instance *s) { free(s); }
+void jn_destroy(jn_instance *s) {
+    if (s->resource) s->model->close(s->resource);
+    free(s->folder);
+    free(s);
+}
 
 void jn_reset(jn_instance *s) {
     const jn_model *m = s->model;
@@ -285,6 +290,8 @@ static int try_start(jn_instance *s) {
     if (m->p_tick >= 0) s->tick_length = s->p[m->p_tick];
     if (!(s->tick_length > 0.0))
         return jn_fail(s, "%s = %g: expected numbers > 0", m->signals[m->n_u + m->n_y + m->p_tick].name, s->tick_length);
+    if (jn_open_resource(s, s->p_now)) return -1;
+    jn_tell_resource(s, s->d);
     if (m->derive(s->p_now, s->d, &f)) return jn_fail_fault(s, "parameters refused", &f);
     if (m->start(s->p_now, s->d, s->u, s->x, &f)) return jn_fail_fault(s, "no start state", &f);
     if (m->finish) m->finish(s->x, s->u, s->p_now);
@@ -449,6 +456,7 @@ int jn_apply_tunables(jn_instance *s) {
     jn_fault f;
     jn_clear_fault(&f);
     if (!s->params_dirty) return 0;
+    jn_tell_resource(s, s->d_old);
     if (m->derive(s->p, s->d_old, &f)) return jn_fail_fault(s, "parameters refused", &f);
     memcpy(s->p_old, s->p_now, bytes_p);
     memcpy(s->p_now, s->p, bytes_p);

@@ -42,12 +42,18 @@ typedef struct jn_instance {
     double *matrix; /* of the implicit step, column by column, for models with a Jacobian */
     int *pivot;
     double *work; /* scratch of models that step themselves */
+    char *folder; /* of the resources, or NULL */
+    jn_resource *resource;
     char error[512];
 } jn_instance;
 
 const jn_model *jn_pick_model(void);
 jn_instance *jn_create(const jn_model *model, size_t face_bytes); /* NULL: no memory, or a broken signal table */
 void jn_destroy(jn_instance *s);
+/* Keeps where the resources are: a path in UTF-8, or a URI with the scheme file. -1 without memory. */
+int jn_set_folder(jn_instance *s, const char *place);
+/* Opens the resource that these parameters ask for, in place of the one in use. */
+int jn_open_resource(jn_instance *s, const double *p);
 void jn_reset(jn_instance *s);
 
 int jn_find(jn_instance *s, unsigned vr); /* row, or -1 */

@@ -36,6 +36,13 @@ typedef struct {
     double least_up;  /* of a direction, a vector of any length: smallest z of its unit vector; 0 for other signals */
 } jn_signal;
 
+/* Read-only data of a model beside its parameters, such as a file among the FMU's resources. */
+typedef struct {
+    unsigned char id[32]; /* hash of the contents; a model's own struct continues behind it */
+} jn_resource;
+
+enum { JN_RESOURCE_NUMBERS = 10 }; /* places in d that tell of a resource: its address in two parts, its hash in eight */
+
 typedef struct jn_model {
     const char *name, *build_hash;
     int n_x, n_u, n_y, n_p, n_d;
@@ -84,7 +91,16 @@ typedef struct jn_model {
      * whole multiple of the period; a second call at the same time changes nothing. Or both NULL. */
     double (*period)(const double *p);
     void (*decide)(double t, const double *u, const double *p, const double *d, double *x);
+    /* Opens the resource that the parameters ask for in the folder of resources (or the file, where that is one; NULL:
+     * there is none); *r stays NULL if they ask for none. `jn_resource_of` finds it in d, at the place d_resource,
+     * where the runtime puts it before `derive`. Or NULL: no resources. */
+    int (*open)(const char *folder, const double *p, jn_resource **r, jn_fault *f);
+    void (*close)(jn_resource *r);
+    int d_resource;
 } jn_model;
+
+/* The resource that d tells of at this place, or NULL. */
+const void *jn_resource_of(const double *place);
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */
 extern const jn_signal jn_table[];

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "jn_core.h"
+#include "jn_resource.h"
 
 #define MAGIC 0x314E534AU /* "JSN1" on a little-endian machine; a blob of the other byte order does not match */
 #define VERSION 1U
@@ -67,6 +68,7 @@ void jn_snapshot_write(const jn_instance *s, unsigned char *blob) {
     put(&to, s->p, m->n_p);
     put(&to, s->p_now, m->n_p);
     put(&to, s->d, m->n_d);
+    if (m->open) jn_hide_address((double *)(void *)(to - (size_t)m->n_d * sizeof(double)) + m->d_resource);
     put(&to, s->x, m->n_x);
     memcpy(blob, &h, sizeof h);
     h.checksum = checksum(blob, jn_snapshot_size(s));
@@ -107,10 +109,14 @@ int jn_snapshot_read(jn_instance *s, const unsigned char *blob, size_t size) {
     header h;
     if (jn_snapshot_check(s, blob, size)) return -1;
     memcpy(&h, blob, sizeof h);
+    if (jn_match_resource(s, from + (size_t)(m->n_u + m->n_p) * sizeof(double),
+                          from + (size_t)(m->n_u + 2 * m->n_p + m->d_resource) * sizeof(double)))
+        return -1;
     take(&from, s->u, m->n_u);
     take(&from, s->p, m->n_p);
     take(&from, s->p_now, m->n_p);
     take(&from, s->d, m->n_d);
+    if (m->open && !jn_is_none(s->d + m->d_resource)) jn_tell_resource(s, s->d);
     take(&from, s->x, m->n_x);
     s->state = (jn_state)h.state;
     s->ticks = h.ticks;

@@ -114,7 +114,6 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
     fmi2ComponentEnvironment environment = functions ? functions->componentEnvironment : NULL;
     const char *why = NULL;
     jn_instance *s = NULL;
-    (void)resources; /* the model has no resource files */
     (void)visible;
     if (!name || !*name) why = "fmi2Instantiate: the instance name is empty";
     else if (type != fmi2CoSimulation && (type != fmi2ModelExchange || !jn_pick_model()->nominals))
@@ -123,6 +122,10 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
     else {
         s = jn_create(jn_pick_model(), sizeof(jn_face) + strlen(name));
         if (!s) why = "fmi2Instantiate: no memory, or the model's signal table is broken";
+        else if (jn_set_folder(s, resources)) {
+            jn_destroy(s);
+            why = "fmi2Instantiate: no memory";
+        }
     }
     if (why) {
         send(logger, environment, name ? name : "", fmi2Error, jn_categories[LOG_ERROR], why);

@@ -128,8 +128,8 @@ static int arrays_of_token(const char *token) {
     return !token[n] ? 1 : !strcmp(token + n, "scalars") ? 0 : -1;
 }
 
-jn_instance *jn_fmi3_make(const char *name, const char *token, int logging, fmi3InstanceEnvironment environment,
-                          fmi3LogMessageCallback log, jn_kind3 kind) {
+jn_instance *jn_fmi3_make(const char *name, const char *token, const char *resources, int logging,
+                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log, jn_kind3 kind) {
     const int arrays = arrays_of_token(token);
     const char *why = NULL;
     jn_instance *s = NULL;
@@ -140,6 +140,10 @@ jn_instance *jn_fmi3_make(const char *name, const char *token, int logging, fmi3
     else {
         s = jn_create(jn_pick_model(), sizeof(jn_face3));
         if (!s) why = "no memory, or the model's signal table is broken";
+        else if (jn_set_folder(s, resources)) {
+            jn_destroy(s);
+            why = "no memory";
+        }
     }
     if (why) return (jn_instance *)jn_fmi3_no_instance(log, environment, why);
     s->states = kind == MODEL_EXCHANGE  ? ANY & ~(JN_STEPPING | JN_FAILED)
@@ -163,11 +167,10 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
                                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
                                          fmi3IntermediateUpdateCallback update) {
     jn_instance *s;
-    (void)resources; /* the model has no resource files */
     (void)visible;
     (void)intermediate;
     (void)update;
-    s = jn_fmi3_make(name, token, logging, environment, log, events ? CO_SIMULATION_WITH_EVENTS : CO_SIMULATION);
+    s = jn_fmi3_make(name, token, resources, logging, environment, log, events ? CO_SIMULATION_WITH_EVENTS : CO_SIMULATION);
     if (!s) return NULL;
     jn_fmi3_face(s)->early_return = early_return;
     if (n_intermediate) { /* not refused: some importers ask for them in spite of providesIntermediateUpdate = false */

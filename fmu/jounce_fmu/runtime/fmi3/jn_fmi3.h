@@ -31,8 +31,8 @@ fmi3Status jn_fmi3_null(jn_instance *s, const char *function);
 
 typedef enum { CO_SIMULATION, CO_SIMULATION_WITH_EVENTS, MODEL_EXCHANGE } jn_kind3;
 /* An instance, or NULL after logging why not. */
-jn_instance *jn_fmi3_make(const char *name, const char *token, int logging, fmi3InstanceEnvironment environment,
-                          fmi3LogMessageCallback log, jn_kind3 kind);
+jn_instance *jn_fmi3_make(const char *name, const char *token, const char *resources, int logging,
+                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log, jn_kind3 kind);
 /* Log why there is no instance; always NULL. */
 fmi3Instance jn_fmi3_no_instance(fmi3LogMessageCallback log, fmi3InstanceEnvironment environment, const char *why);
 

@@ -5,9 +5,8 @@
 fmi3Instance fmi3InstantiateModelExchange(fmi3String name, fmi3String token, fmi3String resources,
                                           fmi3Boolean visible, fmi3Boolean logging,
                                           fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
-    (void)resources;
     (void)visible;
-    return jn_fmi3_make(name, token, logging, environment, log, MODEL_EXCHANGE);
+    return jn_fmi3_make(name, token, resources, logging, environment, log, MODEL_EXCHANGE);
 }
 
 /* The instance, when it is for model exchange and the call is allowed in its state. */

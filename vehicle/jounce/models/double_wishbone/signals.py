@@ -19,6 +19,8 @@ from jounce.models.double_wishbone.ledgers import ledger as ledger_of
 from jounce.references import Ledger
 from jounce.signals import QUATERNION, XYZ, Signal, SignalTable, State
 from jounce.suspension.kinds import KINDS
+from jounce.terrain.packed import KINDS as FILE_KINDS
+from jounce.terrain.packed import kind_of
 
 #: Frame of an entry of the vehicle data, by a pattern of its name without that of an axle; what fits none has no
 #: direction.
@@ -33,6 +35,9 @@ _FRAMES = {
     r"steering\.[A-Z_]+\.[xyz]": "steering",
     r"wheel\.inertia\.[xyz]+": "wheel",
 }
+
+#: Items of `terrain_source`; from the third on they are kinds of terrain files.
+TERRAIN_SOURCES = ("PLANE", "EXTERNAL", *FILE_KINDS)
 
 #: Inner states of a wheel that importers know by another name.
 STATE_NAMES = {"wind_up": "brake_wind_up"}
@@ -162,14 +167,14 @@ def _outputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
         yield from powered.outputs()
 
 
-def _run_parameters() -> Iterator[Signal]:
+def _run_parameters(vehicle: Vehicle) -> Iterator[Signal]:
     def par(name: str, unit: str, start: float, text: str, low: float = -math.inf, high: float = math.inf,
             frame: str = "") -> Signal:
         return Signal(name, "parameter", unit, text, start=(start,), minimum=low, maximum=high, variability="fixed",
                       frame=frame)
 
-    def enum(name: str, items: tuple[str, ...], text: str) -> Signal:
-        return Signal(name, "parameter", "1", text, start=(1.0,), minimum=1.0, maximum=float(len(items)),
+    def enum(name: str, items: tuple[str, ...], text: str, start: float = 1.0) -> Signal:
+        return Signal(name, "parameter", "1", text, start=(start,), minimum=1.0, maximum=float(len(items)),
                       type="Enumeration", variability="fixed", items=items, frame="")
 
     yield par("tick", "s", 0.001, "internal step; RK4 takes up to 0.002 s", 1e-5, 0.02)
@@ -182,7 +187,8 @@ def _run_parameters() -> Iterator[Signal]:
     yield Signal("init.equilibrium", "parameter", "1", "true: settle on the terrain first, at rest held by the "
                  "brakes until now; false: suspension in design position at init.z, released", start=(1.0,),
                  type="Boolean", variability="fixed", minimum=0.0, maximum=1.0, frame="")
-    yield enum("terrain_source", ("PLANE", "EXTERNAL"), "where the terrain comes from")
+    yield enum("terrain_source", TERRAIN_SOURCES, "where the terrain comes from: the plane, the inputs, or a terrain "
+               "file of that kind", _terrain_start(vehicle))
     yield enum("tire_source", ("TMEASY", "EXTERNAL"), "where the contact wrench comes from")
     yield par("terrain.height", "m", 0.0, "height of the plane at x = y = 0", frame="world")
     yield par("terrain.slope", "rad", 0.0, "raises the plane along +x", -1.0, 1.0, "world")
@@ -194,6 +200,10 @@ def _run_parameters() -> Iterator[Signal]:
         enum("integrator", ("RK4", "ROSENBROCK"), "explicit of order 4, or L-stable of order 2 for long ticks"),
         former=(("ROS2", "ROSENBROCK"),),
     )
+
+
+def _terrain_start(vehicle: Vehicle) -> float:
+    return 1.0 + (TERRAIN_SOURCES.index(kind_of(vehicle.road)) if vehicle.road else 0)
 
 
 def _vehicle_parameters(vehicle: Vehicle) -> Iterator[Signal]:
@@ -260,7 +270,7 @@ def table(vehicle: Vehicle, ledger: Path = LEDGER) -> SignalTable:
     """
     law = _law(vehicle)
     groups: Iterable[Iterator[Signal]] = (
-        _inputs(vehicle, law), _outputs(vehicle, law), _run_parameters(), _vehicle_parameters(vehicle)
+        _inputs(vehicle, law), _outputs(vehicle, law), _run_parameters(vehicle), _vehicle_parameters(vehicle)
     )  # fmt: skip
     signals = tuple(s for group in groups for s in group)
     states = tuple(_states(vehicle, inner(law)))

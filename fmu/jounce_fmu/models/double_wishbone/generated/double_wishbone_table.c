@@ -1,9 +1,9 @@
-/* Emitted by jounce_fmu.build.table_c for double_wishbone, interface {24f0f6cd-e0f0-6342-b4cf-c279c08899ea}. Do not edit. */
+/* Emitted by jounce_fmu.build.table_c for double_wishbone, interface {17eda368-6f49-e71c-f50f-c867c6dc6af3}. Do not edit. */
 #include <math.h>
 
 #include "jn_model.h"
 
-const char jn_guid[] = "{24f0f6cd-e0f0-6342-b4cf-c279c08899ea}";
+const char jn_guid[] = "{17eda368-6f49-e71c-f50f-c867c6dc6af3}";
 
 const jn_signal jn_table[] = {
     {"steering_wheel_angle", 1000U, 'u', 'r', 0, 0, 0.0, -13.613568165555769, 13.613568165555769, 0, 1.0, -1, 0.0, 0.0},
@@ -277,7 +277,7 @@ const jn_signal jn_table[] = {
     {"init.yaw", 100005U, 'p', 'r', 1, 5, 0.0, -HUGE_VAL, HUGE_VAL, 0, 1.0, -1, 0.0, 0.0},
     {"init.speed", 100006U, 'p', 'r', 1, 6, 0.0, -100.0, 100.0, 0, 1.0, -1, 0.0, 0.0},
     {"init.equilibrium", 100007U, 'p', 'b', 1, 7, 1.0, 0.0, 1.0, 0, 1.0, -1, 0.0, 0.0},
-    {"terrain_source", 100008U, 'p', 'e', 1, 8, 1.0, 1.0, 2.0, 0, 1.0, -1, 0.0, 0.0},
+    {"terrain_source", 100008U, 'p', 'e', 1, 8, 1.0, 1.0, 5.0, 0, 1.0, -1, 0.0, 0.0},
     {"tire_source", 100009U, 'p', 'e', 1, 9, 1.0, 1.0, 2.0, 0, 1.0, -1, 0.0, 0.0},
     {"terrain.height", 100010U, 'p', 'r', 1, 10, 0.0, -HUGE_VAL, HUGE_VAL, 0, 1.0, -1, 0.0, 0.0},
     {"terrain.slope", 100011U, 'p', 'r', 1, 11, 0.0, -1.0, 1.0, 0, 1.0, -1, 0.0, 0.0},

@@ -1,4 +1,4 @@
-/* Emitted by jounce_fmu.build.table_c for double_wishbone, interface {24f0f6cd-e0f0-6342-b4cf-c279c08899ea}. Do not edit. */
+/* Emitted by jounce_fmu.build.table_c for double_wishbone, interface {17eda368-6f49-e71c-f50f-c867c6dc6af3}. Do not edit. */
 #ifndef JN_DOUBLE_WISHBONE_TABLE_H
 #define JN_DOUBLE_WISHBONE_TABLE_H
 

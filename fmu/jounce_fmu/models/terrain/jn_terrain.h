@@ -1,0 +1,31 @@
+/* A terrain in a packed file (.jnt, jounce.terrain.packed): heights over a straight grid or along a road, obstacles on
+ * them, and friction. A query is a pure function of the place, without allocation, and without memory of the last one.
+ */
+#ifndef JN_TERRAIN_H
+#define JN_TERRAIN_H
+
+#include <stddef.h>
+
+#include "jn_model.h"
+
+enum { JN_HEIGHTMAP = 1, JN_ROAD = 2, JN_PROFILE = 3 }; /* kinds of files */
+
+typedef struct jn_terrain jn_terrain; /* begins with a jn_resource */
+
+/* The ground at a place. Beyond the edge of a terrain that asks for it `off` is 1; the heights are then those of the edge. */
+typedef struct {
+    double height;   /* m */
+    double slope[2]; /* d height / dx, d height / dy */
+    double bend[3];  /* second derivatives xx, xy, yy [1/m]; 0 across the lines between cells */
+    double friction;
+    int off;
+} jn_ground;
+
+/* Opens a file, which is mapped read-only where the system can, so that instances share it. NULL and the reason in
+ * `why` if it is missing, cut, damaged or of another version. */
+jn_terrain *jn_terrain_open(const char *path, char *why, size_t size);
+void jn_terrain_close(jn_terrain *t);
+int jn_terrain_kind(const jn_terrain *t);
+void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g);
+
+#endif

@@ -1,0 +1,130 @@
+"""Terrain files under the vehicle: the same as the plane where they are one, in every kind of run."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jounce
+from jounce.terrain.packed import Terrain, save
+from jounce_fmu.importer.host import FmuError
+from jounce_fmu.models.roads import on_road
+
+QUICK = {"init.speed": 8.0}
+
+
+def sloped(edge: str = "CLAMP") -> Terrain:
+    """A slope of 1/16 along x and 1/32 along y, whose heights are exact in float32."""
+    x, y = np.meshgrid(np.arange(-16.0, 65.0), np.arange(-32.0, 33.0), indexing="ij")
+    return Terrain("HEIGHTMAP", x / 16 + y / 32, 1.0, 1.0, (-16.0, -32.0), edge=edge)  # type: ignore[arg-type]
+
+
+def straight() -> Terrain:
+    """The same slope as a road along x: slope in the reference line, bank across."""
+    u = np.arange(-16.0, 65.0)
+    line = np.stack([u, 0 * u, u / 16, 0 * u + 1 / 32], 1)
+    return Terrain("ROAD", np.zeros((len(u), 3)), 1.0, v=np.array([-32.0, 1.0, 32.0]), line=line)
+
+
+def vehicle(folder: Path, terrain: Terrain, name: str = "ground") -> str:
+    return str(on_road("hmmwv", save(terrain, folder / f"{name}.jnt")))
+
+
+@pytest.mark.parametrize("terrain", [sloped(), straight()], ids=["HEIGHTMAP", "ROAD"])
+def test_a_plane_as_a_file_drives_as_the_plane_of_the_parameters(tmp_path: Path, terrain: Terrain) -> None:
+    inputs = {"steering_wheel_angle": 0.6, **{f"wheel_{w}.drive_torque": 150.0 for w in ("RL", "RR")}}
+    plane = {"terrain.slope": math.atan(1 / 16), "terrain.bank": math.atan(1 / 32)}
+    there = jounce.simulate("hmmwv", inputs, 1.0, **QUICK, **plane)
+    here = jounce.simulate(vehicle(tmp_path, terrain), inputs, 1.0, **QUICK)
+    scale = np.maximum(np.abs(there.values).max(0), 1.0)
+    assert np.max(np.abs(here.values - there.values) / scale) < 1e-9
+    assert here["ref_frame.pos"][-1, 0] > 7.0
+
+
+def test_waves_press_the_tires_as_a_partner_does_that_answers_the_query(tmp_path: Path) -> None:
+    """In the design position a partner gives height and normal at the query points that the model reports."""
+    x, y = np.meshgrid(np.arange(-8.0, 8.1, 0.1), np.arange(-8.0, 8.1, 0.1), indexing="ij")
+    terrain = Terrain("HEIGHTMAP", 0.05 * np.sin(x) + 0.03 * np.cos(2 * y), 0.1, 0.1, (-8.0, -8.0), smooth=True)
+    still = {"init.equilibrium": 0, "init.z": 0.48}
+    ground, names = {}, ("FL", "FR", "RL", "RR")
+    with jounce.join(vehicle(tmp_path, terrain), wants=["*"], **still) as car:
+        here = car.start
+    for w in names:
+        px, py, _ = here[f"wheel_{w}.query_point"]
+        ground |= {f"wheel_{w}.terrain_height": 0.05 * math.sin(px) + 0.03 * math.cos(2 * py),
+                   f"wheel_{w}.terrain_normal.x": -0.05 * math.cos(px),
+                   f"wheel_{w}.terrain_normal.y": 0.06 * math.sin(2 * py)}  # fmt: skip
+    with jounce.join("hmmwv", wants=["*"], start_inputs=ground, terrain_source="EXTERNAL", **still) as car:
+        there = car.start
+    for w in names:  # Here the spline leaves the waves by less than 2e-6 m.
+        assert here[f"wheel_{w}.tire_force"] == pytest.approx(there[f"wheel_{w}.tire_force"], rel=1e-3, abs=2.0)
+        assert there[f"wheel_{w}.tire_force"][2] > 500.0
+
+
+def test_a_snapshot_on_a_terrain_continues_in_another_instance_with_the_same_bits(tmp_path: Path) -> None:
+    x, y = np.meshgrid(np.arange(80), np.arange(40), indexing="ij")
+    rough = Terrain("HEIGHTMAP", 0.02 * np.sin(1.7 * x + 0.9 * y), 0.5, 0.5, (-10.0, -10.0))
+    name = vehicle(tmp_path, rough)
+    with (jounce.join(name, wants=["*"], period=50, **QUICK) as first,
+          jounce.join(name, wants=["*"], period=50) as other):  # fmt: skip
+        first.step()
+        saved = first.save()
+        ahead = first.step()
+        other.restore(saved)
+        assert np.array_equal(other.step().values, ahead.values)
+
+
+def test_a_snapshot_of_another_terrain_is_refused(tmp_path: Path) -> None:
+    one, two = vehicle(tmp_path, sloped(), "one"), vehicle(tmp_path, straight(), "two")
+    with jounce.join(one) as first, jounce.join(two) as second, jounce.join("hmmwv") as third:
+        saved = first.save()
+        with pytest.raises(FmuError, match="another resource"):
+            second.restore(saved)
+        with pytest.raises(FmuError, match="no terrain file"):
+            third.restore(saved)
+        second.step()
+        third.step()
+
+
+def test_a_wheel_beyond_a_fatal_edge_stops_the_run_with_its_place(tmp_path: Path) -> None:
+    with (jounce.join(vehicle(tmp_path, sloped("FAULT")), period=100, **{"init.x": 60.0, "init.speed": 20.0}) as car,
+          pytest.raises(FmuError, match=r"wheel_F[LR]\.query_point\.x = 64\.0\d*: wheel F[LR] has left the terrain")):
+        for _ in range(5):
+            car.step()
+
+
+@pytest.mark.parametrize(("damage", "text"), [
+    (lambda b: b[:-100], "cut or too long"),
+    (lambda b: b + b"\0" * 64, "cut or too long"),
+    (lambda b: b[:-1] + bytes([b[-1] ^ 1]), "damaged: its SHA-256"),
+    (lambda b: b[:8] + b"\x09" + b[9:], "another version"),
+    (lambda b: b"", "empty|Invalid"),
+    (lambda b: None, "No such file"),
+], ids=["cut", "long", "bit", "version", "empty", "missing"])  # fmt: skip
+def test_a_bad_file_is_refused_with_its_path_and_never_a_plane_instead(tmp_path: Path, damage, text: str) -> None:  # type: ignore[no-untyped-def]
+    name = vehicle(tmp_path, sloped())
+    from jounce_fmu.importer.host import open_builtin
+
+    factory = open_builtin(name)
+    path = tmp_path / "ground.jnt"
+    data = damage(path.read_bytes())
+    if data is None:
+        path.unlink()
+    else:
+        path.write_bytes(data)
+    with factory.instance("bad") as instance, pytest.raises(FmuError, match=f"{re.escape(path.name)}: .*({text})"):
+        instance.setup({}, {})
+
+
+def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(FmuError, match="is for terrain_source HEIGHTMAP"):
+        jounce.join(vehicle(tmp_path, sloped()), terrain_source="ROAD")
+
+
+def test_a_file_source_without_a_file_says_what_is_missing() -> None:
+    with pytest.raises(FmuError, match="there is no terrain file"):
+        jounce.join("hmmwv", terrain_source="HEIGHTMAP")

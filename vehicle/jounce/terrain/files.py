@@ -1,0 +1,32 @@
+"""Terrain from files of other formats, by the end of their names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from jounce.terrain.packed import SUFFIX, Terrain, TerrainError, load, to_bytes
+
+
+def read(path: str | os.PathLike[str]) -> Terrain:
+    """A terrain from a packed file (.jnt), an OpenCRG road (.crg) or an array of heights (.npy).
+
+    Heights have a row per x and a column per y, 1 m apart, from the origin on. Raises TerrainError.
+    """
+    path = Path(path)
+    if path.suffix == SUFFIX:
+        return load(path)
+    try:
+        if path.suffix == ".npy":
+            heights = np.load(path, allow_pickle=False)
+            return Terrain("HEIGHTMAP", np.asarray(heights, dtype=float), 1.0)
+    except (OSError, ValueError) as error:
+        raise TerrainError(f"{path}: {error}") from error
+    raise TerrainError(f"{path}: expected a file that ends in {SUFFIX}, .crg or .npy")
+
+
+def packed(path: str | os.PathLike[str]) -> bytes:
+    """The contents of the packed file of any file that `read` reads. Raises TerrainError."""
+    return to_bytes(read(path), str(path))
