@@ -48,16 +48,16 @@ def test_a_plane_as_a_file_drives_as_the_plane_of_the_parameters(tmp_path: Path,
 def test_waves_press_the_tires_as_a_partner_does_that_answers_the_query(tmp_path: Path) -> None:
     """In the design position a partner gives height and normal at the query points that the model reports."""
     x, y = np.meshgrid(np.arange(-8.0, 8.1, 0.1), np.arange(-8.0, 8.1, 0.1), indexing="ij")
-    terrain = Terrain("HEIGHTMAP", 0.05 * np.sin(x) + 0.03 * np.cos(2 * y), 0.1, 0.1, (-8.0, -8.0), smooth=True)
+    terrain = Terrain("HEIGHTMAP", 0.02 * np.sin(x) + 0.01 * np.cos(2 * y), 0.1, 0.1, (-8.0, -8.0), smooth=True)
     still = {"init.equilibrium": 0, "init.z": 0.48}
     ground, names = {}, ("FL", "FR", "RL", "RR")
     with jounce.join(vehicle(tmp_path, terrain), wants=["*"], **still) as car:
         here = car.start
     for w in names:
         px, py, _ = here[f"wheel_{w}.query_point"]
-        ground |= {f"wheel_{w}.terrain_height": 0.05 * math.sin(px) + 0.03 * math.cos(2 * py),
-                   f"wheel_{w}.terrain_normal.x": -0.05 * math.cos(px),
-                   f"wheel_{w}.terrain_normal.y": 0.06 * math.sin(2 * py)}  # fmt: skip
+        ground |= {f"wheel_{w}.terrain_height": 0.02 * math.sin(px) + 0.01 * math.cos(2 * py),
+                   f"wheel_{w}.terrain_normal.x": -0.02 * math.cos(px),
+                   f"wheel_{w}.terrain_normal.y": 0.02 * math.sin(2 * py)}  # fmt: skip
     with jounce.join("hmmwv", wants=["*"], start_inputs=ground, terrain_source="EXTERNAL", **still) as car:
         there = car.start
     for w in names:  # Here the spline leaves the waves by less than 2e-6 m.
