@@ -79,6 +79,15 @@ PLAN: dict[str, object] = {
     "jounce export --tire my.tir -o car.fmu": By("fmu/test_tire_file.py"),
     "jounce uk study -o halfcar": By("tools/test_uk.py"),
     "jounce uk study": By("tools/test_uk.py"),
+    "jounce test step-steer --vehicle utv -o step": By("tools/manoeuvres/test_command.py"),
+    "jounce test": By("tools/manoeuvres/test_command.py"),
+    "jounce test list": RUNS,
+    "jounce test all": By("tools/manoeuvres/test_manoeuvres.py"),
+    "jounce test brake-straight --set terrain.mu=0.4 --setting speed=20 --limit 'distance<=70' -o wet": By(
+        "tools/manoeuvres/test_command.py"),
+    "jounce test step-steer --compare utv -o both": By("tools/manoeuvres/test_command.py"),
+    "jounce test step-steer --set chassis.mass=2400 --compare step -o changed": By("tools/manoeuvres/test_command.py"),
+    "jounce test step-steer --address 127.0.0.1:50051": By("tools/manoeuvres/test_command.py"),
     "jounce bridge ardupilot --address 127.0.0.1:50051": By("clients/bridges/test_ardupilot.py"),
     "jounce bridge udp --address 127.0.0.1:50051 --send speed --receive steering_wheel_angle --layout": By(
         "clients/bridges/test_udp.py"),

@@ -20,9 +20,15 @@ table { border-collapse: collapse; margin: 1rem 0; font-size: 0.92em; }
 th, td { border: 1px solid #ccc; padding: 0.25rem 0.6rem; text-align: left; vertical-align: top; }
 th { background: #f2f2f2; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
 tr.good td:last-child { color: #176117; } tr.bad td:last-child { color: #a11313; }
-figure { margin: 1.2rem 0; } img { max-width: 100%; } figcaption { color: #555; font-size: 0.92em; }
-@media print { h2, figure, tr { break-inside: avoid; } body { max-width: none; margin: 0; } }
+figure { margin: 1.2rem 0; } img, svg { max-width: 100%; height: auto; } figcaption { color: #555; font-size: 0.92em; }
+.drawings { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1rem; } .wide { grid-column: 1 / 3; }
+.drawings figure { margin: 0.6rem 0; min-width: 0; } .drawings figcaption { color: #222; font-weight: 600; }
+.drawings svg { width: 100%; }
+@media print { h2 { break-after: avoid; } h2, figure, tr { break-inside: avoid; } body { max-width: none; margin: 0; } }
 """
+
+#: Width from which a drawing takes a line for itself [in].
+_WIDE = 6.0
 
 
 class Page:
@@ -43,11 +49,14 @@ class Page:
         self._parts.append(f"<p>{escape(text)}</p>")
         return self
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]], verdicts: Sequence[bool] = ()) -> Self:
-        """Adds a table; numbers stand on the right. With ``verdicts``, the last cell of a row is green or red."""
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]],
+              verdicts: Sequence[bool | None] = ()) -> Self:  # fmt: skip
+        """Adds a table; numbers stand on the right. With ``verdicts``, the last cell of a row is green or red or plain.
+        """
         lines = ["<tr>" + "".join(f"<th>{escape(c)}</th>" for c in columns) + "</tr>"]
         for k, row in enumerate(rows):
-            kind = f' class="{"good" if verdicts[k] else "bad"}"' if verdicts else ""
+            verdict = verdicts[k] if verdicts else None
+            kind = "" if verdict is None else f' class="{"good" if verdict else "bad"}"'
             lines.append(f"<tr{kind}>" + "".join(map(_cell, row)) + "</tr>")
         self._parts.append("<table>\n" + "\n".join(lines) + "\n</table>")
         return self
@@ -59,6 +68,19 @@ class Page:
         data = base64.b64encode(image.getvalue()).decode()
         self._parts.append(f'<figure><img alt="{escape(caption, quote=True)}" src="data:image/png;base64,{data}">'
                            f"<figcaption>{escape(caption)}</figcaption></figure>")  # fmt: skip
+        return self
+
+    def drawings(self, drawings: Sequence[tuple[Figure, str]]) -> Self:
+        """Adds matplotlib figures as inline SVG, two beside each other where they are narrower than 6 in.
+
+        The drawing is sharp at any size, its letters are those of the page, and the caption stands over it.
+        """
+        self._parts.append('<div class="drawings">')
+        for number, (figure, caption) in enumerate(drawings):
+            wide = ' class="wide"' * bool(figure.get_figwidth() >= _WIDE)
+            drawing = _svg(figure, f"{caption} {number}")
+            self._parts.append(f'<figure{wide}><figcaption>{escape(caption)}</figcaption>{drawing}</figure>')
+        self._parts.append("</div>")
         return self
 
     def html(self) -> str:
@@ -77,6 +99,17 @@ class Page:
             os.replace(part, path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _svg(figure: Figure, salt: str) -> str:
+    """The figure as an svg element; the same figure gives the same text."""
+    import matplotlib
+
+    image = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": salt}):
+        figure.savefig(image, format="svg", metadata={"Date": None, "Creator": None})
+    text = image.getvalue()
+    return text[text.index("<svg") :]
 
 
 def _cell(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The ISO 3888-1 double lane change: positions of the cones, and a smooth path between them.
+"""Double lane changes (ISO 3888-1, ISO 3888-2, NATO): positions of the cones, and a smooth path between them.
 
 x runs along the track from its start, y to the left from the right edge of the first lane.
 
@@ -7,6 +7,9 @@ lengths 15, 30, 25, 25, 15 and 15 m (125 m in all), lane widths 1.1 w + 0.25, 1.
 for a vehicle of width w, lane offset 3.5 m. The standard itself was not available: lengths and widths are those of
 Project Chrono's HMMWV demonstration (demo_VEH_HMMWV_DLC). The offset is taken as the distance between right edges, and
 the right edges of the first and last lanes are in line. The sixth section continues the fifth lane.
+
+`obstacle_avoidance` is ISO 3888-2:2011 and `nato_lane_change` AVTP 03-160W; their numbers are those that are commonly
+cited (for ISO 3888-2 their sum, 61 m, is published), and were not checked against the standards either.
 """
 
 from __future__ import annotations
@@ -52,16 +55,21 @@ class DoubleLaneChange:
     ahead: float = 0.55
     behind: float = 4.02
     start: float = 20.0
+    #: Distance between the right edges of the first two lanes [m].
     offset: float = 3.5
+    #: Lengths of the first lane, the gap, the second lane, the gap and the third lane [m].
+    lengths: tuple[float, float, float, float, float] = (15.0, 30.0, 25.0, 25.0, 15.0 + 15.0)
+    #: Width of each lane over that of the vehicle [1], and what is added [m].
+    widths: tuple[tuple[float, float], ...] = ((1.1, 0.25), (1.2, 0.25), (1.3, 0.25))
     #: The path begins to leave a lane at this distance before its end, and is in the next lane at this distance after
     #: that one's start [m].
     blend: float = 4.0
 
     @cached_property
     def lanes(self) -> tuple[Lane, Lane, Lane]:
-        """The three lanes; the last consists of sections five and six, and y = 0 is the middle of the first."""
-        w1, w3, w5 = (f * self.width + 0.25 for f in (1.1, 1.2, 1.3))
-        edges = np.cumsum([self.start, 15.0, 30.0, 25.0, 25.0, 15.0 + 15.0])
+        """The three lanes; y = 0 is the middle of the first."""
+        w1, w3, w5 = (f * self.width + more for f, more in self.widths)
+        edges = np.cumsum([self.start, *self.lengths])
         right = -0.5 * w1
         return (Lane(edges[0], edges[1], right, right + w1),
                 Lane(edges[2], edges[3], right + self.offset, right + self.offset + w3),
@@ -116,6 +124,24 @@ class DoubleLaneChange:
                 reach = np.maximum(lane.right - body_y, body_y - lane.left)[within]
                 beyond = max(beyond, float(np.max(reach, initial=0.0)))
         return beyond
+
+
+def obstacle_avoidance(width: float, ahead: float, behind: float, start: float = 20.0) -> DoubleLaneChange:
+    """The track of ISO 3888-2; arguments as of `DoubleLaneChange`.
+
+    The second lane begins 1 m to the left of the first one's left edge. The third is at least 3 m wide; its right edge
+    is taken as in line with that of the first.
+    """
+    first = 1.1 * width + 0.25
+    return DoubleLaneChange(width, ahead, behind, start, offset=first + 1.0, blend=3.0,
+                            lengths=(12.0, 13.5, 11.0, 12.5, 12.0),
+                            widths=((1.1, 0.25), (1.0, 1.0), (0.0, max(1.3 * width + 0.25, 3.0))))
+
+
+def nato_lane_change(width: float, ahead: float, behind: float, start: float = 20.0) -> DoubleLaneChange:
+    """The track of AVTP 03-160W, whose gaps are 24 m longer than the vehicle; arguments as of `DoubleLaneChange`."""
+    gap = 24.0 + ahead + behind
+    return DoubleLaneChange(width, ahead, behind, start, lengths=(15.0, gap, 25.0, gap, 15.0))
 
 
 def _turned(x: Array, y: Array, angle: Array) -> tuple[Array, Array]:

@@ -9,7 +9,8 @@ preview time ahead and r the yaw rate. Source: Hoffmann, Tomlin, Montemerlo and 
 trajectory tracking for off-road driving, ACC 2007, eqs. 5 and 9-11 (here with the opposite sign of the error); K is the
 understeer gradient, e.g. Rajamani, Vehicle Dynamics and Control (2012), section 3.3.
 
-Speed: a PI controller of the speed error with anti-windup, which sets equal drive or brake torques on four wheels.
+Speed: a PI controller of the speed error with anti-windup, which sets equal drive torques on the driven wheels or equal
+brake torques on all.
 
 The gains are tuned by hand for the HMMWV at 8 to 15 m/s; they are not measured properties of a driver.
 """
@@ -17,6 +18,7 @@ The gains are tuned by hand for the HMMWV at 8 to 15 m/s; they are not measured 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -27,10 +29,21 @@ from jounce.axles import WHEELS
 from jounce.course import DoubleLaneChange
 
 PERIOD = 0.02  # [s]
-#: Signals of the vehicle that the driver uses, and the inputs that it sets.
-SEES = ("wheel_FL.pos", "wheel_FR.pos", "ref_frame.yaw", "ref_frame.ang_vel", "speed")
-GIVES = ["steering_wheel_angle", "steering_wheel_rate",
-        *(f"wheel_{w}.drive_torque" for w in WHEELS), *(f"wheel_{w}.brake_torque" for w in WHEELS)]
+
+
+def sees(wheels: Sequence[str]) -> tuple[str, ...]:
+    """Signals of the vehicle that the driver uses."""
+    return (*(f"wheel_{w}.pos" for w in wheels[:2]), "ref_frame.yaw", "ref_frame.ang_vel", "speed")
+
+
+def gives(wheels: Sequence[str]) -> list[str]:
+    """Inputs that the driver sets."""
+    return ["steering_wheel_angle", "steering_wheel_rate",
+            *(f"wheel_{w}.drive_torque" for w in wheels), *(f"wheel_{w}.brake_torque" for w in wheels)]
+
+
+#: The same for a vehicle of two axles.
+SEES, GIVES = sees(WHEELS), gives(WHEELS)
 
 
 class Outputs(Protocol):
@@ -49,8 +62,10 @@ class Vehicle:
     wheel_radius: float = 0.47  # [m]
     steering_ratio: float = 26.0  # steering wheel to Pitman arm, whose angle is about that of the road wheels [1]
     max_road_wheel_angle: float = math.radians(28.0)  # [rad], inside the arm's 30 degrees
-    max_drive_torque: float = 2500.0  # [N.m] per wheel
+    max_drive_torque: float = 2500.0  # [N.m] per driven wheel
     max_brake_torque: float = 4000.0  # [N.m] per wheel
+    wheels: tuple[str, ...] = WHEELS  # the first two are those of the front axle
+    driven: tuple[str, ...] = WHEELS
 
 
 @dataclass(frozen=True)
@@ -99,29 +114,33 @@ class Autopilot:
         self._integral, self._steering = memory
 
     def take_over(self, inputs: npt.NDArray[np.float64]) -> None:
-        """Continues from ``inputs``, in the order of ``GIVES``; the speed integral starts with their torque."""
+        """Continues from ``inputs``, in the order of `gives`; the speed integral starts with their torque."""
         self._steering = float(inputs[0])
-        self._integral = float(np.mean(inputs[2:6]) - np.mean(inputs[6:10])) / self._per_acceleration
+        drive, brake = np.split(np.asarray(inputs[2:]), 2)
+        self._integral = float(np.mean(drive) - np.mean(brake)) / self._per_acceleration
 
     @property
     def _per_acceleration(self) -> float:
-        """Torque per wheel for an acceleration of the vehicle [N.m per m/s2]."""
-        return self.vehicle.mass * self.vehicle.wheel_radius / 4.0
+        """Torque per wheel, shared by all, for an acceleration of the vehicle [N.m per m/s2]."""
+        return self.vehicle.mass * self.vehicle.wheel_radius / len(self.vehicle.wheels)
 
     def command(self, sight: Sight) -> npt.NDArray[np.float64]:
-        """Inputs in the order of ``GIVES`` [rad, rad/s, N.m] for the next period."""
+        """Inputs in the order of `gives` [rad, rad/s, N.m] for the next period."""
         wanted = road_wheel_angle(self.course, sight, self.vehicle, self.gains) * self.vehicle.steering_ratio
         step = self.gains.max_steering_rate * PERIOD
         steering = self._steering + min(max(wanted - self._steering, -step), step)
         rate, self._steering = (steering - self._steering) / PERIOD, steering
-        torque = self._torque(sight.speed)
-        return np.array([steering, rate] + [max(torque, 0.0)] * 4 + [max(-torque, 0.0)] * 4)
+        torque, wheels, driven = self._torque(sight.speed), self.vehicle.wheels, self.vehicle.driven
+        drive = max(torque, 0.0) * len(wheels) / len(driven)
+        return np.array([steering, rate, *(drive if w in driven else 0.0 for w in wheels),
+                         *[max(-torque, 0.0)] * len(wheels)])  # fmt: skip
 
     def _torque(self, speed: float) -> float:
-        """Torque per wheel [N.m], braking negative."""
-        error = self.target - speed
+        """Torque per wheel, shared by all [N.m], braking negative."""
+        error, vehicle = self.target - speed, self.vehicle
+        most = vehicle.max_drive_torque * len(vehicle.driven) / len(vehicle.wheels)
         wanted = self._per_acceleration * (self.gains.speed * error + self._integral)
-        torque = min(max(wanted, -self.vehicle.max_brake_torque), self.vehicle.max_drive_torque)
+        torque = min(max(wanted, -vehicle.max_brake_torque), most)
         if torque == wanted or (wanted - torque) * error < 0.0:
             self._integral += self.gains.speed_integral * error * PERIOD
         return torque
@@ -139,9 +158,9 @@ def road_wheel_angle(course: DoubleLaneChange, sight: Sight, vehicle: Vehicle, g
     return min(max(forward - back - damping, -vehicle.max_road_wheel_angle), vehicle.max_road_wheel_angle)
 
 
-def sight(outputs: Outputs) -> Sight:
-    """The measurements from the outputs named in ``SEES``; the front axle is the middle of the front wheel centres."""
-    left, right = (np.asarray(outputs[f"wheel_{w}.pos"]) for w in WHEELS[:2])
+def sight(outputs: Outputs, wheels: Sequence[str] = WHEELS) -> Sight:
+    """The measurements from the outputs that it `sees`; the front axle is the middle of the front wheel centres."""
+    left, right = (np.asarray(outputs[f"wheel_{w}.pos"]) for w in wheels[:2])
     axle = 0.5 * (left + right)
     return Sight(float(axle[0]), float(axle[1]), float(outputs["ref_frame.yaw"]),
                  float(np.asarray(outputs["ref_frame.ang_vel"])[2]), float(outputs["speed"]))

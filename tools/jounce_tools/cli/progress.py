@@ -22,7 +22,7 @@ class Progress:
         """``label`` comes first in the line."""
         self._label, self._file, self._terminal = label, file, file.isatty()
         self._share: float | None = None
-        self._quiet = False
+        self._quiet, self._note = False, ""
         self._start = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._tell, daemon=True)
@@ -30,6 +30,10 @@ class Progress:
     def at(self, share: float) -> None:
         """The share that is done, 0 to 1."""
         self._share = share
+
+    def note(self, text: str) -> None:
+        """What is being done, where there is no share to tell."""
+        self._note = text
 
     def be_quiet(self) -> None:
         """Shows no progress, because the results go to the terminal."""
@@ -62,6 +66,6 @@ class Progress:
     def _line(self) -> str:
         passed, share = time.monotonic() - self._start, self._share
         if share is None:
-            return f"{self._label}: {passed:.0f} s"
+            return f"{self._label}: {self._note}{', ' * bool(self._note)}{passed:.0f} s"
         left = f", {passed / share * (1.0 - share):.0f} s left" if share > 0.0 else ""
         return f"{self._label}: {100.0 * share:.0f} %{left}"

@@ -1,0 +1,1 @@
+"""Standard manoeuvres: data, a driver, metrics and a report each."""

@@ -1,0 +1,1 @@
+"""The manoeuvres, by what they are about: each a function of a bench and settings that gives what was found."""
