@@ -117,7 +117,8 @@ class Log:
     def steering(self) -> Array:
         """Steering-wheel angle at the samples, (n,) [rad]: between the two that are held before and after."""
         held = self["steering_wheel_angle"]
-        return 0.5 * (held + np.concatenate([held[:1], held[:-1]]))
+        before: Array = np.concatenate([held[:1], held[:-1]])
+        return 0.5 * (held + before)
 
     def part(self, begin: float, end: float = np.inf) -> Log:
         """The rows from ``begin`` to ``end`` [s]."""

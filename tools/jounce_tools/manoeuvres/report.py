@@ -29,7 +29,8 @@ def write(manoeuvre: Manoeuvre, results: Sequence[Result], logs: Sequence[Log], 
     page.heading("Metrics")
     if len(results) == 1:
         page.table(["metric", "value", "unit", "limit", "definition", "result"], [
-            [n, _number(m["value"]), m["unit"], m["limits"], m["text"], _passed(m["passed"])]
+            [n, _number(m["value"]), m["unit"], m["limits"].replace("= ", "=\N{NO-BREAK SPACE}"), m["text"],
+             _passed(m["passed"])]
             for n, m in first.metrics.items()
         ], [m["passed"] for m in first.metrics.values()])  # fmt: skip
     else:
