@@ -20,8 +20,8 @@ from jounce_service.server.config import GROUPS, ServerConfig
 from jounce_tools.cli.main import COMMANDS, USAGE, main
 from jounce_tools.cli.progress import Progress
 
-WITH_A_VEHICLE = ("simulate", "export", "describe", "linearize", "demo")
-WITH_A_FILE = ("simulate", "export", "linearize", "sweep", "export-recording", "demo", "uk", "compare")
+WITH_A_VEHICLE = ("simulate", "export", "describe", "linearize", "demo", "test")
+WITH_A_FILE = ("simulate", "export", "linearize", "sweep", "export-recording", "demo", "uk", "compare", "test")
 
 
 def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:

@@ -24,7 +24,8 @@ figure { margin: 1.2rem 0; } img, svg { max-width: 100%; height: auto; } figcapt
 .drawings { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1rem; } .wide { grid-column: 1 / 3; }
 .drawings figure { margin: 0.6rem 0; min-width: 0; } .drawings figcaption { color: #222; font-weight: 600; }
 .drawings svg { width: 100%; }
-@media print { h2 { break-after: avoid; } h2, figure, tr { break-inside: avoid; } body { max-width: none; margin: 0; font-size: 11px; } }
+@media print { h2 { break-after: avoid; } h2, figure, tr { break-inside: avoid; }
+  body { max-width: none; margin: 0; font-size: 11px; } }
 """
 
 #: Width from which a drawing takes a line for itself [in].

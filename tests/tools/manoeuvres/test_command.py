@@ -125,6 +125,8 @@ def test_a_server_gives_the_metrics_of_this_process(step: Path, address: str, tm
         ("nothing", "'nothing': no such manoeuvre; expected acceleration, brake-in-turn"),
         ("step-steer --setting speeed=3", "--setting speeed: step-steer has no such setting; expected speed, lateral"),
         ("step-steer --setting speed=fast", "--setting speed=fast: expected a number"),
+        ("park --setting grade=1_0", "--setting grade=1_0: expected a number"),
+        ("park --limit 'creep_left<=1_0'", "--limit 'creep_left<=1_0': expected NAME<=VALUE"),
         ("step-steer --setting speed=nan", "--setting speed=nan: expected a number"),
         ("double-lane-change --setting track=1.5", "--setting track=1.5 1: expected a whole number from 1 to 3"),
         ("step-steer --limit 'yaw<=3'", "--limit 'yaw<=3': expected NAME<=VALUE or NAME>=VALUE with a metric"),

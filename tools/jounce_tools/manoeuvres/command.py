@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from jounce import __version__
+from jounce.values import number
 from jounce_client import Client, JounceError, Tls
 from jounce_tools.cli.assignments import add_vehicle, pair
 from jounce_tools.errors import UsageError
@@ -217,14 +218,14 @@ def _place(arguments: argparse.Namespace, vehicle: str) -> Here | There:
 def _value(text: str) -> float | str | bool:
     """A number, true, false, or an item of an enumeration."""
     try:
-        return float(text)
+        return number(text)
     except ValueError:
         return {"true": True, "false": False}.get(text.lower(), text)
 
 
 def _number(name: str, text: str) -> float:
     try:
-        value = float(text)
+        value = number(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from jounce.values import number
 from jounce_tools.errors import UsageError
 from jounce_tools.manoeuvres.bench import Bench
 from jounce_tools.manoeuvres.found import Found, Settings
@@ -126,9 +127,9 @@ def with_limits(manoeuvre: Manoeuvre, limits: Sequence[str]) -> Manoeuvre:
     metrics: dict[str, Metric] = dict(manoeuvre.metrics)
     for text in limits:
         sign = "<=" if "<=" in text else ">="
-        name, _, number = (part.strip() for part in text.partition(sign))
+        name, _, bound = (part.strip() for part in text.partition(sign))
         try:
-            value, metric = float(number), manoeuvre.metric(name)
+            value, metric = number(bound), manoeuvre.metric(name)
         except (ValueError, StopIteration):
             raise UsageError(f"--limit {text!r}: expected NAME<=VALUE or NAME>=VALUE with a metric of "
                              f"{manoeuvre.name}: {', '.join(manoeuvre.metrics)}") from None  # fmt: skip
