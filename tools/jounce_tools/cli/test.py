@@ -16,6 +16,7 @@ from jounce import __version__
 from jounce.values import number
 from jounce_client import Client, JounceError, Tls
 from jounce_tools.cli.assignments import add_vehicle, pair
+from jounce_tools.cli.main import FAILED, INTERRUPTED
 from jounce_tools.errors import UsageError
 from jounce_tools.interrupt import asked_to_stop
 from jounce_tools.manoeuvres import files
@@ -23,9 +24,6 @@ from jounce_tools.manoeuvres.bench import Bench, Interrupted, Log, measure
 from jounce_tools.manoeuvres.manoeuvre import Manoeuvre, find, manoeuvres, settings_of, with_limits
 from jounce_tools.manoeuvres.places import STEP_ERRORS, Here, There
 
-#: As in `jounce_tools.cli.main`.
-FAILED: Final = 1
-INTERRUPTED: Final = 130
 #: Signals without which no manoeuvre can be driven.
 _NEEDED: Final = ("ref_frame.pos.x", "com.lin_acc.y", "speed", "sideslip", "rolled_over")
 
