@@ -43,6 +43,12 @@ def test_both_forms_give_the_embedding_s_effective_mass_and_force(k: int) -> Non
             assert relative(np.array(effective), inertia) < 1e-12
             assert relative(-flat(force), bias) < 1e-12
             assert abs(float(own) - acceleration) < 1e-12 * max(1.0, abs(acceleration))
+        # Eqs. 15 and 30: all rates from the arm's, and what the steering does
+        by_arm = (joint.rates_function()(q, state.way[-1], state.rate),
+                  cartesian.rates_function()(bodies.cartesian_position(flat(places)), state.way[-1],
+                                             state.rate))  # fmt: skip
+        assert relative(flat(by_arm[0]), rates) < 1e-12
+        assert relative(flat(by_arm[1]), flat(velocities)) < 1e-12
 
 
 def test_q_y_as_printed_does_not_fit_and_with_u_and_v_exchanged_it_is_the_momentum() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from jounce.dynamics.aggregate import slender, together
 from jounce.dynamics.embedding import spinless
 from jounce.dynamics.graph import ROOT
-from jounce.dynamics.loops import Moving, Placed, Pose, Twist
+from jounce.dynamics.loops import Moving, Placed, Pose, Row, Twist
 from jounce.dynamics.lu import ZERO
 from jounce.dynamics.mechanism import Mechanism
 from jounce.formulations.augmented import Augmented, Inputs, Terms, built_in
@@ -32,12 +32,13 @@ class _Loose(Placed):
 
     def __init__(self, mechanism: Mechanism, parts: Sequence[Part], position: SX, places: dict[str, SX]) -> None:
         super().__init__(mechanism, SX.zeros(6 * len(parts)), places)
-        self.columns, self.poses, self.centres = [], {ROOT: Pose(SX.eye(3), SX.zeros(3), ())}, {}
+        self.columns, self.poses = [], {ROOT: Pose(SX.eye(3), SX.zeros(3), ())}
+        self.centres, self.axes = dict[str, SX](), dict[str, SX]()
         for k, part in enumerate(parts):
             com, turned = position[7 * k : 7 * k + 3], rotation(position[7 * k + 3 : 7 * k + 7])
             self.poses[part.name] = Pose(turned, com - turned @ part.com, tuple(range(6 * k, 6 * k + 6)))
             self.centres[part.name] = com
-            axes = turned @ part.axes
+            axes = self.axes[part.name] = turned @ part.axes
             self.columns += [Twist(SX.zeros(3), SX.eye(3)[:, j]) for j in range(3)]
             self.columns += [Twist(axes[:, j], cross(com, axes[:, j])) for j in range(3)]
 
@@ -45,9 +46,19 @@ class _Loose(Placed):
         """With v' = 0 and w' = 0 a body's point at the origin has the spatial acceleration v x w."""
         zero = Twist(SX.zeros(3), SX.zeros(3))
         found = {ROOT: Moving(zero, zero)}
-        for body, com in self.centres.items():
-            twist = self.twist(body, rates)
-            found[body] = Moving(twist, Twist(SX.zeros(3), cross(twist.at(com), twist.w)))
+        for k, (body, com) in enumerate(self.centres.items()):
+            v, w = rates[6 * k : 6 * k + 3], self.axes[body] @ rates[6 * k + 3 : 6 * k + 6]
+            found[body] = Moving(Twist(w, v + cross(com, w)), Twist(SX.zeros(3), cross(v, w)))
+        return found
+
+    def row_jacobian(self, row: Row) -> dict[int, SX]:
+        """By moments about the centre of mass, about which a body's coordinates turn it: half the operations."""
+        found: dict[int, SX] = {}
+        for body, wrench, sign in ((row.a, row.wrench_a, 1), (row.b, row.wrench_b, -1)):
+            if (chain := self.chain(body)) and row.a != row.b:
+                force = wrench[3:]
+                turns = self.axes[body].T @ (wrench[:3] - cross(self.centres[body], force))
+                found |= {k: sign * v for k, v in zip(chain, (*ca.vertsplit(force), *ca.vertsplit(turns)), strict=True)}
         return found
 
 
@@ -100,7 +111,7 @@ class Cartesian(Augmented):
         mass: dict[tuple[int, int], SX] = {}
         for k, part in enumerate(self.parts):
             first, m, r = 6 * k, part.mass, placed.centres[part.name]
-            axes = placed.poses[part.name].rotation @ part.axes
+            axes = placed.axes[part.name]
             v, w = c.rates[first : first + 3], c.rates[first + 3 : first + 6]
             carried = axes.T @ omega
             whole = carried + w

@@ -75,7 +75,8 @@ class Factors:
     """L D L^T in an order of pivots."""
 
     order: tuple[int, ...]
-    pivots: tuple[SX, ...]
+    inverses: tuple[SX, ...]
+    """Of the pivots."""
     columns: tuple[tuple[tuple[int, SX], ...], ...]
     """Per pivot: (row, element of L below it)."""
 
@@ -91,8 +92,8 @@ class Factors:
             if not b[k].is_zero():
                 for i, factor in below:
                     b[i] = b[i] - factor * b[k]
-        for k, pivot in zip(self.order, self.pivots, strict=True):
-            b[k] = b[k] / pivot
+        for k, inverse in zip(self.order, self.inverses, strict=True):
+            b[k] = b[k] * inverse
         for k, below in zip(reversed(self.order), reversed(self.columns), strict=True):
             for i, factor in below:
                 b[k] = b[k] - factor * b[i]
@@ -107,17 +108,18 @@ def factorize(size: int, entries: Entries, weak: Collection[tuple[int, int]] = (
     for (i, j), v in a.items():
         rows[i][j] = v
         rows[j][i] = v
-    pivots, columns = [], []
+    inverses, columns = [], []
     for k in order:
         pivot = rows[k].pop(k)
         below = sorted(rows[k].items())
-        factors = [(i, v / pivot) for i, v in below]
+        inverse = 1 / pivot
+        factors = [(i, v * inverse) for i, v in below]
         for i, _ in below:
             del rows[i][k]
         for n, (i, factor) in enumerate(factors):
             for j, v in below[: n + 1]:
                 rows[i][j] = rows[i].get(j, SX(0)) - factor * v
                 rows[j][i] = rows[i][j]
-        pivots.append(pivot)
+        inverses.append(inverse)
         columns.append(tuple(factors))
-    return Factors(order, tuple(pivots), tuple(columns))
+    return Factors(order, tuple(inverses), tuple(columns))

@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.dynamics.aggregate import total
+from jounce.dynamics.embedding import by_points
+from jounce.dynamics.graph import ROOT
 from jounce.dynamics.lu import factorize, pivot_order
-from jounce.dynamics.mechanism import Mechanism, Rod
+from jounce.dynamics.mechanism import End, Mechanism, Rod
 from jounce.formulations.augmented import Inputs, Terms, Tree, triangle
 from jounce.formulations.cartesian import Cartesian
 from jounce.math.algebra import SX, dot
@@ -59,6 +61,8 @@ class Chain:
     inputs: Inputs
     acceleration: SX
     """Symbol of the chassis' acceleration [angular; linear less gravity]."""
+    theta_rate: SX
+    """Rate of the independent coordinate."""
     steps: tuple[tuple[SX, ...], ...]
     """By ROWS."""
     inertia: SX
@@ -69,15 +73,25 @@ class Chain:
     """Acceleration of the independent coordinate, Eqs. 18 and 29."""
     coupling: SX
     """M_E theta (6,), Q_y* transposed."""
+    rates: SX
+    """All rates from the independent one. The rows after it take the rates as inputs, as they do all that an earlier
+    row has made."""
 
     def function(self) -> ca.Function:
         """chain(Inputs, chassis' acceleration) -> (M~c, P~c, acceleration of the independent coordinate, coupling)."""
         out = (self.inertia, self.force, self.independent, self.coupling)
         return ca.Function("chain", [*self.inputs.all(), self.acceleration], [ca.densify(v) for v in out])
 
+    def rates_function(self) -> ca.Function:
+        """rates(position, INNER, rate of the independent coordinate) -> all rates, Eqs. 15 and 30."""
+        c = self.inputs
+        return ca.Function("rates", [c.position, c.inner, self.theta_rate], [ca.densify(self.rates)])
+
     def counts(self, *, cse: bool) -> dict[str, Count]:
         """Operations that each row adds to those before it; what an earlier row has computed is not computed again."""
         inputs = [*self.inputs.all(), self.acceleration]
+        if not ca.depends_on(self.inputs.rates, self.theta_rate):
+            inputs.append(self.theta_rate)
         outputs = [ca.vertcat(*(ca.vec(ca.densify(v)) for v in step)) for step in self.steps]
         if cse:
             outputs = ca.cse(outputs)
@@ -103,11 +117,14 @@ def dense_lu(size: int, right: int) -> Count:
 
 
 def quarter_car(mechanism: Mechanism) -> Mechanism:
-    """The corner as the paper's: arms, knuckle and tierod, one linear spring and damper in the place of the shock."""
-    rods = tuple(replace(rod, mass=None, across=None) for rod in mechanism.rods)
+    """The corner as the paper's: arms, knuckle, tierod on the chassis, a linear spring and damper for the shock."""
+    def fixed(end: End) -> End:
+        return replace(end, on=ROOT) if end.on in mechanism.prescribed else end
+
+    rods = tuple(replace(rod, a=fixed(rod.a), b=fixed(rod.b), mass=None, across=None) for rod in mechanism.rods)
     shock = next(f for f in mechanism.forces if f.kind == "shock")
     unit = Rod("strut", shock.lower, shock.upper, stiffness=STIFFNESS, damping=DAMPING)
-    return replace(mechanism, rods=(*rods, unit), tubes=(), forces=())
+    return replace(mechanism, rods=(*rods, unit), tubes=(), forces=(), prescribed={})
 
 
 def table(mechanism: Mechanism) -> dict[str, dict[str, dict[str, list[int]]]]:
@@ -159,8 +176,9 @@ def joint_form(mechanism: Mechanism, side: float = 1.0) -> Chain:
     order = pivot_order(np.array(numbers(*_generic(c, mechanism, ca.DM(list(at.values()))))))
     factors = factorize(left, order)
     phi_v = [row.get(v, SX(0)) for row in t.jacobian]
-    gamma = t.gamma(SX(0))
+    gamma, told = t.gamma(SX(0)), _told(t)
     k = ca.vertcat(*factors.solve(phi_v))
+    slope = -k * c.rates[v] - ca.vertcat(*factors.solve(told))
     p = ca.vertcat(*factors.solve([gamma[i] for i in range(len(u))]))
     mass, a0 = mass_of(t, tree.size), SX.sym("a0", 6)
     muu, mvu, mvv = mass[u, u], mass[v, u], mass[v, v]
@@ -174,9 +192,10 @@ def joint_form(mechanism: Mechanism, side: float = 1.0) -> Chain:
     dependent = p - k * independent
     position = [t.residual, *(pose.rotation for pose in t.moved.placed.poses.values()),
                 *(pose.shift for pose in t.moved.placed.poses.values())]  # fmt: skip
-    steps = (tuple(position), (k, t.rate, *_rates(t)), (gamma, p), (mass, t.h, t.inertia, t.force, t.bias),
+    steps = (tuple(position), (k, slope, *_rates(t)), (gamma, p), (mass, t.h, t.inertia, t.force, t.bias),
              (m_star, q_star, coupling, inertia, force), (independent, dependent))  # fmt: skip
-    return Chain(c, a0, steps, inertia, force, independent, coupling)
+    rates = ca.vertcat(*(slope[u.index(j)] if j in u else c.rates[v] for j in range(tree.size)))
+    return Chain(c, a0, c.rates[v], steps, inertia, force, independent, coupling, rates)
 
 
 def cartesian_form(mechanism: Mechanism, side: float = 1.0) -> Chain:
@@ -195,8 +214,9 @@ def cartesian_form(mechanism: Mechanism, side: float = 1.0) -> Chain:
     for k in range(3):
         numbers[-1, 6 * body + 3 + k] = float(form.parts[body].axes[:, k].T @ ca.evalf(joint.axis))
     factors = factorize(rows, pivot_order(numbers))
-    gamma = t.gamma(SX(0))
+    gamma, own = t.gamma(SX(0)), SX.sym("theta_rate")
     n = ca.vertcat(*factors.solve([SX(0)] * (size - 1) + [SX(1)]))
+    rates = n * own - ca.vertcat(*factors.solve([*_told(t), SX(0)]))
     p = ca.vertcat(*factors.solve([gamma[i] for i in range(size - 1)] + [SX(0)]))
     mass, a0 = mass_of(t, size), SX.sym("a0", 6)
     coupling, d = t.h @ n, n.T @ mass @ n
@@ -206,9 +226,9 @@ def cartesian_form(mechanism: Mechanism, side: float = 1.0) -> Chain:
     independent = (g_theta - dot(coupling, a0)) / d
     position = [t.residual, *(pose.rotation for pose in t.moved.placed.poses.values()),
                 *(pose.shift for pose in t.moved.placed.poses.values())]  # fmt: skip
-    steps = (tuple(position), (n, t.rate, *_rates(t)), (gamma, p), (mass, t.h, t.inertia, t.force, t.bias),
+    steps = (tuple(position), (n, rates, *_rates(t)), (gamma, p), (mass, t.h, t.inertia, t.force, t.bias),
              (coupling, d, g_e, g_theta, inertia, force), (independent, n * independent + p))  # fmt: skip
-    return Chain(c, a0, steps, inertia, force, independent, coupling)
+    return Chain(c, a0, own, steps, inertia, force, independent, coupling, rates)
 
 
 class Bodies(Cartesian):
@@ -228,6 +248,11 @@ class Bodies(Cartesian):
 
 def _rates(t: Terms) -> tuple[SX, ...]:
     return tuple(v for m in t.moved.twists.values() for v in (m[2].w, m[2].v))
+
+
+def _told(t: Terms) -> list[SX]:
+    """Phi_t of every row: what the prescribed points do."""
+    return by_points(t.rows, {name: told.rate for name, told in t.moved.told.items()})
 
 
 def _generic(c: Inputs, mechanism: Mechanism, position: ca.DM) -> list[ca.DM]:
