@@ -83,7 +83,7 @@ def performance() -> None:
 
 
 def grades() -> None:
-    """Speed along x after 10 s of pulling away on a slope, at the throttle that is best of four."""
+    """Speed along the slope after 10 s of pulling away on a slope, at the throttle that is best of four."""
     mass = VEHICLE.table.by_name("chassis.mass").start
     for grade in (0.2, 0.3, 0.4, 0.5, 0.6, 0.65):
         for high, low in ((1.0, "H"), (3.0, "L")):
@@ -93,7 +93,7 @@ def grades() -> None:
                         (0.5, {"gear_selector": 1.0}), (1.0, {"throttle": throttle}),
                         (1.6, {"brake_pedal": 0.0})]  # fmt: skip
                 o = run(plan, 11.6, {"chassis.mass": mass + LOAD, "terrain.slope": math.atan(grade)})
-                found[throttle] = o["ref_frame.lin_vel.x"][-1]
+                found[throttle] = o["ref_frame.lin_vel.x"][-1] * math.hypot(1.0, grade)
             best = max(found, key=found.__getitem__)
             _say(f"{grade:.0%} {low}: {found[best]:.1f} m/s at throttle {best}")
 

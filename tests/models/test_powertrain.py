@@ -184,6 +184,23 @@ def test_creep_in_drive_and_a_floored_start_are_those_of_the_published_figures()
     assert fast["engine.speed"].max() < 3750 * math.pi / 30
 
 
+@pytest.mark.parametrize("locked", [False, True])
+@pytest.mark.parametrize("transfer", [1.0, 3.0])
+@pytest.mark.parametrize("gear", [1.0, 2.0, 3.0, 4.0, -1.0])
+def test_rk4_at_a_millisecond_is_stable_in_every_gear_and_range_locked_and_open(
+    gear: float, transfer: float, locked: bool
+) -> None:
+    """On ice, where the wheels' inertia is all that the wind-ups meet: as at a quarter of the tick."""
+    first = {"gear_selector": 0.0, "transfer_range": transfer, "throttle": 0.7, **(LOCKED if locked else {})}
+    into = {"gear_selector": math.copysign(1.0, gear), "gear_request": max(gear, 0.0)}
+    ends = []
+    for tick in (1e-3, 2.5e-4):
+        o = run([(0.0, first), (0.05, into), (0.9, {"throttle": 0.0})], 1.2, {"terrain.mu": 0.02, "tick": tick})
+        assert o["gearbox.gear"][-1] == gear
+        ends.append([o[n][-1] for n in ("engine.speed", "gearbox.turbine_speed", "wheel_FL.omega", "wheel_RR.omega")])
+    assert ends[0] == pytest.approx(ends[1], rel=2e-3, abs=0.02)
+
+
 @pytest.mark.parametrize("throttle", [0.3, 0.6, 1.0])
 def test_gears_do_not_hunt_whatever_the_speed_settles_at(throttle: float) -> None:
     """On a grade on which it can hold no gear for long: shifts stay a latency apart."""
