@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from jounce.axles import Axle
 from jounce.data import Vehicle
+from jounce.math.algebra import SX
+from jounce.models.double_wishbone.arrange import gear_of
+from jounce.models.double_wishbone.parameters import chassis_inertia
 from jounce.reference import maximal
 from jounce.suspension.inner_ends import inner_end
 from jounce.suspension.mechanisms.templates import mechanism_of
@@ -73,10 +77,12 @@ def difference(
             lanes = [2 * number + k for k in own]
             push = {(kind, k): y[f"wheel_{wheels[lane]}.{kind}_force"] for k, lane in enumerate(lanes)
                     for kind in ("spring", "shock")}  # fmt: skip
+            on_carrier = axle.drive_reaction == "carrier"  # a torque between wheel and carrier, as a brake's
+            turned = np.array([-drive[lanes].sum() / axle.final_drive, 0, 0]) if on_carrier and whole else np.zeros(3)
             told = [told_of(vehicle, axle, name, side, steer, steering) for name in mechanism.prescribed]
             parts.append(maximal.Part(
                 mechanism, theta[lanes], rate[lanes], spin[lanes], np.concatenate([*told, []]), side, push,
-                force[lanes], moment[lanes], drive[lanes], np.zeros(2),
+                force[lanes], moment[lanes], drive[lanes] * (not on_carrier), drive[lanes] * on_carrier, turned,
             ))  # fmt: skip
             of.append(lanes)
     judged = maximal.accelerations(chassis(vehicle, omega), parts)
@@ -114,13 +120,16 @@ def told_of(vehicle: Vehicle, axle: Axle, name: str, side: int, steer: float, ra
     place, partial = end.at(steer)
     if axle.steered == "none":
         return np.concatenate([place, np.zeros(9)])
-    bend = (end.at(steer + NUDGE)[1] - end.at(steer - NUDGE)[1]) / (2 * NUDGE)
+    wide, narrow = ((end.at(steer + h)[1] - end.at(steer - h)[1]) / (2 * h) for h in (NUDGE, NUDGE / 2))
+    bend = (4 * narrow - wide) / 3
     return np.concatenate([place, partial, partial * rate, bend * rate**2])
 
 
 def chassis(vehicle: Vehicle, omega: Array) -> maximal.Chassis:
-    """The chassis of a vehicle with a rack, free of gravity."""
-    i = {k: vehicle[f"chassis.inertia.{k}"] for k in ("xx", "yy", "zz", "xy", "xz", "yz")}
-    inertia = np.array([[i["xx"], i["xy"], i["xz"]], [i["xy"], i["yy"], i["yz"]], [i["xz"], i["yz"], i["zz"]]])
-    com = np.array([vehicle[f"chassis.com.{a}"] for a in "xyz"])
-    return maximal.Chassis(vehicle["chassis.mass"], com, inertia, omega, np.zeros(3))
+    """The chassis of a vehicle, free of gravity; a Pitman linkage is part of it."""
+    p = {name: SX(entry.value) for name, entry in vehicle.entries.items()}
+    own = np.array(ca.evalf(chassis_inertia(p, linkage=gear_of(vehicle.axles) == "pitman"))).ravel()
+    xx, yy, zz, xy, xz, yz = own[4:]
+    about, com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), own[1:4] / own[0]
+    inertia = about - own[0] * (com @ com * np.eye(3) - np.outer(com, com))
+    return maximal.Chassis(own[0], com, inertia, omega, np.zeros(3))

@@ -40,13 +40,14 @@ def lanes_of(left: dict[str, SX], right: dict[str, SX]) -> list[Lane]:
     return [Lane(left, 0), Lane(right, 1)]
 
 
-def driven(out: dict[str, SX], drive: SX, reaction: SX) -> SX:
-    """Moment [N.m] with which the drive turns the carrier of a wheel.
+def shafts(out: dict[str, SX], drive: SX, reaction: SX) -> SX:
+    """Moment [N.m] on a wheel's carrier where the drive reacts on the chassis: the shaft turns the wheel past it."""
+    return (1 - reaction[0]) * out["axis"] * drive
 
-    On the chassis the shaft turns the wheel past its carrier; on the axle the propeller shaft turns the axle.
-    """
-    on_axle, ratio = reaction[0], reaction[1]
-    return (1 - on_axle) * out["axis"] * drive + on_axle * ca.vertcat(-drive / ratio, 0, 0)
+
+def propeller(drive: SX, reaction: SX) -> SX:
+    """Moment [N.m] of the propeller shaft on the axle's body where the drive reacts on the axle."""
+    return reaction[0] * ca.vertcat(-drive / reaction[1], 0, 0)
 
 
 def solved(lanes: list[Lane], first: SX, second: SX) -> tuple[SX, SX]:
@@ -67,12 +68,13 @@ def inward_sweep(lanes: list[Lane], loads: list[dict[str, SX]], axial: list[SX],
         out, along, shaft = lane.out, inertia[0], inertia[1]
         torque = dot(out["axis"], load["moment"]) + load["drive"] + load["brake"]
         left = load["moment"] - out["axis"] * (along / (along + shaft) * torque)
-        turned = left + driven(out, load["drive"], reaction)
+        turned = left + shafts(out, load["drive"], reaction)
         applied += ca.vertcat(left + cross(out["centre"], load["force"]), load["force"])
         by_turn, by_centre = lane.partial("upright"), lane.partial("centre")
         q = [q[k] + dot(by_turn[k], turned) + dot(by_centre[k], load["force"]) for k in range(2)]
         torques.append(torque)
-    epsilon = [q[k] - lanes[k].out["bias_theta"] for k in range(2)]
+    turning = propeller(loads[0]["drive"] + loads[1]["drive"], reaction)
+    epsilon = [q[k] + dot(lane.out["body_partial"], turning) - lane.out["bias_theta"] for k, lane in enumerate(lanes)]
     h = [lane.out["momentum"] for lane in lanes]
     first = lanes[0].out
     rows = [ca.vertcat(*v) for v in zip(*(solved(lanes, h[0][k], h[1][k]) for k in range(6)), strict=True)]

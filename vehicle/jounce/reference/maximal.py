@@ -51,6 +51,8 @@ class Part:
     drive: Array = field(default_factory=lambda: np.zeros(2))
     """(wheels,) about the spin axis, reacts on the chassis; `brake` reacts on the carrier [N m]."""
     brake: Array = field(default_factory=lambda: np.zeros(2))
+    propeller: Array = field(default_factory=lambda: np.zeros(3))
+    """(3,) moment on the first body, reacts on the chassis; chassis axes [N m]."""
 
 
 @dataclass(frozen=True)
@@ -415,6 +417,9 @@ def _load(s: _System, parts: Sequence[Part], v: Array, w: Array, force: Array) -
             force[6 * i + 3 : 6 * i + 6] += part.moment[n] + (part.drive[n] + part.brake[n]) * axis
             force[3:6] -= part.drive[n] * axis
             force[6 * j + 3 : 6 * j + 6] -= part.brake[n] * axis
+        first = s.index[k, m.bodies[0].name]
+        force[6 * first + 3 : 6 * first + 6] += part.propeller
+        force[3:6] -= part.propeller
 
 
 def _array(value: Any) -> Array:

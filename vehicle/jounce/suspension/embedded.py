@@ -31,8 +31,9 @@ Array = NDArray[np.float64]
 #: States of a lane.
 STATES = Layout(coordinate=1, rate=1, spin_rate=1)
 #: Outputs of a lane of an axle: those of a corner for the lane's own wheel and coordinate, then the element of d
-#: between the two coordinates (left lane), and the wheel's partial velocities by the other one.
-TAIL = Layout(cross=1, centre_other=3, upright_other=3, travel_other=1)
+#: between the two coordinates (left lane), the wheel's partial velocities by the other one, and the turn of the axle's
+#: body per unit of the lane's coordinate and of steering (left lane).
+TAIL = Layout(cross=1, centre_other=3, upright_other=3, travel_other=1, body_partial=3, body_steer=3)
 PAIR_OUTPUTS = Layout(**OUTPUTS.sizes, **TAIL.sizes)
 
 #: What is known of a position: largest error of a loop [m], least pivot as part of its row, determinant of Y1, distance
@@ -158,13 +159,15 @@ def _pair(embedding: Embedding) -> tuple[list[SX], list[dict[str, SX]]]:
     moved = embedding.moved(c)
     sums = sums_of(moved, omega, states)
     forces = act_forces(moved, sums)
+    body = moved.turn(moved.placed.mechanism.bodies[0].name)
     lanes = []
     for k, wheel in enumerate(moved.placed.mechanism.wheels):
         hub, other = _hub(wheel, moved, omega, k), _hub(wheel, moved, omega, 1 - k)
         lanes.append({
             **hub, **_lane(sums, k, k == 0), **forces[k], "cross": sums["d"][1] if k == 0 else SX(0),
             "centre_other": other["centre_partial"], "upright_other": other["upright_partial"],
-            "travel_other": other["travel_partial"],
+            "travel_other": other["travel_partial"], "body_partial": body.partial[:, k],
+            "body_steer": body.steer if k == 0 else SX(3, 1),
         })  # fmt: skip
     return [*states, *inner, omega, c.numbers, *_dependent(c)], lanes
 
@@ -172,7 +175,8 @@ def _pair(embedding: Embedding) -> tuple[list[SX], list[dict[str, SX]]]:
 def pair_function(embedding: Embedding, name: str = "pair") -> ca.Function:
     """pair(STATES left, right, INNER left, right, angular velocity 3, numbers, u) -> (PAIR_OUTPUTS left, right).
 
-    For an axle with two wheels and two coordinates; the left lane has the first of each.
+    For an axle with two wheels and two coordinates; the left lane has the first of each. The first body of the
+    mechanism is the axle's.
     """
     inputs, lanes = _pair(embedding)
     return _joined(name, inputs, [PAIR_OUTPUTS.join(**lane) for lane in lanes])

@@ -93,6 +93,7 @@ def emit(vehicle: Vehicle, signals: SignalTable) -> Mapping[str, str]:
         f"{PREFIX}_axles.inc": axles_c.tables(vehicle, signals, kinds.tables()),
         f"{PREFIX}_derive.inc": axles_c.derivation(vehicle, signals, entries, kinds.derivation()),
         f"{PREFIX}_recursion.inc": recursion.text(kinds.lanes, inner, powertrain=bool(vehicle.powertrain)),
+        f"{PREFIX}_reactions.c": kinds.reactions(),
         **({f"{PREFIX}_kinds.inc": kinds.lane_code()} if kinds.embedded else {}),
         f"{PREFIX}_table.c": emit_table(signals, PREFIX),
         # Without the interface's GUID, so that vehicles with the same axles share their compiled code.

@@ -148,6 +148,11 @@ typedef struct {
     int height;
     const char *coordinates[2];
 } jn_kind;
+/* By lanes, of vehicles on other axles than the hmmwv's: where the drive torque reacts on the wheel's carrier; the same
+ * for axles whose wheels share a body, and then their final drives' ratios. */
+extern const int jn_on_carrier[JN_CORNERS];
+extern const double jn_reaction[2 * JN_CORNERS];
+
 #ifdef JN_KINDS
 #define JN_IS_PAIR(axle) (jn_kinds[axle].paired)
 #else

@@ -18,7 +18,7 @@ Sizes = Mapping[str, Mapping[str, Any]]
 CAPACITY = {1: 13, 2: 144, 3: 500}
 #: Numbers of the outputs of a lane of an axle whose wheels share a body, behind a corner's; and where the other
 #: coordinate's partial velocity of the wheel centre stands (`jounce.suspension.embedded.TAIL`).
-TAIL, CENTRE_OTHER = 8, 1
+TAIL, CENTRE_OTHER = 14, 1
 BANNER = f"/* Emitted by {GENERATOR}; do not edit. */\n"
 
 
@@ -86,16 +86,9 @@ class Kinds:
 
     def tables(self) -> str:
         """Behind those of double_wishbone_axles.inc."""
-        axles, wheel_of, text = self.vehicle.axles, self.lanes.wheel_of, ""
-        if "#define JN_REACTIONS" in self.macros():
-            lanes = [int(axles[w // 2].drive_reaction == "carrier") for w in wheel_of]
-            text += f"static const int jn_on_carrier[JN_CORNERS] = {{{_row(lanes)}}};\n"
-        if self.paired:
-            of = [axles[w // 2] for w in wheel_of]
-            numbers = [*(float(a.drive_reaction == "carrier") for a in of), *(a.final_drive for a in of)]
-            text += f"static const double jn_reaction[2 * JN_CORNERS] = {{{_row(numbers)}}};\n"
+        axles = self.vehicle.axles
         if not self.embedded:
-            return text
+            return ""
         rows = []
         for axle, variant in zip(axles, self.lanes.variant_of, strict=True):
             kind = KINDS[axle.kind]
@@ -106,7 +99,18 @@ class Kinds:
             places = ", ".join((preload * 2)[:2])
             names = ", ".join(f'"{name} ({unit})"' for unit, name in kind.coordinates)
             rows.append(f'{{"{axle.name}", {int(kind.paired)}, {{{places}}}, {height}, {{{names}}}}}')
-        return f"{text}static const jn_kind jn_kinds[JN_AXLES] = {{\n    {_lines(rows)},\n}};\n"
+        return f"static const jn_kind jn_kinds[JN_AXLES] = {{\n    {_lines(rows)},\n}};\n"
+
+    def reactions(self) -> str:
+        """Text of double_wishbone_reactions.c: what the drive torques react on, by lanes. It compiles in no time."""
+        of = [self.vehicle.axles[w // 2] for w in self.lanes.wheel_of]
+        on_carrier = [int(axle.drive_reaction == "carrier") for axle in of]
+        numbers = [*map(float, on_carrier), *(axle.final_drive for axle in of)]
+        return (
+            f'{BANNER}#include "double_wishbone.h"\n'
+            f"const int jn_on_carrier[JN_CORNERS] = {{{_row(on_carrier)}}};\n"
+            f"const double jn_reaction[2 * JN_CORNERS] = {{{_row(numbers)}}};\n"
+        )
 
     def lane_code(self) -> str:
         """Text of double_wishbone_kinds.inc, which is included for each number type."""

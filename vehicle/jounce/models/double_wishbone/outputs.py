@@ -11,7 +11,7 @@ import casadi as ca
 from jounce.contact import wheel
 from jounce.contact.tires import Law
 from jounce.dynamics.articulated import ARTICULATED_BODY, LOADS
-from jounce.dynamics.articulated_pair import REACTION, driven, lanes_of, solved
+from jounce.dynamics.articulated_pair import REACTION, lanes_of, propeller, shafts, solved
 from jounce.math.algebra import SX, cross, dot, matrix, rotation
 from jounce.math.layout import Layout
 from jounce.suspension import double_wishbone as corner
@@ -141,7 +141,8 @@ def pair_function(of: wheel.Wheel, name: str = "report_pair") -> ca.Function:
     found = []
     for k, part in enumerate(parts):
         load = LOADS.split(hubs[k]["loads"])
-        steering = steering_load(part, load, acceleration, theta[k], axial[k], driven(part, load["drive"], reaction))
+        steering = steering_load(part, load, acceleration, theta[k], axial[k], shafts(part, load["drive"], reaction))
+        steering += dot(parts[0]["body_steer"], propeller(load["drive"], reaction))
         rate = part["travel_partial"] * own[k]["theta_rate"] + part["travel_other"] * own[1 - k]["theta_rate"]
         found.append(reported(of, part, hubs[k], chassis, own[k], rate, steering))
     before, states = [v for pair in flat[:-1] for v in pair], flat[-1]
