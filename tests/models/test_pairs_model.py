@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from jounce.axles import Axle
-from jounce.data import DataError, Vehicle, load_vehicle, vehicle_file
+from jounce.data import Vehicle, load_vehicle, vehicle_file
 from jounce.suspension.characteristics import characteristics
 from jounce.suspension.kinematics import kinematics_of
 from jounce_fmu.importer.host import Factory, open_builtin
-from jounce_fmu.models import find
 from jounce_tools.vehicle.rest import standing
 from jounce_tools.vehicle.sweeps import Springs
 
@@ -48,7 +47,8 @@ def test_it_rests_where_the_check_says(name: str) -> None:
     assert sum(y[f"wheel_{w}.tire_force.z"] for w in wheels) == pytest.approx(GRAVITY * stands.mass, rel=1e-9)
     for k in range(2):
         left, right = wheels[2 * k : 2 * k + 2]
-        assert 0.5 * (y[f"wheel_{left}.travel"] + y[f"wheel_{right}.travel"]) == pytest.approx(stands.travel[k], abs=1e-3)
+        travel = 0.5 * (y[f"wheel_{left}.travel"] + y[f"wheel_{right}.travel"])
+        assert travel == pytest.approx(stands.travel[k], abs=1e-3)
         mean = 0.5 * (y[f"wheel_{left}.tire_force.z"] + y[f"wheel_{right}.tire_force.z"])
         assert mean == pytest.approx(stands.load[k], rel=6e-3)
     assert later["ref_frame.pos.z"] == pytest.approx(y["ref_frame.pos.z"], abs=1e-9)
