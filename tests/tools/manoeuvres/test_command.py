@@ -162,8 +162,8 @@ def test_the_list_has_every_manoeuvre_with_its_settings_and_limits(capsys: pytes
 
 
 def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path: Path) -> None:
-    """Gradeability has many runs; it is told to stop while it is at them."""
-    command = [sys.executable, "-m", "jounce_tools.cli", "test", "park", "gradeability", "-o", "out"]
+    """The ride has many runs; it is told to stop while it is at them."""
+    command = [sys.executable, "-m", "jounce_tools.cli", "test", "park", "ride", "-o", "out"]
     process = subprocess.Popen(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
                                stderr=subprocess.PIPE, text=True)  # fmt: skip
     deadline = time.monotonic() + 120.0
@@ -175,4 +175,4 @@ def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path: Path) -> None:
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "interrupted; what was finished is kept" in err
     assert (tmp_path / "out" / "park" / "metrics.json").is_file()
-    assert not (tmp_path / "out" / "gradeability" / "report.html").exists()
+    assert not (tmp_path / "out" / "ride" / "report.html").exists()

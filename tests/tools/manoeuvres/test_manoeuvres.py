@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jounce.data import load_vehicle
+from jounce.suspension.kinematics import kinematics_of
 from jounce_client import Client
 from jounce_tools.demo.run import serving
 from jounce_tools.manoeuvres.bench import Bench, Car, measure
@@ -29,8 +31,10 @@ SHORT: dict[str, dict[str, float]] = {
     "double-lane-change": {"low": 28.0, "high": 29.0, "resolution": 1.0},
     "frequency-response": {"count": 2.0, "lowest": 2.0, "periods": 1.0, "rate": 3.0},
     "gradeability": {"steepest": 0.1, "time": 1.0},
+    "kc": {"time": 0.5},
     "on-centre": {"frequency": 1.0, "periods": 2.0},
     "park": {"time": 0.3, "after": 0.1},
+    "ride": {"length": 20.0, "highest": 4.0, "slowest": 14.0},
     "sine-with-dwell": {"increment": 5.0, "ramp_rate": 200.0},
     "steady-circle": {"hold": 1.5, "rate": 4.0, "time": 2.0},
     "step-steer": {"time": 1.2, "rate": 3.0},
@@ -270,3 +274,38 @@ def test_amplitudes_give_the_lateral_acceleration_that_was_asked_for(here: dict[
     log = transient._step(own, "step", settings, height)
     assert float(log["com.lin_acc.y"][-1]) == pytest.approx(3.0, rel=0.03)
     assert height / DEGREE < 90.0 and braking.STANDS < 0.1
+
+
+@pytest.mark.parametrize("vehicle", VEHICLES)
+def test_bump_steer_and_camber_are_those_of_the_linkage_alone(vehicle: str, here: dict[str, Here]) -> None:
+    """`jounce.suspension.kinematics` moves the wheels of one axle in their linkage, without forces."""
+    own = bench(here[vehicle])
+    m = manoeuvres()["kc"]
+    found = m.run(own, settings_of(m, {"time": 20.0})).metrics
+    data = load_vehicle(vehicle)
+    rest = own.logs[0]
+    for k, axle in enumerate(data.axles):
+        kinematics, wheel = kinematics_of(data, axle), own.car.wheels[2 * k]
+        travel, h = float(rest[f"wheel_{wheel}.travel"][0]), 0.005
+        axes = []
+        for t in (travel - h, travel + h):
+            at = kinematics.position(kinematics.at_travel((t, t), 0.0, np.zeros(2))).wheels[0].axis
+            axes.append((math.atan2(at[0], at[1]), math.asin(at[2])))
+        toe, camber = ((axes[1][i] - axes[0][i]) / (2 * h) / DEGREE / 10.0 for i in range(2))
+        assert found[f"bump_steer_{k + 1}"] == pytest.approx(toe, rel=0.02, abs=0.01)
+        assert found[f"bump_camber_{k + 1}"] == pytest.approx(camber, rel=0.02, abs=0.01)
+    # the utv is the hmmwv at 0.64: stiffness goes with its square, moment over angle with its fourth power
+    assert found["wheel_rate_1"] / 1e3 < 0.2
+
+
+def test_roll_stiffness_carries_the_moment_that_rolls_the_body(here: dict[str, Here]) -> None:
+    own = bench(here["hmmwv"])
+    m = manoeuvres()["kc"]
+    found = m.run(own, settings_of(m, {"time": 20.0, "roll": 0.1})).metrics
+    log, car = own.logs[1], own.car
+    top = int(np.argmax(log["ref_frame.roll"]))
+    moment, angle = -float(log["chassis.ext_moment.x"][top - 1]), float(log["ref_frame.roll"][top])
+    # the weight, above the axis about which the body rolls, adds to the moment: less than a tenth
+    carried = (found["roll_stiffness_1"] + found["roll_stiffness_2"]) / DEGREE * angle
+    assert abs(moment) < carried < 1.2 * abs(moment)
+    assert car.gravity == 9.81

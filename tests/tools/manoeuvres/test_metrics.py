@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jounce_tools.manoeuvres.found import DEGREE, G
-from jounce_tools.manoeuvres.standard import braking, cornering, driving, transient
+from jounce_tools.manoeuvres.standard import braking, cornering, driving, kc, ride, transient
 from jounce_tools.manoeuvres.standard import signals as sig
 from jounce_tools.manoeuvres.standard.lane_change import highest
 
@@ -187,3 +187,57 @@ def test_bisection_finds_the_highest_speed_to_its_resolution(limit: float, resol
 
     low, high = highest(clean, 8.0, 36.0, resolution)
     assert low <= limit < high and high - low <= 1.01 * resolution and len(asked) <= 10
+
+
+@pytest.mark.parametrize(
+    ("frequency", "factor"),
+    [(0.5, 0.418), (1.0, 0.482), (2.0, 0.531), (4.0, 0.967), (5.0, 1.039), (8.0, 1.036), (16.0, 0.768), (31.5, 0.405),
+     (80.0, 0.132)],
+)  # fmt: skip
+def test_the_weighting_of_vertical_vibration_is_the_published_one(frequency: float, factor: float) -> None:
+    """ISO 2631-1:1997, Table 3, factors of W_k."""
+    t = np.arange(0.0, 40.0 / frequency, 0.02 / frequency)
+    rms = ride.weighted_rms(t, 3.0 * np.sin(2 * np.pi * frequency * t) + 7.0)
+    assert rms / (3.0 / math.sqrt(2.0)) == pytest.approx(factor, rel=0.005)
+
+
+def test_a_random_road_has_the_density_of_its_class() -> None:
+    """ISO 8608: the rms between two wave numbers is the root of the integral of G_d, n_0^2 G_0 (1/n_a - 1/n_b)."""
+    x = np.arange(20.0, 2020.0, 0.05)
+    for road_class in (1, 4):
+        road = ride.iso_road(road_class)
+        z = np.array([road(v)[0] for v in x])
+        n = np.fft.rfftfreq(len(z), 0.05)
+        power = 2.0 * np.abs(np.fft.rfft(z * np.hanning(len(z))) / len(z)) ** 2 / np.mean(np.hanning(len(z)) ** 2)
+        band = (n > 0.05) & (n < 0.5)
+        by_hand = 0.01 * 16e-6 * 4.0 ** (road_class - 1) * (1 / 0.05 - 1 / 0.5)
+        assert power[band].sum() == pytest.approx(by_hand, rel=0.15)
+
+
+@given(st.floats(0.0, 60.0), st.sampled_from([0, 1]))
+def test_slopes_of_roads_are_those_of_their_heights(x: float, which: int) -> None:
+    road = ride.iso_road(5) if which else ride.half_round(0.2, 0.45, 30.0)
+    h = 1e-6
+    slope = (road(x + h)[0] - road(x - h)[0]) / (2 * h)
+    if abs(abs(x - 30.0) - math.sqrt(0.65**2 - 0.45**2)) > 1e-4 and min(abs(x - 5.0), abs(x - 10.0)) > 1e-4:
+        assert road(x)[1] == pytest.approx(slope, abs=1e-4)
+
+
+def test_a_wheel_touches_the_half_round_that_it_rolls_over() -> None:
+    """Distance of the wheel's centre from the middle of the half-round is the sum of the radii."""
+    hump = ride.half_round(0.2, 0.45, 3.0)
+    for x in np.linspace(2.6, 3.4, 9):
+        assert math.hypot(x - 3.0, hump(x)[0] + 0.45) == pytest.approx(0.65)
+    assert hump(3.0)[0] == pytest.approx(0.2) and hump(2.0) == hump(4.0) == (0.0, 0.0)
+
+
+def test_the_speed_of_a_limit_is_that_of_its_first_crossing() -> None:
+    v = np.array([2.0, 4.0, 6.0, 8.0])
+    assert ride.gentle(v, np.array([1.0, 2.0, 3.0, 1.0]), 2.5) == 5.0
+    assert ride.gentle(v, np.array([3.0, 2.0, 2.0, 2.0]), 2.5) == 0.0
+    assert ride.gentle(v, np.array([1.0, 2.0, np.inf, 2.0]), 2.5) == 4.0 and ride.gentle(v, v, 9.0) == 8.0
+
+
+def test_slopes_at_rest_are_exact_for_parabolas() -> None:
+    x = 0.02 + 0.05 * np.sin(np.linspace(0.0, 2 * np.pi, 200))
+    assert kc.slope(x, 3.0 + 40.0 * (x - x[0]) - 90.0 * (x - x[0]) ** 2) == pytest.approx(40.0)
