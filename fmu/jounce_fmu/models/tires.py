@@ -29,9 +29,8 @@ def has_own_model(name: str | Path) -> bool:
 def model(name: str | Path) -> Model:
     """The model of a vehicle, by its name or path. Raises BuildError, DataError; BadRequest on other axles."""
     vehicle = load_vehicle(name)
-    if vehicle.axles != DEFAULT or vehicle.powertrain:
-        own = "with a powertrain" if vehicle.powertrain else "on axles of its own"
-        raise BadRequest(f"vehicle {vehicle.name!r}: tires of {vehicle.tire} {own}; "
+    if vehicle.axles != DEFAULT:
+        raise BadRequest(f"vehicle {vehicle.name!r}: tires of {vehicle.tire} on axles of its own; "
                          "expected two axles on double wishbones, or tires of tmeasy")  # fmt: skip
     return _model(str(name), _digest(vehicle))
 

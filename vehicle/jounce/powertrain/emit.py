@@ -33,7 +33,7 @@ def _numbers(p: Mapping[str, SX], more: Sequence[SX]) -> Sequence[SX]:
 
 def files() -> dict[str, str]:
     """File name to text."""
-    made, entries = of_entries(FUNCTION, _numbers, ("both", "unused"))
+    of_vehicle, entries = of_entries(FUNCTION, _numbers, ("both",))
     functions = [driveline.function(), ports.function(), column.torque_function(), column.angle_function()]
     lanes = [column.load_function()]
     layouts: dict[str, Layout] = {
@@ -47,7 +47,7 @@ def files() -> dict[str, str]:
     of_lanes = [forward(f, constant=_CONSTANT[f.name()]) for f in lanes]
     return {
         "powertrain_layout.h": f"/* Emitted by {GENERATOR}; do not edit. */\nenum {{\n{body}\n}};\n",
-        "powertrain_scalar.inc": emit_file([*functions, made], GENERATOR),
+        "powertrain_scalar.inc": emit_file([*functions, of_vehicle], GENERATOR),
         "powertrain_scalar_forward.inc": emit_file(tangents, GENERATOR),
         "powertrain_lanes.inc": emit_file([*lanes, *of_lanes], GENERATOR, _SHARED),
         "powertrain_entries.json": json.dumps({FUNCTION: entries}, indent=1) + "\n",

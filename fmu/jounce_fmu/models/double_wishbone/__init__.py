@@ -9,10 +9,12 @@ from pathlib import Path
 from jounce.axles import DEFAULT
 from jounce.contact import tires
 from jounce.data import Vehicle, load_vehicle, vehicle_names
+from jounce.models.double_wishbone.arrange import with_powertrain
 from jounce.models.double_wishbone.signals import LEDGER, table
 from jounce.signals import SignalTable
 from jounce_fmu.build.library import PACKAGE, BadRequest, Sources, builtin_sources
 from jounce_fmu.build.table_c import emit_header, emit_table
+from jounce_fmu.models import powertrain
 from jounce_fmu.models.model import Model
 
 NAME, BASE = "double_wishbone", "hmmwv"
@@ -29,8 +31,9 @@ def emit(signals: SignalTable | None = None) -> Mapping[Path, str]:
 def _emitted(vehicle: Vehicle, signals: SignalTable, folder: Path, ledger: Path) -> Mapping[Path, str]:
     from jounce.models.double_wishbone import emit as double_wishbone
 
+    read_by = powertrain.entries()["vehicle_powertrain"]
     code = {
-        **double_wishbone.files(signals, vehicle),
+        **double_wishbone.files(signals, vehicle, read_by if vehicle.powertrain else ()),
         f"{NAME}_table.c": emit_table(signals, NAME),
         f"{NAME}_table.h": emit_header(signals, NAME),
     }
@@ -43,7 +46,7 @@ def read(name: str | Path, base: str | Path = BASE, ledger: Path = LEDGER) -> Si
     ``name`` is that of a built-in vehicle, or the path of a folder or its vehicle.toml; ``ledger`` is that of the
     model of ``base``. Raises BuildError, DataError.
     """
-    own, common = load_vehicle(name), load_vehicle(base)
+    own, common = with_powertrain(load_vehicle(name)), with_powertrain(load_vehicle(base))
     wanted = common.entries
     if own.tire != common.tire:
         known = ", ".join(law.name for law in tires.laws())
@@ -66,7 +69,7 @@ def model_of(vehicle: str | Path, folder: Path) -> Model:
     beside those of the vehicles that come with jounce are kept in ``references.txt`` there. Raises BuildError,
     DataError.
     """
-    own, ledger = load_vehicle(vehicle), folder / LEDGER.name
+    own, ledger = with_powertrain(load_vehicle(vehicle)), folder / LEDGER.name
     if not ledger.exists():
         ledger.write_text(LEDGER.read_text(encoding="utf-8"), encoding="utf-8")
 
@@ -78,6 +81,7 @@ def model_of(vehicle: str | Path, folder: Path) -> Model:
         if not path.exists() or path.read_text(encoding="utf-8") != text:  # another process may compile it now
             path.write_text(text, encoding="utf-8")
     by_hand = [f for f in builtin_sources().files if f.parent != GENERATED]
+    by_hand += powertrain.code() if own.powertrain else []
     return Model(
         name=f"{NAME}_{own.name}",
         data_sets=(own.name,),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -40,6 +40,21 @@ def arranged(vehicle: Vehicle) -> Vehicle:
     if vehicle.powertrain:
         _check_driven(vehicle)
         wanted |= _powertrain()
+    return _in_order(vehicle, wanted)
+
+
+def with_powertrain(vehicle: Vehicle) -> Vehicle:
+    """The vehicle with the entries of its powertrain, if it has one, in their order behind the others.
+
+    Raises DataError as `arranged`.
+    """
+    if not vehicle.powertrain:
+        return vehicle
+    _check_driven(vehicle)
+    return _in_order(vehicle, {n: e for n, e in vehicle.entries.items() if n not in vehicle.powertrain} | _powertrain())
+
+
+def _in_order(vehicle: Vehicle, wanted: Mapping[str, Entry]) -> Vehicle:
     own = vehicle.entries
     if missing := [n for n in wanted if n not in own]:
         raise DataError(f"vehicle {vehicle.name!r} lacks the entry {missing[0]!r} ({len(missing)} in all)")

@@ -157,9 +157,7 @@ def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Seque
         functions = f"numbers_{variant.name}, {f'{mover}_1' if mover else 'NULL'}"
         axles.append(f"{{{functions}, {parts}, {float(axle.driven)}, {axle.gain!r}}}")
     common = part(f"vehicle_{gear}", None)
-    powertrain = ""
-    if vehicle.powertrain:
-        powertrain = f"static const jn_part powertrain_part = {part('vehicle_powertrain', None)};\n"
+    powertrain = _powertrain(entries["vehicle_powertrain"], place) if vehicle.powertrain else ""
     text = "\n".join(rows)
     return (
         f"/* Emitted by {GENERATOR}; do not edit. */\n"
@@ -178,10 +176,24 @@ def _named(name: str, axle: Axle | None, first: str) -> str:
     return name
 
 
-def whole_derivation() -> str:
-    """Text of double_wishbone_derive.inc where one function makes the numbers of all axles."""
+def _powertrain(entries: Sequence[str], place: Mapping[str, int]) -> str:
+    """The parameters that the powertrain's numbers are made of."""
+    rows = _row(place[name] for name in entries)
+    return (
+        f"static const int rows_vehicle_powertrain[] = {{{rows}}};\n"
+        f"static const jn_part powertrain_part = {{rows_vehicle_powertrain, {len(entries)}}};\n"
+    )
+
+
+def whole_derivation(table: SignalTable, entries: Sequence[str] = ()) -> str:
+    """Text of double_wishbone_derive.inc where one function makes the numbers of all axles.
+
+    ``entries``: those that the powertrain's numbers are made of, where there is one.
+    """
+    powertrain = _powertrain(entries, {s.name: s.index for s in table.parameters}) if entries else ""
     return (
         f"/* Emitted by {GENERATOR}; do not edit. */\n"
+        f"{powertrain}"
         "static void derive_axles(const double *p, double *d) {\n"
         "    derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_OUTLINE,\n"
         "             d + D_LINKAGE, d + D_CHASSIS, d + D_CONTACT);\n"

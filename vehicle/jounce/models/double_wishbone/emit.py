@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, zip_longest
@@ -21,7 +22,7 @@ from jounce.contact.wheel import Wheel
 from jounce.data import Vehicle
 from jounce.dynamics import articulated
 from jounce.math.layout import Layout
-from jounce.models.double_wishbone import axles_c, parameters, recursion
+from jounce.models.double_wishbone import axles_c, parameters, powered, recursion
 from jounce.models.double_wishbone import outputs as reports
 from jounce.models.double_wishbone.axles_c import enumerators
 from jounce.models.double_wishbone.functions import functions
@@ -131,7 +132,8 @@ def emit_inputs(of: Wheel) -> str:
 
 def check_reports(table: SignalTable, law: tires.Law = tires.TMEASY) -> None:
     """Raises ValueError if the order of a report differs from that of the output signals."""
-    wanted = [s.name for s in table.signals if s.causality == "output"]
+    apart = {s.name for w in WHEELS for s in powered.wheel_outputs(f"wheel_{w}")}  # behind the report, by the glue
+    wanted = [s.name for s in table.signals if s.causality == "output" and s.name not in apart]
     first = [*reports.CHASSIS.sizes, *(f"wheel_{w}.{name}" for w in WHEELS for name in reports.of_wheel(law).sizes)]
     if wanted[: len(first)] != first:
         odd = next((a, b) for a, b in zip(first, wanted, strict=False) if a != b)
@@ -161,19 +163,23 @@ def _inputs(table: SignalTable, prefix: str) -> list[str]:
     return [s.name for s in table.inputs if s.name.startswith(prefix)]
 
 
-def files(table: SignalTable, vehicle: Vehicle) -> dict[str, str]:
-    """File name to C text, for a double-wishbone vehicle and its signal table."""
+def files(table: SignalTable, vehicle: Vehicle, of_powertrain: Sequence[str] = ()) -> dict[str, str]:
+    """File name to C text, for a double-wishbone vehicle and its signal table.
+
+    ``of_powertrain``: the entries that the powertrain's numbers are made of, where it has one.
+    """
     code = Code(vehicle)
     check_reports(table, code.wheel.law)
     check_inputs(table)
     SCHEDULE.check({f.name(): f for f in (*code.lanes, *code.scalars)})
     lanes, scalars, inner = code.lanes, code.scalars, axles_c.inner(vehicle)
+    steps = recursion.text(Lanes(vehicle.axles), inner, powertrain=bool(vehicle.powertrain))
     return {
         "double_wishbone_axles.h": axles_c.header(vehicle, table, inner),
         "double_wishbone_axles.inc": axles_c.tables(vehicle, table),
-        "double_wishbone_derive.inc": axles_c.whole_derivation(),
+        "double_wishbone_derive.inc": axles_c.whole_derivation(table, of_powertrain),
         "double_wishbone_inputs.inc": emit_inputs(code.wheel),
-        "double_wishbone_recursion.inc": recursion.text(Lanes(vehicle.axles), inner),
+        "double_wishbone_recursion.inc": steps,
         "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED),
         "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),
         "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes)),
