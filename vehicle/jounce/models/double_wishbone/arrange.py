@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 from jounce.axles import DEFAULT, Axle
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
-from jounce.suspension.kinds import KINDS, Variant, find
+from jounce.suspension.kinds import GRAPH, KINDS, Variant, find, suspension_of
 
 #: The vehicle whose entries that belong to no axle are those of every vehicle, but for those of another steering gear.
 COMMON = "hmmwv"
@@ -26,21 +26,24 @@ def arranged(vehicle: Vehicle) -> Vehicle:
     Raises DataError where one is missing, unknown or in another unit, or where an axle is of a kind that there is not.
     """
     wanted: dict[str, Entry] = dict(common(gear_of(vehicle.axles)))
+    axles = []
     for axle in vehicle.axles:
         of = f"vehicle {vehicle.name!r}: axle {axle.name}"
-        if axle.kind not in KINDS:
-            raise DataError(f"{of} is of the kind {axle.kind!r}; expected {', '.join(KINDS)}")
-        variant = variant_of(vehicle, axle)
+        if axle.kind not in (*KINDS, GRAPH):
+            raise DataError(f"{of} is of the kind {axle.kind!r}; expected {', '.join((*KINDS, GRAPH))}")
+        shipped = fits(vehicle, axle)
+        variant = variant_of(vehicle, axle) if shipped else _own(vehicle, axle)
         if axle.steered != "none" and not variant.inner:
             raise DataError(f"{of} ({axle.kind}) is steered by a {axle.steered}; expected none: the steering moves no "
                             f"point of it{_others(axle, variant)}")  # fmt: skip
         if axle.dual:
             raise DataError(f"{of} has dual = true; expected one tire on each side: dual wheels are not there yet")
-        wanted |= entries_of(axle, variant)
+        wanted |= entries_of(axle, variant) if shipped else _entries_of_own(vehicle, axle)
+        axles.append(axle if shipped else replace(axle, kind=variant.name))
     if vehicle.powertrain:
-        _check_driven(vehicle)
+        _check_driven(vehicle.name, axles)
         wanted |= _powertrain()
-    return _in_order(vehicle, wanted)
+    return replace(_in_order(vehicle, wanted), axles=tuple(axles))
 
 
 def with_powertrain(vehicle: Vehicle) -> Vehicle:
@@ -50,7 +53,7 @@ def with_powertrain(vehicle: Vehicle) -> Vehicle:
     """
     if not vehicle.powertrain:
         return vehicle
-    _check_driven(vehicle)
+    _check_driven(vehicle.name, vehicle.axles)
     return _in_order(vehicle, {n: e for n, e in vehicle.entries.items() if n not in vehicle.powertrain} | _powertrain())
 
 
@@ -66,20 +69,80 @@ def _in_order(vehicle: Vehicle, wanted: Mapping[str, Entry]) -> Vehicle:
     return replace(vehicle, entries={n: own[n] for n in wanted})
 
 
+def fits(vehicle: Vehicle, axle: Axle) -> bool:
+    """Whether the axle's equations come with jounce, which have the entries of an example, or are there by now."""
+    if axle.kind not in KINDS:
+        return axle.kind != GRAPH
+    variant = variant_of(vehicle, axle)
+    return not KINDS[axle.kind].embedded or _names(vehicle, axle) == frozenset(own_entries(variant))
+
+
+def _names(vehicle: Vehicle, axle: Axle) -> frozenset[str]:
+    """The axle's entries without its name."""
+    start = f"{axle.name}."
+    return frozenset(n.removeprefix(start) for n in vehicle.entries if n.startswith(start))
+
+
+def _own(vehicle: Vehicle, axle: Axle) -> Variant:
+    """The variant of an axle whose equations do not come with jounce."""
+    try:
+        from jounce.suspension.mechanisms.own import own_kind
+    except ImportError as error:
+        graph = axle.kind == GRAPH
+        what = "is a graph" if graph else f"({axle.kind}) has other entries than {_example(vehicle, axle)}"
+        raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} {what}: its equations are made with CasADi: "
+                        f"pip install casadi ({error})") from error  # fmt: skip
+    return own_kind(vehicle, axle)
+
+
+def _example(vehicle: Vehicle, axle: Axle) -> str:
+    """The nearest example in words, and the first entry that differs."""
+    variant = variant_of(vehicle, axle)
+    own, wanted = _names(vehicle, axle), frozenset(own_entries(variant))
+    lacks, more = sorted(wanted - own), sorted(own - wanted)
+    odd = f"it has {more[0]}" if more else f"it lacks {lacks[0]}"
+    return f"the example {' '.join(variant.example)} ({odd})"
+
+
+def _entries_of_own(vehicle: Vehicle, axle: Axle) -> dict[str, Entry]:
+    """The entries of an axle of an own kind, with the units that they must have; those of its outline."""
+    start = f"{axle.name}."
+    units = {n: e for v in KINDS["double_wishbone"].variants for n, e in own_entries(v).items()}
+    found = {}
+    for n, entry in vehicle.entries.items():
+        if n.startswith(start):
+            short = n.removeprefix(start)
+            known = units.get(short)
+            found[n] = replace(entry, unit=known.unit if known else unit_of(short, entry.unit))
+    outline = own_entries(KINDS["double_wishbone"].variants[0], _OUTLINE)
+    return found | {f"{_OUTLINE}{axle.name}.{n}": e for n, e in outline.items()}
+
+
+#: Units by how an axle's entry ends.
+_UNITS = {
+    ".x": "m", ".y": "m", ".z": "m", ".mass": "kg", ".inertia.xx": "kg.m2", ".inertia.yy": "kg.m2",
+    ".inertia.zz": "kg.m2", ".stiffness": "N/m", ".damping": "N.s/m",
+}  # fmt: skip
+
+
+def unit_of(name: str, otherwise: str) -> str:
+    """Unit of an axle's entry by its name."""
+    return next((unit for end, unit in _UNITS.items() if name.endswith(end)), otherwise)
+
+
 def _others(axle: Axle, variant: Variant) -> str:
     """What to add for another variant of the kind that is steered."""
-    others = [v for v in KINDS[axle.kind].variants if v.inner and v != variant]
+    kind = KINDS.get(axle.kind)
+    others = [v for v in kind.variants if v.inner and v != variant] if kind else []
     return "".join(f", as it does with the entries of {' '.join(v.example)} ({v.inner})" for v in others)
 
 
 def variant_of(vehicle: Vehicle, axle: Axle) -> Variant:
     """The variant of an axle's kind that its entries fit, or fit best."""
-    start = f"{axle.name}."
-    own = (n.removeprefix(start) for n in vehicle.entries if n.startswith(start))
-    variants = KINDS[axle.kind].variants
+    variants = suspension_of(axle.kind).variants
     if len(variants) == 1:
         return variants[0]
-    return find(axle.kind, own, {v.name: frozenset(own_entries(v)) for v in variants})
+    return find(axle.kind, _names(vehicle, axle), {v.name: frozenset(own_entries(v)) for v in variants})
 
 
 def entries_of(axle: Axle, variant: Variant) -> dict[str, Entry]:
@@ -100,13 +163,13 @@ def gear_of(axles: Iterable[Axle]) -> str:
     return "rack" if any(axle.steered == "rack" for axle in axles) else "pitman"
 
 
-def _check_driven(vehicle: Vehicle) -> None:
-    driven = sum(axle.driven for axle in vehicle.axles)
+def _check_driven(name: str, axles: Sequence[Axle]) -> None:
+    driven = sum(axle.driven for axle in axles)
     if not 1 <= driven <= 2:
-        raise DataError(f"vehicle {vehicle.name!r}: {driven} axles are driven; expected 1 or 2 with a powertrain")
-    for axle in vehicle.axles:
-        if KINDS[axle.kind].paired and (axle.driven or axle.steered != "none"):
-            raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} is of the kind {axle.kind!r}; expected "
+        raise DataError(f"vehicle {name!r}: {driven} axles are driven; expected 1 or 2 with a powertrain")
+    for axle in axles:
+        if suspension_of(axle.kind).paired and (axle.driven or axle.steered != "none"):
+            raise DataError(f"vehicle {name!r}: axle {axle.name} is of the kind {axle.kind!r}; expected "
                             "independent wheels where a powertrain drives or steers them")  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from jounce.models.double_wishbone import powered
 from jounce.models.double_wishbone.arrange import gear_of, variant_of
 from jounce.models.double_wishbone.lanes import Lanes
 from jounce.signals import SignalTable
-from jounce.suspension.kinds import KINDS, RISING, bodies_of, ends_of
+from jounce.suspension.kinds import RISING, bodies_of, ends_of, suspension_of
 
 #: What stands for an axle, and for the first steered one, in the names of entries that a function of an axle reads.
 AXLE, FIRST_STEERED = "AXLE", "FIRST"
@@ -94,7 +94,7 @@ def tables(vehicle: Vehicle, table: SignalTable, more: str = "") -> str:
     lanes, place = lanes_of(vehicle), {s.name: s.index for s in table.parameters}
     apart, rising, bodies, axles = [], [], [place[f"{b}.inertia.xx"] for b in ("chassis", "wheel")], []
     for k, axle in enumerate(vehicle.axles):
-        kind, at = KINDS[axle.kind], _places(axle, place)
+        kind, at = suspension_of(axle.kind), _places(axle, place)
         points = (*kind.apart, *(ends_of(at) if kind.embedded else ()))
         apart += [f'{{{at[f"{a}.x"]}, {at[f"{b}.x"]}, "{what}", "{axle.name}"}}' for a, b, what in points
                   if f"{a}.x" in at and f"{b}.x" in at]  # fmt: skip

@@ -16,7 +16,7 @@ import casadi as ca
 from jounce.codegen.emitter import emit_file
 from jounce.codegen.forward import forward
 from jounce.contact import body as outline
-from jounce.data import load_vehicle
+from jounce.data import Vehicle, load_vehicle
 from jounce.dynamics.articulated_pair import inward_sweep_function, outward_sweep_function
 from jounce.dynamics.embedding import Embedding
 from jounce.math.algebra import SX
@@ -108,12 +108,15 @@ class Made:
 
     kind: Kind
     variant: Variant
+    vehicle: Vehicle
+    """Of whose numbers the order of the pivots is chosen."""
+    axle: str
+    """Name of the axle of that variant."""
 
     @cached_property
     def embedding(self) -> Embedding:
-        """Of the example's numbers."""
-        vehicle, axle = self.variant.example
-        return Embedding(mechanism_of(load_vehicle(vehicle), axle, self.kind.name))
+        """Of the vehicle's numbers."""
+        return Embedding(mechanism_of(self.vehicle, self.axle, self.kind.name))
 
     @cached_property
     def code(self) -> EmbeddedCode:
@@ -123,8 +126,7 @@ class Made:
     @cached_property
     def numbers(self) -> tuple[ca.Function, list[str]]:
         """axle_NAME(entries, side, driven) -> corner numbers, axial of its wheels, numbers of close."""
-        name, axle = self.variant.example
-        vehicle = load_vehicle(name)
+        vehicle, axle = self.vehicle, self.axle
         symbols = {n: SX.sym(n) for n in vehicle.entries}
         side, driven = SX.sym("side"), SX.sym("driven")
         given = symbols | {SHAFT: symbols[SHAFT] * driven}
@@ -184,7 +186,14 @@ class Made:
 
 def variants() -> tuple[Made, ...]:
     """Every variant that is made from a mechanism."""
-    return tuple(Made(kind, variant) for kind in KINDS.values() if kind.embedded for variant in kind.variants)
+    return tuple(Made(kind, variant, load_vehicle(variant.example[0]), variant.example[1])
+                 for kind in KINDS.values() if kind.embedded for variant in kind.variants)  # fmt: skip
+
+
+def emitted(made: Made) -> tuple[dict[str, list[str]], dict[str, object], dict[str, str]]:
+    """(entries that its functions read, sizes, file name to text) of a variant."""
+    function, names = made.numbers
+    return {function.name(): names}, {made.variant.name: made.sizes}, made.files()
 
 
 def pair_files() -> dict[str, str]:

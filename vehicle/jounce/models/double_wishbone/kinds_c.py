@@ -11,7 +11,7 @@ from typing import Any
 from jounce.data import Vehicle
 from jounce.models.double_wishbone.arrange import gear_of
 from jounce.models.double_wishbone.axles_c import GENERATOR, PAIRS, lanes_of
-from jounce.suspension.kinds import KINDS, Kind
+from jounce.suspension.kinds import Kind, suspension_of
 
 Sizes = Mapping[str, Mapping[str, Any]]
 #: Numbers of a first guess for each dependent coordinate, at most, by the number of its variables.
@@ -28,7 +28,7 @@ class Kinds:
     def __init__(self, vehicle: Vehicle, sizes: Sizes) -> None:
         """``sizes`` of all variants."""
         self.vehicle, self.lanes, self.sizes = vehicle, lanes_of(vehicle), sizes
-        self.of = {variant: KINDS[vehicle.axles[axles[0]].kind] for variant, axles in self.lanes.kinds}
+        self.of = {variant: suspension_of(vehicle.axles[axles[0]].kind) for variant, axles in self.lanes.kinds}
         self.function = {v.name: v.function for kind in self.of.values() for v in kind.variants}
 
     @property
@@ -67,7 +67,7 @@ class Kinds:
     def macros(self) -> list[str]:
         """Of double_wishbone_axles.h."""
         lines = []
-        if any(a.drive_reaction == "carrier" and not KINDS[a.kind].paired for a in self.vehicle.axles):
+        if any(a.drive_reaction == "carrier" and not suspension_of(a.kind).paired for a in self.vehicle.axles):
             lines.append("#define JN_REACTIONS")
         if not self.embedded:
             return lines
@@ -91,7 +91,7 @@ class Kinds:
             return ""
         rows = []
         for axle, variant in zip(axles, self.lanes.variant_of, strict=True):
-            kind = KINDS[axle.kind]
+            kind = suspension_of(axle.kind)
             if kind.embedded:
                 preload, height = [str(k) for k in self.sizes[variant]["preload"]], str(self.sizes[variant]["height"])
             else:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from jounce.axles import Axle
 from jounce.codegen.recursion import Group, Lines, Own, When
-from jounce.suspension.kinds import KINDS, Kind
+from jounce.suspension.kinds import Kind, suspension_of
 
 #: Lanes that are computed at once.
 FOUR = 4
@@ -33,7 +33,7 @@ class Lanes:
     @cached_property
     def variant_of(self) -> tuple[str, ...]:
         """Variant of each axle."""
-        return self.variants or tuple(KINDS[axle.kind].variants[0].name for axle in self.axles)
+        return self.variants or tuple(suspension_of(axle.kind).variants[0].name for axle in self.axles)
 
     @cached_property
     def kinds(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
@@ -50,7 +50,7 @@ class Lanes:
         for variant, numbers in self.kinds:
             of = [self.axles[k] for k in numbers]
             count = padded(2 * len(numbers))
-            groups.append(calls_of(KINDS[of[0].kind], variant, first, of, padded=count))
+            groups.append(calls_of(suspension_of(of[0].kind), variant, first, of, padded=count))
             first += count
         return tuple(groups)
 
@@ -108,7 +108,7 @@ _STATE = ("corner state", "inner")
 def calls_of(kind: Kind, variant: str, first: int, axles: Sequence[Axle], *, padded: int) -> Group:
     """Lanes of those axles, which are of one variant, from the lane ``first`` on; ``padded``: with the copies."""
     count = 2 * len(axles)
-    function = next(v.function for v in KINDS[kind.name].variants if v.name == variant)
+    function = next(v.function for v in kind.variants if v.name == variant)
     after: dict[str, Lines] = {}
     if not kind.paired and any(axle.drive_reaction == "carrier" for axle in axles):
         react = "JN_NAME(react)(e->wheel, c);"

@@ -17,6 +17,7 @@ from jounce.axles import DEFAULT, WHEELS, Axle, wheel_names
 from jounce.data import Vehicle
 from jounce.models.double_wishbone import powered
 from jounce.references import FIRST, Kind, Ledger, LedgerError
+from jounce.suspension.kinds import suspension_of
 
 #: References of the HMMWV's variables; `python -m jounce_fmu.build.generate` writes new ones into it.
 LEDGER = Path(__file__).parent / "references.txt"
@@ -58,7 +59,7 @@ def _of_kind(axles: Sequence[Axle], name: str) -> tuple[str, int] | None:
     """An axle's entry as the kinds' ledger has it, and by how many strides its reference is higher."""
     for k, axle in enumerate(axles):
         if name.startswith(f"{axle.name}.") and axle.kind != DEFAULT[0].kind:
-            return axle.kind + name.removeprefix(axle.name), k
+            return suspension_of(axle.kind).name + name.removeprefix(axle.name), k
     return None
 
 

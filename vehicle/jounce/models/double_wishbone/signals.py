@@ -18,7 +18,7 @@ from jounce.models.double_wishbone.ledgers import LEDGER as LEDGER
 from jounce.models.double_wishbone.ledgers import ledger as ledger_of
 from jounce.references import Ledger
 from jounce.signals import QUATERNION, XYZ, Signal, SignalTable, State
-from jounce.suspension.kinds import KINDS
+from jounce.suspension.kinds import suspension_of
 from jounce.terrain.packed import KINDS as FILE_KINDS
 from jounce.terrain.packed import kind_of
 
@@ -94,7 +94,7 @@ def _wheels(vehicle: Vehicle) -> Iterator[tuple[str, Axle]]:
 
 
 def _wheel_outputs(w: str, axle: Axle, right: int) -> Iterator[Signal]:
-    p, (unit, coordinate) = f"wheel_{w}", KINDS[axle.kind].coordinates[right]
+    p, (unit, coordinate) = f"wheel_{w}", suspension_of(axle.kind).coordinates[right]
 
     def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), frame: str = "world",
             nominal: float = 1.0) -> Signal:
@@ -236,7 +236,7 @@ def _states(vehicle: Vehicle, wheel_states: Iterable[State]) -> Iterator[State]:
         ("omega", "rad/s", "spin rate relative to the upright", 10.0),
     ):
         for k, (w, axle) in enumerate(_wheels(vehicle)):
-            own, coordinate = KINDS[axle.kind].coordinates[k % 2]
+            own, coordinate = suspension_of(axle.kind).coordinates[k % 2]
             if name == "arm_angle":
                 yield State(f"state.wheel_{w}.{name}", own, f"{coordinate}, jounce positive", nominal)
             elif name == "arm_rate":
@@ -263,7 +263,7 @@ def _law(vehicle: Vehicle) -> tires.Law:
 
 
 def table(vehicle: Vehicle, ledger: Path = LEDGER) -> SignalTable:
-    """The signal table of a vehicle whose axles have the kinds of `KINDS`.
+    """The signal table of a vehicle with its entries in order (`arrange.arranged`).
 
     ``vehicle`` gives the law of its tires, and the start values of the vehicle-data parameters, which close the
     parameter vector. ``ledger`` has the references given so far. Raises DataError where the data do not fit the law.

@@ -20,6 +20,12 @@ The lists of one axle stand in its data file as arrays of tables, beside the ent
     point_a = "TIEROD_C"
     b = "upright"
     point_b = "TIEROD_U"
+    [[rear.strut]]                  # the upper tube of a strut, which slides on a body and hangs on the other end
+    name = "strut"                  # entries rear.strut.mass, .com_from_top, .inertia.xx and .zz
+    a = "upright"
+    point_a = "STRUT_U"
+    b = "chassis"
+    point_b = "STRUT_C"
     [[rear.wheel]]
     on = "upright"
     [[rear.spring]]                 # the law's numbers are rear.spring.k1 .. as for every kind; [[rear.shock]] alike
@@ -51,6 +57,7 @@ _KEYS: Final[dict[str, tuple[set[str], set[str]]]] = {
     "body": ({"name", "com"}, set()),
     "joint": ({"name", "type", "a", "b", "point"}, {"axis", "axis2", "cut"}),
     "rod": ({"name", "a", "point_a", "b", "point_b"}, set()),
+    "strut": ({"name", "a", "point_a", "b", "point_b"}, set()),
     "wheel": ({"on"}, {"point"}),
     "spring": ({"a", "point_a", "b", "point_b"}, {"wheel"}),
     "shock": ({"a", "point_a", "b", "point_b"}, {"wheel"}),
@@ -79,9 +86,9 @@ class _Reader:
         rods = tuple(self._rod(t, w) for t, w in self._all("rod"))
         wheels = tuple(self._wheel(t, k, w) for k, (t, w) in enumerate(self._all("wheel")))
         forces = tuple(f for kind in ("spring", "shock") for f in self._forces(kind))
-        tubes: list[Tubes] = []
+        tubes = [self._strut(t, w) for t, w in self._all("strut")]
         if e.has("shock_lower.mass"):
-            tubes = [e.shock_tubes(f.lower, f.upper, f"shock_{f.wheel + 1}") for f in forces if f.kind == "shock"]
+            tubes += [e.shock_tubes(f.lower, f.upper, f"shock_{f.wheel + 1}") for f in forces if f.kind == "shock"]
         independent = tuple(t["name"] for t, _ in self._all("coordinate"))
         try:
             return Mechanism(e.axle, independent, bodies, joints, rods, wheels, tuple(tubes), forces, self.prescribed)
@@ -149,6 +156,13 @@ class _Reader:
     def _rod(self, table: Table, where: str) -> Rod:
         a, b = (self._end(table[k], table[f"point_{k}"], where) for k in "ab")
         return self.e.rod(table["name"], a, b)
+
+    def _strut(self, table: Table, where: str) -> Tubes:
+        low, up = (self._end(table[k], table[f"point_{k}"], where) for k in "ab")
+        com, mass, across, along = (self._number(f"{table['name']}.{entry}", where)
+                                    for entry in ("com_from_top", "mass", "inertia.xx", "inertia.zz"))  # fmt: skip
+        none = SX(0)
+        return Tubes(table["name"], low, up, none, none, none, none, com, mass, across, along)
 
     def _wheel(self, table: Table, k: int, where: str) -> Wheel:
         name = table.get("point", "SPINDLE")
