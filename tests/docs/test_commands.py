@@ -82,6 +82,11 @@ PLAN: dict[str, object] = {
     "jounce test step-steer --vehicle utv -o step": By("tools/manoeuvres/test_command.py"),
     "jounce test": By("tools/manoeuvres/test_command.py"),
     "jounce test list": RUNS,
+    "jounce test double-lane-change -o lane": By("tools/manoeuvres/test_manoeuvres.py"),
+    "jounce view": By("tools/test_view.py"),
+    "jounce view lane/run.mcap -o lane.html": By("tools/test_view.py"),
+    "jounce view lane/run.mcap --png lane.png --at 2.6": By("tools/test_view.py"),
+    "jounce view lane/run.mcap --mp4 lane.mp4 --camera side": By("tools/test_view.py"),
     "jounce test all": By("tools/manoeuvres/test_manoeuvres.py"),
     "jounce test brake-straight --set terrain.mu=0.4 --setting speed=20 --limit 'distance<=70' -o wet": By(
         "tools/manoeuvres/test_command.py"),

@@ -1,0 +1,161 @@
+"""`jounce view`: the page, the pictures and the films of a recording."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from jounce_tools.cli.main import main
+from jounce_tools.manoeuvres.bench import Bench, measure
+from jounce_tools.manoeuvres.files import write_mcap
+from jounce_tools.manoeuvres.places import Here
+from jounce_tools.view import picture
+from jounce_tools.view.scene import Scene, read, spun
+
+#: Pages are looked at in a browser where there is one.
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seconds of the utv, steered to the left."""
+    place = Here("utv")
+    bench = Bench(place, {}, measure(place, {}))
+    log = bench.drive("turn", lambda state: [2.0 * state.time, *[0.0] * 8], 2.0, parameters={"init.speed": 8.0})
+    path = tmp_path_factory.mktemp("view") / "run.mcap"
+    write_mcap(log, place, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def scene(recording: Path) -> Scene:
+    """What it shows."""
+    return read(recording)
+
+
+def test_the_scene_has_every_output_at_every_recorded_time(scene: Scene, recording: Path, tmp_path: Path) -> None:
+    assert main(["export-recording", str(recording), "-o", str(tmp_path / "run.csv")]) == 0
+    table = np.genfromtxt(tmp_path / "run.csv", delimiter=",", names=True, deletechars="")
+    assert scene.time == pytest.approx(table["time_[s]"], abs=1e-12) and len(scene.time) == 201
+    assert scene.at("speed", 1.3) == table["speed_[m/s]"][130]
+    assert scene.ground == (0.0, 0.0, 0.0) and scene.wheels == ("FL", "FR", "RL", "RR")
+
+
+@pytest.mark.parametrize("wheel", ["FL", "RR"])
+def test_a_wheel_is_drawn_at_the_angle_of_its_signal(scene: Scene, wheel: str) -> None:
+    """The corner of the tire that is on top at angle 0 has turned forward by the angle, about the spin axis."""
+    for time in (0.0, 0.51, 1.73):
+        angle = scene.at(f"wheel_{wheel}.angle", time)
+        axes = scene.rotation(f"wheel_{wheel}", time)
+        top = spun(axes, angle) @ (0.0, 0.0, 1.0)
+        found = math.atan2(top @ axes[:, 0], top @ axes[:, 2])
+        assert math.remainder(found - angle, 2 * math.pi) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_picture_has_the_perspective_of_a_pinhole(scene: Scene) -> None:
+    camera = picture.looking(scene, 1.0, "side")
+    assert camera.axes @ camera.axes.T == pytest.approx(np.eye(3), abs=1e-12)
+    ahead = camera.eye + 5.0 * camera.axes[2]
+    points, depth = camera.project(np.array([ahead, ahead + 2.0 * camera.axes[0], ahead - 1.0 * camera.axes[1]]))
+    assert depth == pytest.approx([5.0, 5.0, 5.0])
+    assert points == pytest.approx(np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]]) * camera.lens / 5.0, abs=1e-12)
+    # the vehicle is looked at, and up in the world is up in the picture
+    at = scene.vector("ref_frame.pos", 1.0)
+    low, high = camera.project(np.array([at, at + (0.0, 0.0, 0.5)]))[0]
+    assert abs(low[0]) < 0.05 and high[1] > low[1] + 0.05
+
+
+def test_the_body_follows_the_pose_of_the_recording(scene: Scene) -> None:
+    faces = picture._faces(scene, 1.5)
+    at, turned = scene.vector("ref_frame.pos", 1.5), scene.rotation("ref_frame", 1.5)
+    assert faces[0][0] == pytest.approx(scene.body[0] @ turned.T + at)
+    assert math.atan2(turned[1, 0], turned[0, 0]) == pytest.approx(scene.at("ref_frame.yaw", 1.5), abs=1e-12)
+
+
+def test_a_picture_is_written_at_the_time_that_was_asked_for(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = {}
+    for at in ("0.5", "0.505", "1.5"):
+        assert main(["view", str(recording), "--png", str(tmp_path / "p.png"), "--at", at, "--camera", "front"]) == 0
+        shown[at] = matplotlib.image.imread(tmp_path / "p.png")
+    assert "t = 1.5 s" in capsys.readouterr().out
+    assert shown["0.5"].shape[:2] == (720, 1280)
+    assert np.array_equal(shown["0.5"], shown["0.505"]) and not np.array_equal(shown["0.5"], shown["1.5"])
+    assert len(np.unique(shown["0.5"].reshape(-1, shown["0.5"].shape[2]), axis=0)) > 20  # not blank
+    assert [p.name for p in tmp_path.iterdir()] == ["p.png"]
+
+
+@pytest.fixture(scope="module")
+def page(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the recording."""
+    path = tmp_path_factory.mktemp("page") / "run.html"
+    assert main(["view", str(recording), "-o", str(path)]) == 0
+    return path
+
+
+def test_the_page_has_the_recording_and_asks_nothing_of_anybody(page: Path, scene: Scene) -> None:
+    text = page.read_text()
+    run = json.loads(re.search(r"const run = (.*?);\n", text)[1])  # type: ignore[index]
+    values = np.frombuffer(base64.b64decode(run["values"]), "<f4").reshape(len(scene.time), -1)
+    assert np.array_equal(values, scene.values.astype("<f4")) and run["names"] == list(scene.names)
+    assert "default-src 'none'" in text and not re.search(r"https?:|<link|src=|fetch\(|import\(", text)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_a_browser_shows_the_pose_of_a_time_without_an_error(page: Path, scene: Scene, tmp_path: Path) -> None:
+    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'own'}",
+               "--enable-logging=stderr", "--dump-dom", f"{page.as_uri()}#t=1.3&camera=top"]  # fmt: skip
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    rows = dict(re.findall(r"<tr><td>([^<]+)</td><td>([^<]+)</td>", found.stdout))
+    assert rows["camera"] == "top" and float(rows["time"]) == pytest.approx(1.3, abs=1e-5)
+    for name in ("speed", "ref_frame.pos.x", "ref_frame.pos.y", "ref_frame.yaw", "wheel_FL.angle", "wheel_RR.angle"):
+        assert float(rows[name]) == pytest.approx(scene.at(name, 1.3), rel=1e-5, abs=1e-6)
+    assert "CONSOLE" not in found.stderr
+
+
+def test_a_film_needs_ffmpeg_and_says_so(
+    recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["view", str(recording), "--mp4", str(tmp_path / "film.mp4")]) == 2
+    assert "a film needs the program ffmpeg" in capsys.readouterr().err and not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="no ffmpeg")
+def test_a_film_lasts_as_long_as_the_run(scene: Scene, tmp_path: Path) -> None:
+    shares: list[float] = []
+    picture.write_mp4(scene, "chase", tmp_path / "film.mp4", rate=5, told=shares.append)
+    probe = ["ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", str(tmp_path / "film.mp4")]
+    length = subprocess.run(probe, capture_output=True, text=True, check=True).stdout
+    assert float(length) == pytest.approx(2.2, abs=0.21)
+    assert len(shares) == 11 and [p.name for p in tmp_path.iterdir()] == ["film.mp4"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{run}", "expected at least one of -o PAGE.html, --png FILE and --mp4 FILE"),
+        ("{run} --png x.jpg", "-o x.jpg: expected a name that ends in .png"),
+        ("{run} --png {out}/x.png --at 3", "--at 3 s: expected a time from 0 to 2 s"),
+        ("{run} --png {out}/x.png --at nan", "--at nan s: expected a time from 0 to 2 s"),
+        ("{out}/no.mcap --png {out}/x.png", "no.mcap: No such file or directory"),
+        ("{text} --png {out}/x.png", "text.mcap is damaged"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(
+    line: str, said: str, recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.mcap"
+    text.write_text("no recording")
+    assert main(["view", *line.format(run=recording, out=tmp_path, text=text).split()]) == 2
+    assert said in capsys.readouterr().err and [p.name for p in tmp_path.iterdir()] == ["text.mcap"]

@@ -1,0 +1,1 @@
+"""Pictures, films and a page of a recorded run."""

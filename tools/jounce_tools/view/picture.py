@@ -1,0 +1,194 @@
+"""Pictures and films without a window: polygons in perspective, drawn from far to near."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+
+from jounce_tools.errors import UsageError
+from jounce_tools.view.scene import Array, Scene, spun, tire
+
+#: Where each camera stands in axes that turn with the heading [m], and how long its lens is.
+CAMERAS = {"chase": ((-7.5, 3.5, 2.9), 2.3), "side": ((0.3, -9.0, 1.2), 2.6), "front": ((8.0, -3.2, 1.8), 2.4),
+           "top": ((-0.01, 0.0, 14.0), 2.0)}  # fmt: skip
+_INCH = 100
+_DARK, _TIRE, _GROUND, _PATH, _FORCE = "#1b1e24", "#2b2b2b", "#c9cdd2", "#c4461f", "#2b8a3e"
+#: Of the faces of the body: sides, floor, then from the front over the roof to the rear.
+BODY_COLOURS = ("#5b7fa6", "#5b7fa6", "#3d5a7a", "#4c6f96", "#7d9dc0", "#8fadcd", "#7d9dc0", "#4c6f96")
+#: Length of an arrow per force [m/N]; nearest depth that is drawn [m]; half of the grid and its step [m].
+_PER_NEWTON, _NEAR, _GRID, _STEP = 1.5e-4, 0.3, 40.0, 2.0
+
+
+@dataclass(frozen=True)
+class Camera:
+    """An eye, and the axes right, down and forward of its picture, (3, 3)."""
+
+    eye: Array
+    axes: Array
+    lens: float
+
+    def project(self, points: Array) -> tuple[Array, Array]:
+        """((n, 2) in the picture, whose half height is 1, y up; (n,) depth [m])."""
+        seen = (points - self.eye) @ self.axes.T
+        depth = seen[:, 2]
+        safe = np.maximum(depth, _NEAR)
+        return np.column_stack([seen[:, 0], -seen[:, 1]]) * (self.lens / safe)[:, None], depth
+
+
+def size_of(scene: Scene) -> float:
+    """How much farther away a camera stands than from a vehicle of 4.5 m."""
+    return float(np.ptp(np.concatenate(scene.body)[:, 0])) / 4.5
+
+
+def looking(scene: Scene, time: float, name: str) -> Camera:
+    """The camera of that name; it follows position and heading, not roll and pitch."""
+    place, lens = CAMERAS[name]
+    at, yaw = scene.vector("ref_frame.pos", time), scene.at("ref_frame.yaw", scene.nearest(time))
+    size = size_of(scene)
+    c, s = np.cos(yaw), np.sin(yaw)
+    eye = at + np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ (np.array(place) * size)
+    forward = at + (0.0, 0.0, 0.3) - eye
+    forward = forward / np.linalg.norm(forward)
+    right = np.cross(forward, (0.0, 0.0, 1.0))
+    right = right / np.linalg.norm(right)
+    return Camera(eye, np.array([right, np.cross(forward, right), forward]), lens)
+
+
+def draw(scene: Scene, time: float, camera: str = "chase", size: tuple[int, int] = (1280, 720)) -> Figure:
+    """The run at a time [s], on the frame at or before it."""
+    time = scene.nearest(time)
+    figure = Figure(figsize=(size[0] / _INCH, size[1] / _INCH), dpi=_INCH, facecolor="#e9edf2")
+    FigureCanvasAgg(figure)
+    axis = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+    wide = size[0] / size[1]
+    axis.set(xlim=(-wide, wide), ylim=(-1.0, 1.0))
+    axis.axis("off")
+    view = looking(scene, time, camera)
+    _lines(axis, view, _grid(scene, time), _GROUND, 0.8, 0)
+    path = _path(scene)
+    _lines(axis, view, np.stack([path[:-1], path[1:]], axis=1), _PATH, 1.6, 1)
+    faces = _faces(scene, time)
+    faces.sort(key=lambda f: -float(np.mean(view.project(f[0])[1])))
+    shown = [(view.project(f)[0], colour) for f, colour in faces if view.project(f)[1].min() > _NEAR]
+    axis.add_collection(PolyCollection([f for f, _ in shown], facecolors=[c for _, c in shown], edgecolors=_DARK,
+                                       linewidths=0.6, zorder=2))  # fmt: skip
+    _lines(axis, view, _forces(scene, time), _FORCE, 2.2, 3)
+    said = f"{scene.name}   t = {time:.2f} s   {3.6 * scene.at('speed', time):.1f} km/h"
+    axis.text(-wide + 0.04, 0.93, said, fontsize=13, color=_DARK)
+    return figure
+
+
+def _lines(axis: Axes, view: Camera, segments: Array, colour: str, width: float, order: int) -> None:
+    flat, depth = view.project(segments.reshape(-1, 3))
+    keep = (depth.reshape(-1, 2) > _NEAR).all(axis=1)
+    shown = list(flat.reshape(-1, 2, 2)[keep])
+    axis.add_collection(LineCollection(shown, colors=colour, linewidths=width, zorder=order))
+
+
+def ground(scene: Scene, x: Array, y: Array) -> Array:
+    """Height of the plane [m]: x rises with the slope, y with the bank."""
+    height, slope, bank = scene.ground or (0.0, 0.0, 0.0)
+    z: Array = height + np.tan(slope) * x + np.tan(bank) * y
+    return z
+
+
+def _grid(scene: Scene, time: float) -> Array:
+    """(lines, 2, 3) of the plane around the vehicle; nothing on another terrain."""
+    if scene.ground is None:
+        return np.zeros((0, 2, 3))
+    here = np.round(scene.vector("ref_frame.pos", time)[:2] / _STEP) * _STEP
+    offsets = np.arange(-_GRID, _GRID + 0.1, _STEP)
+    rows = []
+    for a in offsets:
+        for b0, b1 in zip(offsets[:-1], offsets[1:], strict=True):
+            rows += [[here + (a, b0), here + (a, b1)], [here + (b0, a), here + (b1, a)]]
+    flat: Array = np.array(rows)
+    return np.concatenate([flat, ground(scene, flat[..., 0], flat[..., 1])[..., None]], axis=2)
+
+
+def _path(scene: Scene) -> Array:
+    """(n, 3): where the wheels of each side touch, the mean; on the ground."""
+    radius = scene.radius
+    columns = [[scene.names.index(f"wheel_{w}.pos.{a}") for a in "xyz"] for w in scene.wheels]
+    middle: Array = np.mean([scene.values[:, c] for c in columns], axis=0)
+    return middle - (0.0, 0.0, 0.97 * radius)
+
+
+def _faces(scene: Scene, time: float) -> list[tuple[Array, str]]:
+    at, turned = scene.vector("ref_frame.pos", time), scene.rotation("ref_frame", time)
+    faces = [(f @ turned.T + at, colour) for f, colour in zip(scene.body, BODY_COLOURS, strict=True)]
+    outer, inner = tire(scene.radius, scene.width)
+    for w in scene.wheels:
+        centre, axes = scene.vector(f"wheel_{w}.pos", time), scene.rotation(f"wheel_{w}", time)
+        whole = spun(axes, scene.at(f"wheel_{w}.angle", time))
+        a, b = outer @ whole.T + centre, inner @ whole.T + centre
+        faces += [(np.array([a[k - 1], a[k], b[k], b[k - 1]]), _TIRE) for k in range(len(a))]
+        faces += [(a, "#4a4a4a"), (b, "#4a4a4a")]
+        for side in (a, b):  # spokes, so that the spin is seen
+            middle = side.mean(axis=0)
+            away = (middle - centre) / np.linalg.norm(middle - centre) * 0.01
+            faces += [(np.array([middle, side[k], side[(k + 1) % len(side)]]) + away, "#d9d9d9")
+                      for k in range(0, len(side), len(side) // 4)]  # fmt: skip
+    return faces
+
+
+def _forces(scene: Scene, time: float) -> Array:
+    """(wheels, 2, 3): forces of the tires from the contact, in world axes of a level ground."""
+    rows = []
+    for w in scene.wheels:
+        centre = scene.vector(f"wheel_{w}.pos", time)
+        left = scene.rotation(f"wheel_{w}", time)[:, 1]
+        heading = np.array([left[1], -left[0], 0.0]) / max(float(np.hypot(left[0], left[1])), 1e-9)
+        side = np.cross((0.0, 0.0, 1.0), heading)
+        foot = centre - (0.0, 0.0, 0.97 * scene.radius)
+        x, y, z = scene.vector(f"wheel_{w}.tire_force", time)
+        rows.append([foot, foot + _PER_NEWTON * (x * heading + y * side + z * np.array([0.0, 0.0, 1.0]))])
+    return np.array(rows)
+
+
+def write_png(scene: Scene, time: float, camera: str, path: Path) -> None:
+    """Writes one picture, whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    draw(scene, time, camera).savefig(part, format="png", dpi=_INCH)
+    part.replace(path)
+
+
+def write_mp4(scene: Scene, camera: str, path: Path, *, rate: int = 25, told: Callable[[float], object]) -> None:
+    """Writes a film in real time with ``rate`` [1/s] pictures. Raises UsageError without ffmpeg, or if it fails."""
+    program = shutil.which("ffmpeg")
+    if program is None:
+        raise UsageError(f"{path}: a film needs the program ffmpeg; expected it on the path (apt-get install ffmpeg)")
+    part = path.with_name(f"{path.stem}.part.mp4")
+    size = (960, 540)
+    command = [program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgba", "-s", f"{size[0]}x{size[1]}",
+               "-r", str(rate), "-i", "-", "-pix_fmt", "yuv420p", str(part)]  # fmt: skip
+    frames = max(2, int((scene.time[-1] - scene.time[0]) * rate) + 1)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    try:
+        for k in range(frames):
+            told(k / frames)
+            canvas: Any = FigureCanvasAgg(draw(scene, float(scene.time[0]) + k / rate, camera, size))
+            canvas.draw()
+            process.stdin.write(bytes(canvas.buffer_rgba()))
+        _, errors = process.communicate()
+    except BrokenPipeError:
+        _, errors = process.communicate()
+    except BaseException:
+        process.kill()
+        part.unlink(missing_ok=True)
+        raise
+    if process.returncode:
+        part.unlink(missing_ok=True)
+        raise UsageError(f"{path}: ffmpeg failed: {errors.decode(errors='replace').strip()}")
+    part.replace(path)
