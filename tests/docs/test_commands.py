@@ -82,6 +82,8 @@ PLAN: dict[str, object] = {
     "jounce test step-steer --vehicle utv -o step": By("tools/manoeuvres/test_command.py"),
     "jounce test": By("tools/manoeuvres/test_command.py"),
     "jounce test list": RUNS,
+    "jounce replay": By("tools/manoeuvres/test_command.py"),
+    "jounce export-recording": By("tools/test_view.py"),
     "jounce test double-lane-change -o lane": By("tools/manoeuvres/test_manoeuvres.py"),
     "jounce view": By("tools/test_view.py"),
     "jounce view lane/run.mcap -o lane.html": By("tools/test_view.py"),
