@@ -79,9 +79,10 @@ class Core:
 
     def __init__(self, folder: Path, model: Sources | None = None) -> None:
         """Compiles into `folder`; the model is the built-in vehicles' where none is given."""
+        model = model or builtin_sources()
         own = (FOLDER / "bench_core.c", FOLDER / "bench.h")
-        files = (model or builtin_sources()).files
-        self._library = ct.CDLL(str(ensure_library(Sources("jounce_bench", (*files, *own)), folder)))
+        sources = Sources(f"bench_{model.identifier}", (*model.files, *own))
+        self._library = ct.CDLL(str(ensure_library(sources, folder)))
         self._library.core_output.restype = ct.c_double
         self._library.core_error.restype = ct.c_char_p
         #: Number of variants that this processor runs: one lane, four lanes.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 import casadi as ca
 
 from jounce.codegen.forward import TRUTHS
+from jounce.codegen.ordering import ordered
 
 _BINARY: dict[int, Callable[[str, str], str]] = {
     ca.OP_ADD: lambda a, b: f"{a} + {b}",
@@ -44,16 +45,22 @@ _UNARY: dict[int, Callable[[str], str]] = {
     ca.OP_COS: lambda a: f"JN_COS({a})",
     ca.OP_ATAN: lambda a: f"JN_ATAN({a})",
     ca.OP_ASIN: lambda a: f"JN_ASIN({a})",
+    ca.OP_TAN: lambda a: f"JN_TAN({a})",
+    ca.OP_EXP: lambda a: f"JN_EXP({a})",
+    ca.OP_LOG: lambda a: f"JN_LOG({a})",
     ca.OP_NOT: lambda a: f"JN_NOT({a})",
 }
+#: Those that have a shorter form for functions that call many of them (`jn_quick.h`).
+_QUICK = {ca.OP_SIN: "JN_QUICK_SIN", ca.OP_COS: "JN_QUICK_COS", ca.OP_ATAN: "JN_QUICK_ATAN"}
 #: Operations that read truths: all operands, or the first alone.
 _READS_TRUTH = {ca.OP_AND: 2, ca.OP_OR: 2, ca.OP_NOT: 1, ca.OP_IF_ELSE_ZERO: 1}
 
 
-def emit_function(function: ca.Function, shared: Collection[int] = ()) -> str:
+def emit_function(function: ca.Function, shared: Collection[int] = (), *, quick: bool = False) -> str:
     """C text of an SX function: ``JN_FN void name(const double *in0, ..., double *out0, ...)``.
 
-    Inputs and outputs are flat, in the function's order; ``shared`` inputs are the same for all lanes. Raises
+    Inputs and outputs are flat, in the function's order; ``shared`` inputs are the same for all lanes. ``quick`` calls
+    the trigonometry of `jn_quick.h` and selects with one operation, which changes last bits. Raises
     NotImplementedError for an operation that has no counterpart in the lane header, ValueError for a sparse vector.
     """
     if not all(s.is_dense() for s in (*map(function.sparsity_in, range(function.n_in())),
@@ -66,6 +73,8 @@ def emit_function(function: ca.Function, shared: Collection[int] = ()) -> str:
     current: dict[int, str] = {}
     inverse: dict[str, str] = {}
     truths: set[str] = set()
+    conditional: dict[str, tuple[str, str]] = {}
+    opposite: dict[str, str] = {}
     repeated = _shared_divisors(function)
     count = 0
 
@@ -76,6 +85,13 @@ def emit_function(function: ca.Function, shared: Collection[int] = ()) -> str:
                 raise NotImplementedError(f"{function.name()}: a number is used as a truth")
             return name
         return f"JN_ONE({name})" if name in truths else name
+
+    def chosen(source: list[int]) -> str:
+        """The selection that a sum of two numbers is of which one is 0, else an empty text."""
+        (truth, value), (other, alternative) = (conditional.get(current[s], ("", "")) for s in source)
+        if truth and opposite.get(truth) == other:
+            return f"JN_CHOOSE({other}, {alternative}, {value})"
+        return f"JN_CHOOSE({truth}, {value}, {alternative})" if truth and opposite.get(other) == truth else ""
 
     for k in range(function.n_instructions()):
         op = function.instruction_id(k)
@@ -93,6 +109,10 @@ def emit_function(function: ca.Function, shared: Collection[int] = ()) -> str:
                 inverse[divisor] = f"r{len(inverse)}"
                 lines.append(f"    const T {inverse[divisor]} = JN_CONST(1.0) / {divisor};")
             text = f"{operand(op, source, 0)} * {inverse[divisor]}"
+        elif quick and op == ca.OP_ADD and (choice := chosen(source)):
+            text = choice
+        elif quick and op in _QUICK:
+            text = f"{_QUICK[op]}({operand(op, source, 0)})"
         elif op in _BINARY:
             text = _BINARY[op](operand(op, source, 0), operand(op, source, 1))
         elif op in _UNARY:
@@ -103,10 +123,16 @@ def emit_function(function: ca.Function, shared: Collection[int] = ()) -> str:
         count += 1
         if op in TRUTHS:
             truths.add(name)
+        if op == ca.OP_IF_ELSE_ZERO:
+            conditional[name] = (operand(op, source, 0), operand(op, source, 1))
+        elif op == ca.OP_NOT:
+            opposite[name] = operand(op, source, 0)
         lines.append(f"    const {'JN_MASK' if op in TRUTHS else 'T'} {name} = {text};")
         current[target[0]] = name
-    lines.append("}")
-    return "\n".join(lines) + "\n"
+    if quick:
+        body = 1 + function.n_in()
+        lines[body:] = ordered(lines[body:])
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def _shared_divisors(function: ca.Function) -> set[int]:
@@ -124,13 +150,14 @@ def _shared_divisors(function: ca.Function) -> set[int]:
 
 
 def emit_file(
-    functions: list[ca.Function], generator: str, shared: Mapping[str, Collection[int]] | None = None
+    functions: list[ca.Function], generator: str, shared: Mapping[str, Collection[int]] | None = None,
+    quick: Collection[str] = (),
 ) -> str:
     """A lane-independent C file of those functions; the head names the generator and the text's hash.
 
-    ``shared``: inputs that are the same for all lanes, by function name.
+    ``shared``: inputs that are the same for all lanes, by function name; ``quick``: names of the functions emitted so.
     """
-    body = "\n".join(emit_function(f, (shared or {}).get(f.name(), ())) for f in functions)
+    body = "\n".join(emit_function(f, (shared or {}).get(f.name(), ()), quick=f.name() in quick) for f in functions)
     digest = hashlib.sha256(body.encode()).hexdigest()
     return (
         f"/* Emitted by {generator}; do not edit. sha256 of what follows: {digest}\n"

@@ -45,6 +45,9 @@ _UNARY: dict[int, Callable[[SX, SX, SX], SX]] = {
     ca.OP_COS: lambda a, _v, da: -ca.sin(a) * da,
     ca.OP_ATAN: lambda a, _v, da: da / (1 + a * a),
     ca.OP_ASIN: lambda a, _v, da: da / ca.sqrt((1 - a) * (1 + a)),
+    ca.OP_TAN: lambda _a, v, da: (1 + v * v) * da,
+    ca.OP_EXP: lambda _a, v, da: v * da,
+    ca.OP_LOG: lambda a, _v, da: da / a,
 }
 _BINARY: dict[int, Callable[[SX, SX, SX, SX, SX], SX]] = {
     ca.OP_ADD: lambda _a, _b, _v, da, db: da + db,

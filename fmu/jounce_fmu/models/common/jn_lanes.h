@@ -38,6 +38,12 @@
 #undef JN_ATAN
 #undef JN_ASIN
 #undef JN_ATAN2
+#undef JN_TAN
+#undef JN_EXP
+#undef JN_LOG
+#undef JN_QUICK_SIN
+#undef JN_QUICK_COS
+#undef JN_QUICK_ATAN
 #undef JN_MIN
 #undef JN_MAX
 #undef JN_LT
@@ -51,6 +57,7 @@
 #undef JN_NOT
 #undef JN_MASK
 #undef JN_CHOOSE
+#undef JN_ANY
 
 #if JN_LANES == 1
 #define T double
@@ -76,6 +83,7 @@
 #define JN_IF(c, x) ((c) ? (x) : 0.0)
 #define JN_ONE(c) ((c) ? 1.0 : 0.0)
 #define JN_CHOOSE(c, a, b) ((c) ? (a) : (b))
+#define JN_ANY(c) (c)
 #else
 #ifndef JN_VECTOR_TYPES
 #define JN_VECTOR_TYPES
@@ -108,7 +116,10 @@ typedef long long jn_m4 __attribute__((vector_size(32), aligned(8), may_alias));
 #define JN_NOT(a) (~(a))
 #define JN_IF(c, x) ((jn_v4)((c) & (jn_m4)(x)))
 #define JN_ONE(c) JN_IF(c, JN_CONST(1.0))
+#define JN_ANY(c) ((c)[0] | (c)[1] | (c)[2] | (c)[3])
 #if defined(__x86_64__)
+#undef JN_ANY
+#define JN_ANY(c) _mm256_movemask_pd((__m256d)(c))
 #define JN_SQRT(x) ((jn_v4)_mm256_sqrt_pd((__m256d)(x)))
 #define JN_ABS(x) ((jn_v4)_mm256_andnot_pd(_mm256_set1_pd(-0.0), (__m256d)(x)))
 #define JN_FLOOR(x) ((jn_v4)_mm256_floor_pd((__m256d)(x)))
@@ -148,4 +159,11 @@ JN_FN void JN_NAME(jn_transpose)(const double *rows, double *to) {
 #define JN_ATAN(x) JN_NAME(jn_atan)(x)
 #define JN_ASIN(x) JN_NAME(jn_asin)(x)
 #define JN_ATAN2(y, x) JN_NAME(jn_atan2)(y, x)
+#define JN_TAN(x) JN_NAME(jn_quick_tan)(x)
+#define JN_EXP(x) JN_NAME(jn_quick_exp)(x)
+#define JN_LOG(x) JN_NAME(jn_quick_log)(x)
+#define JN_QUICK_SIN(x) JN_NAME(jn_quick_sin)(x)
+#define JN_QUICK_COS(x) JN_NAME(jn_quick_cos)(x)
+#define JN_QUICK_ATAN(x) JN_NAME(jn_quick_atan)(x)
 #include "jn_trig.h"
+#include "jn_quick.h"

@@ -105,6 +105,7 @@ def _magic_formula(name: str, more: tuple[str, ...]) -> Law:
         name=name, parameters=(*MAGIC_FORMULA, *more), sided=("side",),
         contact=later(module, f"contact_{name}"), start=later(module, f"start_{name}"),
         states=(*TMEASY.states, *_LAGGED), rising=TMEASY.rising, stiffnesses=TMEASY.stiffnesses,
+        quick=True,
     )  # fmt: skip
 
 

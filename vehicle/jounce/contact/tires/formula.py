@@ -16,7 +16,7 @@ from typing import Final
 
 import casadi as ca
 
-from jounce.math.algebra import SX, atan, exp
+from jounce.math.algebra import SX
 
 __all__ = ["TINY", "Common", "Forces", "Longitudinal", "Numbers", "Slips", "common", "cos_atan", "curve",
            "longitudinal", "off_zero", "sign", "sliding_curve", "weight"]  # fmt: skip
@@ -47,6 +47,8 @@ class Slips:
     """|V_x| [m/s], for the rolling resistance."""
     friction: SX
     """Friction coefficient of the ground over that of the measurement."""
+    sine: SX
+    """Sine of the inclination [1]."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def cos_atan(x: SX) -> SX:
 
 def _bend(b: SX, e: SX, x: SX) -> SX:
     bx = b * x
-    return atan(bx - e * (bx - atan(bx)))
+    return ca.atan(bx - e * (bx - ca.atan(bx)))
 
 
 def curve(b: SX, c: SX, e: SX, x: SX) -> SX:
@@ -140,10 +142,10 @@ def weight(b: SX, c: SX, e: SX, x: SX, shift: SX) -> SX:
 
 
 def common(at: Slips, c: Numbers) -> Common:
-    """dfz (4.E2a) and dpi (4.E2b)."""
+    """dfz (4.E2a) and dpi (4.E2b); without a truth, so that what depends on parameters alone is computed once."""
     f0 = c["LFZO"] * c["FNOMIN"]
     nominal = c["NOMPRES"]
-    dpi = ca.if_else(nominal > 0.0, (at.pressure - nominal) / ca.fmax(nominal, 1.0), 0.0)
+    dpi = (at.pressure - nominal) / ca.fmax(nominal, 1.0) * ca.fmin(nominal, 1.0)
     return Common(f0, (at.load - f0) / f0, dpi)
 
 
@@ -153,7 +155,7 @@ def longitudinal(at: Slips, inclination: SX, n: Common, c: Numbers) -> Longitudi
     mu = ca.fabs((c["PDX1"] + c["PDX2"] * dfz) * (1.0 + (c["PPX3"] + c["PPX4"] * dpi) * dpi))
     mu *= (1.0 - c["PDX3"] * inclination * inclination) * c["LMUX"] * at.friction
     shape = c["PCX1"] * c["LCX"]
-    stiffness = fz * (c["PKX1"] + c["PKX2"] * dfz) * exp(c["PKX3"] * dfz)
+    stiffness = fz * (c["PKX1"] + c["PKX2"] * dfz) * ca.exp(c["PKX3"] * dfz)
     stiffness *= (1.0 + (c["PPX1"] + c["PPX2"] * dpi) * dpi) * c["LKX"]
     vertical = fz * (c["PVX1"] + c["PVX2"] * dfz) * c["LVX"] * c["LMUX"] * at.friction
     slip = at.slip + (c["PHX1"] + c["PHX2"] * dfz) * c["LHX"]

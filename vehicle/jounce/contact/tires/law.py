@@ -181,6 +181,8 @@ class Law:
     """Pairs of parameters of which the second must be above the first."""
     stiffnesses: tuple[Stiffness, ...] = ()
     """What the integrator must hold."""
+    quick: bool = False
+    """Whether its C is emitted with short trigonometry (`jn_quick.h`): for laws that call much of it."""
 
     def __post_init__(self) -> None:
         used = {*(n for pair in self.rising for n in pair), *(s.parameter for s in self.stiffnesses), *GEOMETRY}

@@ -17,17 +17,18 @@ stiffness and friction: break-away at the smaller one of the two peaks, sliding 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import casadi as ca
 
-from jounce.contact.standstill import SOFT, STATES, Hold, Motion, rolled_on, standstill
+from jounce.contact.standstill import SOFT, STATES, Hold, Motion, Standstill, rolled_on, standstill
 from jounce.contact.tires import mf61, pac2002
 from jounce.contact.tires.coefficients import MF61, PAC2002, PLAIN
 from jounce.contact.tires.formula import TINY, Forces, Slips
 from jounce.contact.tires.law import Contact, Hub, Plane, Started, Starting
 from jounce.contact.tires.patch import patch
-from jounce.math.algebra import SX, atan, cross, dot
+from jounce.math.algebra import SX, cross, dot
 from jounce.math.layout import Layout
 
 __all__ = ["contact_mf61", "contact_pac2002", "start_mf61", "start_pac2002"]
@@ -91,10 +92,12 @@ def _within(load: SX, par: Numbers) -> SX:
     return ca.fmax(ca.fmin(load, par["max_load"]), par["min_load"])
 
 
-def _evaluated(formula: Formula, load: SX, slip: SX, tan: SX, speed: SX, camber: SX, mu: SX, par: Numbers) -> Forces:
+def _evaluated(formula: Formula, at: Slips, par: Numbers) -> Forces:
     """The formula on this side of the vehicle: the data of the other side are mirrored."""
-    camber = ca.fmax(ca.fmin(camber, par["max_inclination"]), -par["max_inclination"])
-    at = Slips(load, slip, tan * par["side"], camber * par["side"], par["pressure"], speed, mu)
+    most = par["max_inclination"]
+    camber = ca.fmax(ca.fmin(at.inclination, most), -most) * par["side"]
+    sine = ca.fmax(ca.fmin(at.sine, ca.sin(most)), -ca.sin(most)) * par["side"]
+    at = replace(at, tan=at.tan * par["side"], inclination=camber, sine=sine)
     f = formula(at, par)
     return Forces(**vars(f) | {"fy": f.fy * par["side"], "overturning": f.overturning * par["side"],
                                "aligning": f.aligning * par["side"], "arm": f.arm * par["side"]})  # fmt: skip
@@ -103,7 +106,7 @@ def _evaluated(formula: Formula, load: SX, slip: SX, tan: SX, speed: SX, camber:
 def _rolling_radius(load: SX, par: Numbers) -> SX:
     """R_e = R_0 - F_z0 / k (D atan(B F_z / F_z0) + F F_z / F_z0) [m] (MF-Tyre 5.2, PAC2002: DREFF, BREFF, FREFF)."""
     ratio = load / par["FNOMIN"]
-    share = par["DREFF"] * atan(par["BREFF"] * ratio) + par["FREFF"] * ratio
+    share = par["DREFF"] * ca.atan(par["BREFF"] * ratio) + par["FREFF"] * ratio
     return par["unloaded_radius"] - par["FNOMIN"] / ca.fmax(par["vertical_stiffness"], SOFT) * share
 
 
@@ -145,7 +148,7 @@ def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers
     by_rest = 1.0 / ca.fmax(1.0 - ca.sqrt(xi * xi + eta * eta), SMALL_SLIP)
     slip = ca.fmax(ca.fmin(xi * by_rest, MOST), -MOST)
     tan = ca.fmax(ca.fmin(-eta * by_rest, STEEPEST), -STEEPEST)
-    f = _evaluated(formula, load, slip, tan, speed, at.camber, mu, par)
+    f = _evaluated(formula, Slips(load, slip, tan, at.camber, par["pressure"], speed, mu, at.lean), par)
     pace = speed + ca.sqrt(dot(sliding, sliding) + TINY)
     lag = ca.vertcat(_lag(xi, sliding[0], pace, ca.fmax(f.length_x, SHORTEST)),
                      _lag(eta, sliding[1], pace, ca.fmax(f.length_y, SHORTEST)))  # fmt: skip
@@ -157,7 +160,8 @@ def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers
         slope_x=_secant(f.fx, slip, f.stiffness_x) * more, slope_y=_secant(f.fy, tan, f.stiffness_y) * more,
         sliding=ca.fmin(f.sliding, f.peak) * more * fade,
     )  # fmt: skip
-    rest = standstill({name: parts[name] for name in STATES.sizes}, motion, held, _near_rest(par))
+    near = ca.logic_and(touching, rest_of > 0.0)
+    rest = _standing(near, standstill({n: parts[n] for n in STATES.sizes}, motion, held, _near_rest(par)), state)
     rolling = blend * fade * more
     fx = rolling * f.fx - rest_of * rest.force[0]
     fy = rolling * f.fy - rest_of * rest.force[1]
@@ -174,17 +178,24 @@ def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers
     aligning += lever * at.lean + turned * at.upright * at.upright
 
     force = fx * at.heading + fy * at.left + at.load * n
-    contact_moment = ca.if_else(touching, ca.vertcat(overturning, resistance, aligning), ca.SX.zeros(3))
+    contact_moment = ca.vertcat(overturning, resistance, aligning)  # without load there is none
     moment = contact_moment[0] * at.heading + contact_moment[1] * at.left + contact_moment[2] * n
     shown = ca.fmax(speed, SPEED_MIN)
-    rates = ca.vertcat(rest.rates, lag)
+    rates = ca.vertcat(rest.rates, ca.if_else(touching, lag, -FLIGHT_RATE * parts["slip"]))
     return Contact(
-        force=force, moment=moment + cross(at.reach, force), rate=ca.if_else(touching, rates, -FLIGHT_RATE * state),
+        force=force, moment=moment + cross(at.reach, force), rate=rates,
         contact_force=ca.vertcat(fx, fy, at.load), contact_moment=contact_moment,
         slip=ca.if_else(touching, -sliding[0] / shown, 0.0), slip_angle=ca.if_else(touching, ca.atan(vy / shown), 0.0),
         deflection=at.deflection, contact_point=hub.position + at.reach, heading=at.heading, left=at.left,
         stored_energy=rest.energy,
     )  # fmt: skip
+
+
+def _standing(near: SX, rest: Standstill, state: SX) -> Standstill:
+    """What the contact near standstill does: elsewhere it has no force, and its states go back to zero."""
+    counted = {name: ca.if_else(near, value, 0.0) for name, value in vars(rest).items()}
+    rates = ca.if_else(near, rest.rates, -FLIGHT_RATE * state[: STATES.size])
+    return Standstill(**counted | {"rates": rates})
 
 
 def _secant(force: SX, slip: SX, slope: SX) -> SX:
@@ -202,9 +213,9 @@ def _start(formula: Formula, starting: Starting, par: Numbers) -> Started:
     """The tread bent by the force that it carries; where the wheel has rolled on, its rolling resistance and travel."""
     load = _within(starting.load, par)
     friction = starting.friction / par["reference_friction"]
-    none = LAGGED.split(SX(LAGGED.size, 1))
     mu = ca.fmax(friction, FRICTION_MIN)
-    f = _evaluated(formula, load, SX(0), SX(0), SX(0), SX(0), mu, par)
+    none, zero = LAGGED.split(SX(LAGGED.size, 1)), SX(0)
+    f = _evaluated(formula, Slips(load, zero, zero, zero, par["pressure"], zero, mu, zero), par)
     bent = ca.vertcat(*(-force / ca.fmax(par["tread_stiffness"], SOFT) for force in ca.vertsplit(starting.force)))
     radius = par["unloaded_radius"]
     rolled = starting.way * (starting.load / par["FNOMIN"]) * par["rolling_deflection"] / radius

@@ -20,7 +20,7 @@ from jounce.contact.tires.formula import (
     sliding_curve,
     weight,
 )
-from jounce.math.algebra import SX, atan, exp, log
+from jounce.math.algebra import SX
 
 __all__ = ["mf61"]
 
@@ -33,7 +33,7 @@ def mf61(at: Slips, c: Numbers) -> Forces:
     """
     n, fz, r0 = common(at, c), at.load, c["UNLOADED_RADIUS"]
     f0, dfz, dpi = n.f0, n.dfz, n.dpi
-    alpha, cos, g = at.tan, cos_atan(at.tan), ca.sin(at.inclination)
+    alpha, cos, g = at.tan, cos_atan(at.tan), at.sine
     x = longitudinal(at, at.inclination, n, c)
 
     upright = _lateral(at, SX(0.0), c)
@@ -43,7 +43,7 @@ def mf61(at: Slips, c: Numbers) -> Forces:
     b = (c["RBY1"] + c["RBY4"] * g * g) * cos_atan(c["RBY2"] * (alpha - c["RBY3"])) * c["LYKA"]
     gy = weight(b, c["RCY1"], ca.fmin(c["REY1"] + c["REY2"] * dfz, 1.0), at.slip, c["RHY1"] + c["RHY2"] * dfz)
     shift = y["mu"] * fz * (c["RVY1"] + c["RVY2"] * dfz + c["RVY3"] * g) * cos_atan(c["RVY4"] * alpha)
-    shift *= ca.sin(c["RVY5"] * atan(c["RVY6"] * at.slip)) * c["LVYKA"]
+    shift *= ca.sin(c["RVY5"] * ca.atan(c["RVY6"] * at.slip)) * c["LVYKA"]
     fy = gy * y["force"] + shift
 
     grip = c["LMUY"] * at.friction
@@ -53,7 +53,7 @@ def mf61(at: Slips, c: Numbers) -> Forces:
     bt = (c["QBZ1"] + (c["QBZ2"] + c["QBZ3"] * dfz) * dfz) * (1.0 + c["QBZ4"] * g + c["QBZ5"] * ca.fabs(g))
     bt *= c["LKY"] / grip
     et = c["QEZ1"] + (c["QEZ2"] + c["QEZ3"] * dfz) * dfz
-    et *= 1.0 + (c["QEZ4"] + c["QEZ5"] * g) * (2.0 / math.pi) * atan(bt * c["QCZ1"] * turned)
+    et *= 1.0 + (c["QEZ4"] + c["QEZ5"] * g) * (2.0 / math.pi) * ca.atan(bt * c["QCZ1"] * turned)
     turned, residual = (sign(a) * ca.sqrt(a * a + slips * slips + TINY) for a in (turned, residual))
     trail = fz * r0 / f0 * (c["QDZ1"] + c["QDZ2"] * dfz) * (1.0 - c["PPZ1"] * dpi) * c["LTR"] * cos
     trail *= 1.0 + c["QDZ3"] * ca.fabs(g) + c["QDZ4"] * g * g
@@ -82,7 +82,7 @@ def _lateral(at: Slips, g: SX, c: Numbers) -> dict[str, SX]:
     mu *= (1.0 - c["PDY3"] * g * g) * grip
     bent = fz / n.f0 / off_zero((c["PKY2"] + c["PKY5"] * g * g) * (1.0 + c["PPY2"] * dpi))
     stiffness = c["PKY1"] * n.f0 * (1.0 + c["PPY1"] * dpi) * (1.0 - c["PKY3"] * ca.fabs(g)) * c["LKY"]
-    stiffness *= ca.sin(c["PKY4"] * atan(bent))
+    stiffness *= ca.sin(c["PKY4"] * ca.atan(bent))
     lean = fz * (c["PVY3"] + c["PVY4"] * dfz) * g * c["LKYC"] * grip
     vertical = fz * (c["PVY1"] + c["PVY2"] * dfz) * c["LVY"] * grip + lean
     camber = fz * (c["PKY6"] + c["PKY7"] * dfz) * (1.0 + c["PPY5"] * dpi) * c["LKYC"]
@@ -100,10 +100,10 @@ def _overturning(at: Slips, fy: SX, dpi: SX, c: Numbers) -> SX:
     """M_x (4.E69)."""
     g, over, load = at.inclination, fy / c["FNOMIN"], at.load / c["FNOMIN"]
     bent = c["QSX6"] * load
-    wave = c["QSX4"] * ca.cos(c["QSX5"] * atan(bent * bent))
-    wave *= ca.sin(c["QSX7"] * g + c["QSX8"] * atan(c["QSX9"] * over))
+    wave = c["QSX4"] * ca.cos(c["QSX5"] * ca.atan(bent * bent))
+    wave *= ca.sin(c["QSX7"] * g + c["QSX8"] * ca.atan(c["QSX9"] * over))
     parts = c["QSX1"] * c["LVMX"] - c["QSX2"] * g * (1.0 + c["PPMX1"] * dpi) - c["QSX12"] * g * ca.fabs(g)
-    parts += c["QSX3"] * over + wave + c["QSX10"] * atan(c["QSX11"] * load) * g
+    parts += c["QSX3"] * over + wave + c["QSX10"] * ca.atan(c["QSX11"] * load) * g
     more = fy * (c["QSX13"] + c["QSX14"] * ca.fabs(g))
     return c["UNLOADED_RADIUS"] * c["LMX"] * (at.load * parts + more)
 
@@ -114,9 +114,9 @@ def _rolling(at: Slips, fx: SX, c: Numbers) -> SX:
     load, squares = at.load / nominal, v * v
     parts = c["QSY1"] + c["QSY2"] * fx / nominal + c["QSY3"] * v + c["QSY4"] * squares * squares
     parts += (c["QSY5"] + c["QSY6"] * load) * g * g
-    known = c["NOMPRES"] > 0.0
-    pressure = ca.if_else(known, at.pressure / ca.fmax(c["NOMPRES"], 1.0), 1.0)
-    powers = exp(c["QSY7"] * log(load) + c["QSY8"] * log(pressure))
+    known = ca.fmin(c["NOMPRES"], 1.0)
+    pressure = at.pressure / ca.fmax(c["NOMPRES"], 1.0) * known + (1.0 - known)
+    powers = ca.exp(c["QSY7"] * ca.log(load) + c["QSY8"] * ca.log(pressure))
     return c["UNLOADED_RADIUS"] * nominal * c["LMY"] * parts * powers
 
 

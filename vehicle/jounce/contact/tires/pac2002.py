@@ -20,7 +20,7 @@ from jounce.contact.tires.formula import (
     sliding_curve,
     weight,
 )
-from jounce.math.algebra import SX, atan, exp
+from jounce.math.algebra import SX
 
 __all__ = ["pac2002"]
 
@@ -34,7 +34,7 @@ def pac2002(at: Slips, c: Numbers) -> Forces:
     """
     n, fz, r0 = common(at, c), at.load, c["UNLOADED_RADIUS"]
     f0, dfz, dpi = n.f0, n.dfz, n.dpi
-    alpha, cos = atan(at.tan), cos_atan(at.tan)
+    alpha, cos = ca.atan(at.tan), cos_atan(at.tan)
     grip = c["LMUY"] * at.friction
     x = longitudinal(at, at.inclination * c["LGAX"], n, c)
 
@@ -68,7 +68,7 @@ def pac2002(at: Slips, c: Numbers) -> Forces:
     bt = (c["QBZ1"] + (c["QBZ2"] + c["QBZ3"] * dfz) * dfz) * (1.0 + c["QBZ4"] * gz + c["QBZ5"] * ca.fabs(gz))
     bt *= c["LKY"] / grip
     et = c["QEZ1"] + (c["QEZ2"] + c["QEZ3"] * dfz) * dfz
-    et *= 1.0 + (c["QEZ4"] + c["QEZ5"] * gz) * (2.0 / math.pi) * atan(bt * c["QCZ1"] * turned)
+    et *= 1.0 + (c["QEZ4"] + c["QEZ5"] * gz) * (2.0 / math.pi) * ca.atan(bt * c["QCZ1"] * turned)
     turned, residual = (ca.if_else(ellipse, a, _equivalent(a, stiffnesses)) for a in (turned, residual))
     trail = fz * (c["QDZ1"] + c["QDZ2"] * dfz) * (1.0 + (c["QDZ3"] + c["QDZ4"] * gz) * gz)
     trail *= (1.0 - c["QPZ1"] * dpi) * r0 / f0 * c["LTR"] * cos
@@ -80,7 +80,7 @@ def pac2002(at: Slips, c: Numbers) -> Forces:
     v = at.speed / c["LONGVL"]
     squares = v * v
     rolling = c["QSY1"] + c["QSY2"] * fx / c["FNOMIN"] + c["QSY3"] * v + c["QSY4"] * squares * squares
-    length = fz * (c["PTX1"] + c["PTX2"] * dfz) * exp(-c["PTX3"] * dfz) * r0 / f0 * c["LSGKP"]
+    length = fz * (c["PTX1"] + c["PTX2"] * dfz) * ca.exp(-c["PTX3"] * dfz) * r0 / f0 * c["LSGKP"]
     lateral = c["PTY1"] * _sin_twice_atan(fz / off_zero(c["PTY2"] * f0)) * (1.0 - c["PKY3"] * ca.fabs(g))
     return Forces(
         fx=fx, fy=fy,
@@ -103,7 +103,7 @@ def _weights(at: Slips, alpha: SX, dfz: SX, c: Numbers) -> tuple[SX, SX, SX]:
     gx = weight(b, c["RCX1"], ca.fmin(c["REX1"] + c["REX2"] * dfz, 1.0), alpha, c["RHX1"])
     b = c["RBY1"] * cos_atan(c["RBY2"] * (alpha - c["RBY3"])) * c["LYKA"]
     gy = weight(b, c["RCY1"], ca.fmin(c["REY1"] + c["REY2"] * dfz, 1.0), at.slip, c["RHY1"] + c["RHY2"] * dfz)
-    shift = cos_atan(c["RVY4"] * alpha) * ca.sin(c["RVY5"] * atan(c["RVY6"] * at.slip)) * c["LVYKA"]
+    shift = cos_atan(c["RVY4"] * alpha) * ca.sin(c["RVY5"] * ca.atan(c["RVY6"] * at.slip)) * c["LVYKA"]
     return gx, gy, shift
 
 
@@ -119,6 +119,5 @@ def _ellipse(slip: SX, sine: SX, own_x: SX, own_y: SX, most_x: SX, most_y: SX) -
 
 def _equivalent(angle: SX, slip: SX) -> SX:
     """Slip angle that stands for both slips in the moment."""
-    cosine = ca.cos(angle)
-    tangent = ca.sin(angle) / off_zero(cosine)
-    return sign(angle) * atan(ca.sqrt(tangent * tangent + slip * slip + TINY))
+    tangent = ca.tan(angle)
+    return sign(angle) * ca.atan(ca.sqrt(tangent * tangent + slip * slip + TINY))

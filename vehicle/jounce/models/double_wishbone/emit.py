@@ -64,6 +64,11 @@ class Code:
         """The same of the wheel."""
         return prepare(self.functions["wheel"], 4)
 
+    @property
+    def quick(self) -> tuple[str, ...]:
+        """Functions emitted with short trigonometry."""
+        return ("wheel", "wheel_dynamics", "wheel_forward") if self.wheel.law.quick else ()
+
     @cached_property
     def layouts(self) -> dict[str, Layout]:
         """Those that the C glue reads, by prefix."""
@@ -180,9 +185,10 @@ def files(table: SignalTable, vehicle: Vehicle, of_powertrain: Sequence[str] = (
         "double_wishbone_derive.inc": axles_c.whole_derivation(table, of_powertrain),
         "double_wishbone_inputs.inc": emit_inputs(code.wheel),
         "double_wishbone_recursion.inc": steps,
-        "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED),
+        "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED, code.quick),
         "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),
-        "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes)),
+        "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes),
+                                                           code.quick),
         "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalars), GENERATOR),
         "double_wishbone_layout.h": emit_layouts(table, code),
     }

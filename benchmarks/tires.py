@@ -1,0 +1,68 @@
+"""Measures a step on tires of the Magic Formula, and beside it that of the HMMWV on its own tires.
+
+All loops run in C, on one thread, interleaved; a step is RK4 at 1 ms and makes all outputs. See README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from functools import partial
+from pathlib import Path
+
+from native import STEP_OUTPUTS, Core
+from timing import interleave, machine, table
+
+from jounce_fmu.models import find
+from jounce_fmu.models.tires import on_tires
+
+DATA = Path(__file__).parents[1] / "tests" / "data" / "tires"
+#: What the made-up coefficients of MF 6.1 become for a HMMWV: size [m], loads [N], stiffness [N/m].
+SIZE = {"UNLOADED_RADIUS": 0.4699, "WIDTH": 0.3175, "RIM_RADIUS": 0.2096, "FNOMIN": 8000.0, "VERTICAL_STIFFNESS": 4e5}
+SPEED = 15.0  # m/s
+MOTIONS = {
+    "straight": {"init.speed": SPEED},
+    "turn": {"init.speed": SPEED, "steering_wheel_angle": 1.0, "wheel_RL.drive_torque": 300.0,
+             "wheel_RR.drive_torque": 300.0},
+}  # fmt: skip
+
+
+def files(folder: Path) -> dict[str, Path | None]:
+    """Name in the table -> tire file; None: the vehicle's own."""
+    text = (DATA / "synthetic_mf61.tir").read_text()
+    for key, value in SIZE.items():
+        text = re.sub(rf"^{key} .*\n", "", text, flags=re.MULTILINE)
+        text = text.replace("[VERTICAL]\n", f"[VERTICAL]\n{key} = {value}\n")
+    path = folder / "hmmwv_mf61.tir"
+    path.write_text(text)
+    return {"TMeasy": None, "PAC2002": DATA / "HMMWV_Pac02Tire.tir", "MF 6.1": path}
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=40, help="interleaved rounds (default %(default)s)")
+    parser.add_argument("--calls", type=int, default=500, help="calls a block")
+    parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled harnesses")
+    options = parser.parse_args()
+    options.build.mkdir(parents=True, exist_ok=True)
+    print(machine())
+    subjects = {}
+    for name, file in files(options.build).items():
+        model = find(on_tires("hmmwv", file)) if file else None
+        core = Core(options.build, model.sources if model else None)
+        for motion, values in MOTIONS.items():
+            instance = core.open(core.variants - 1, values)
+            subjects[name, motion] = partial(core.measure, instance, STEP_OUTPUTS, blocks=5, calls=options.calls)
+    found = interleave(subjects, options.rounds)
+    rows = []
+    for (name, motion), samples in found.items():
+        ratio = samples.best() / found["TMeasy", motion].best()
+        times = [samples.best(), samples.percentile(50), min(samples.cpu)]
+        rows.append([f"{name}, {motion}", *(f"{t / 1e3:.2f}" for t in times), f"{ratio:.2f}"])
+    print(table(["step with all outputs, us", "best", "median", "best cpu", "of TMeasy"], rows))
+    print(machine())
+
+
+if __name__ == "__main__":
+    main()

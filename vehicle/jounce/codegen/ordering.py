@@ -1,0 +1,169 @@
+"""Order and branches of a long emitted function: which lines stand together, and which are left out.
+
+CasADi's order goes down one expression after the other. A processor looks a few hundred instructions ahead, which is
+less than the long chains of such functions: it waits. Here each line stands by the time at which its operands would be
+there if everything ran at once. What counts only where a truth holds stands behind a branch, and is left out where the
+truth holds on no lane. The values are the same bits in any order and with each branch.
+
+Source: the first step of list scheduling, as in S. Muchnick 1997, "Advanced Compiler Design and Implementation",
+section 17.1.2, without its limit on resources, which the processor has itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+__all__ = ["ordered"]
+
+#: Cycles until a result is there; of all other operations 3.
+_CYCLES: Final[Mapping[str, int]] = {
+    "/": 13, "JN_SQRT": 20, "JN_QUICK_ATAN": 75, "JN_QUICK_SIN": 60, "JN_QUICK_COS": 60, "JN_TAN": 75, "JN_EXP": 60,
+    "JN_LOG": 160, "JN_ATAN": 120, "JN_SIN": 70, "JN_COS": 70,
+}  # fmt: skip
+_WORTH: Final = 300
+"""Sum of these cycles from which a branch is worth its own time."""
+_DEFINED: Final = re.compile(r"    const (\w+) (\w+) = (.*);")
+_NAME: Final = re.compile(r"\b[tr]\d+\b")
+_CHOICE: Final = re.compile(r"JN_(?:IF|CHOOSE)\((\w+), (\w+)[,)]")
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One line, or a branch of many."""
+
+    text: str
+    inner: tuple[_Line, ...] = ()
+    """The lines of a branch."""
+    shown: tuple[str, ...] = ()
+    """What a branch defines for the lines outside."""
+
+    @cached_property
+    def _defined(self) -> re.Match[str] | None:
+        return None if self.inner else _DEFINED.match(self.text)
+
+    @property
+    def kind(self) -> str:
+        """Type of what it defines."""
+        return self._defined[1] if self._defined else ""
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What it defines."""
+        return self.shown or ((self._defined[2],) if self._defined else ())
+
+    @cached_property
+    def formula(self) -> str:
+        return self._defined[3] if self._defined else self.text
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        if self.inner:
+            own = {n for line in self.inner for n in line.names}
+            read = (*_NAME.findall(self.text), *(n for line in self.inner for n in line.reads))
+            return tuple(dict.fromkeys(n for n in read if n not in own))
+        return tuple(dict.fromkeys(_NAME.findall(self.formula)))
+
+    @property
+    def at_once(self) -> bool:
+        """Whether it only reads a number from memory."""
+        return bool(self.names) and not self.inner and not self.reads
+
+    @cached_property
+    def cycles(self) -> int:
+        if self.inner:
+            return sum(line.cycles for line in self.inner) // 4
+        return 0 if self.at_once else max(c for k, c in (*_CYCLES.items(), ("", 3)) if k in self.formula)
+
+    def lines(self) -> list[str]:
+        if not self.inner:
+            return [self.text]
+        kinds = {n: line.kind for line in self.inner for n in line.names}
+        body = []
+        for line in _by_time(self.inner):
+            [name] = line.names
+            body.append(f"        {name} = {line.formula};" if name in self.shown else f"    {line.text}")
+        zero = [f"    {kinds[n]} {n} = JN_CONST(0.0);" for n in self.shown]
+        return [*zero, self.text, *body, "    }"]
+
+
+def ordered(lines: Sequence[str]) -> list[str]:
+    """The lines of a body, definitions and JN_PUT, in their new order, without those whose result is not read."""
+    kept = _used([_Line(line) for line in lines])
+    return [text for line in _by_time(_branched(kept)) for text in line.lines()]
+
+
+def _used(lines: Iterable[_Line]) -> list[_Line]:
+    kept: list[_Line] = []
+    read: set[str] = set()
+    for line in reversed(list(lines)):
+        if not line.names or line.names[0] in read:
+            kept.append(line)
+            read.update(line.reads)
+    return kept[::-1]
+
+
+def _branched(lines: list[_Line]) -> list[_Line]:
+    """The lines with a branch in place of those that count only where one truth holds, that with the most of them."""
+    truths = dict.fromkeys(choice[1] for line in lines if (choice := _CHOICE.match(line.formula)))
+    inner = {truth: _only_where(truth, lines) for truth in truths}
+    most = max(truths, key=lambda t: _cycles(inner[t]), default="")
+    return _with_branch(lines, most, inner[most]) if most and _cycles(inner[most]) >= _WORTH else lines
+
+
+def _cycles(lines: Iterable[_Line]) -> int:
+    return sum(line.cycles for line in lines)
+
+
+def _only_where(truth: str, lines: Sequence[_Line]) -> list[_Line]:
+    """The lines whose result is read only where the truth holds."""
+    elsewhere: set[str] = set()
+    inner = []
+    for line in reversed(lines):
+        choice = _CHOICE.match(line.formula)
+        if line.names and not line.inner and not line.at_once and not elsewhere.intersection(line.names):
+            inner.append(line)
+            continue
+        once = choice is not None and choice[1] == truth and _NAME.findall(line.formula).count(choice[2]) == 1
+        chosen = choice[2] if choice and once else ""
+        elsewhere.update(n for n in line.reads if n != chosen)
+    return inner[::-1]
+
+
+def _with_branch(lines: list[_Line], truth: str, inner: list[_Line]) -> list[_Line]:
+    """The lines with these in a branch; as they are where what the branch reads depends on what it makes."""
+    own = {n for line in inner for n in line.names}
+    outside = [line for line in lines if line not in inner]
+    shown = tuple(n for n in own if any(n in line.reads for line in outside))
+    made = set(shown)
+    for line in outside:
+        if made.intersection(line.reads):
+            made.update(line.names)
+    branch = _Line(f"    if (JN_ANY({truth})) {{", tuple(inner), tuple(sorted(shown)))
+    if made.intersection(branch.reads):
+        return lines
+    first = next(k for k, line in enumerate(outside) if made.intersection(line.reads))
+    # what it reads may stand behind: it goes where all of that is there
+    last = max((k for k, line in enumerate(outside) if set(line.names) & set(branch.reads)), default=-1)
+    head = [line for line in outside[first : last + 1] if not made.intersection(line.reads)]
+    tail = [line for line in outside[first : last + 1] if made.intersection(line.reads)]
+    return [*outside[:first], *head, branch, *tail, *outside[max(first, last + 1) :]]
+
+
+def _by_time(lines: Sequence[_Line]) -> list[_Line]:
+    """The lines by the time at which they could run; what is only read from memory where it is first used."""
+    done: dict[str, int] = {}
+    first: dict[str, int] = {}
+    start: dict[int, int] = {}
+    for k, line in enumerate(lines):
+        start[k] = max((done.get(n, 0) for n in line.reads), default=0)
+        for n in line.reads:
+            first[n] = min(first.get(n, start[k]), start[k])
+        done.update(dict.fromkeys(line.names, start[k] + line.cycles))
+    for k, line in enumerate(lines):
+        if line.at_once:
+            start[k] = first.get(line.names[0], 0)
+    return [lines[k] for k in sorted(range(len(lines)), key=lambda k: start[k])]
