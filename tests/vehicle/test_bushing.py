@@ -174,6 +174,7 @@ def test_the_loss_factor_is_the_ratio_of_the_damper_s_to_the_spring_s_force() ->
 
 def test_a_vehicle_on_bushings_is_driven_near_the_rigid_one_and_needs_short_steps_or_an_implicit_method() -> None:
     bushings, rigid = whole(VEHICLE, "bushing"), whole(VEHICLE, "ce").run(0.2, 1e-3)
+    assert bushings.size + 4 == 133
     fine = bushings.run(0.2, 5e-4)
     assert np.abs(fine.path[-1] - rigid.path[-1]).max() < 2e-3  # the springs of 2e7 N/m give by 0.5 mm
     assert max(fine.closure) == 0.0

@@ -258,7 +258,10 @@ def triangle(elements: SX, size: int) -> dict[tuple[int, int], SX]:
 
 
 def built_in(mechanism: Mechanism, side: float) -> Mechanism:
-    """The mechanism of that side with its numbers as constants."""
+    """The mechanism of that side with its numbers as constants. Raises ValueError where it has not one wheel."""
+    if len(mechanism.wheels) != 1:
+        raise ValueError(f"{mechanism.name}: {len(mechanism.wheels)} wheels on one aggregate, expected is one: "
+                         "axles whose wheels share a body have no corners")  # fmt: skip
     return mechanism.on(SX(ca.evalf(mechanism.numbers(side))))
 
 

@@ -66,6 +66,11 @@ def _of_tubes(tubes: Tubes) -> tuple[list[Body], list[Joint]]:
                     Joint(f"{tubes.name}.top", "spherical", up, tubes.upper.on, top, cut=True)]  # fmt: skip
 
 
+def massless(rod: Rod) -> bool:
+    """Whether a rod has no mass, so that it can be no body."""
+    return rod.mass is None or SX(ca.evalf(SX(rod.mass))).is_zero()
+
+
 def with_bodies(mechanism: Mechanism) -> Mechanism:
     """The mechanism whose rods and tubes with mass are bodies with universal joints.
 
@@ -74,7 +79,7 @@ def with_bodies(mechanism: Mechanism) -> Mechanism:
     """
     bodies, joints, rods = list(mechanism.bodies), list(mechanism.joints), []
     for rod in mechanism.rods:
-        if rod.mass is None or rod.compliant:
+        if massless(rod) or rod.compliant:
             rods.append(rod)
             continue
         body, more = of_rod(rod, {ROOT, *mechanism.prescribed})

@@ -19,7 +19,7 @@ from jounce.dynamics.graph import ROOT
 from jounce.dynamics.loops import Twist
 from jounce.dynamics.mechanism import End, Joint, Mechanism
 from jounce.formulations.augmented import Gathered, Inputs, Terms, Tree, triangle
-from jounce.formulations.bodies import of_rod
+from jounce.formulations.bodies import massless, of_rod
 from jounce.formulations.recursion import Carried, Swept, swept
 from jounce.math.algebra import SX, dot
 
@@ -60,7 +60,7 @@ def with_bushings(mechanism: Mechanism) -> tuple[Mechanism, tuple[Bushing, ...]]
         bushings += [Bushing(f"{j.name}.{k}", End(arm, point), End(ROOT, point))
                      for k, point in enumerate((first, first + SX(j.axis)), 1)]  # fmt: skip
     for rod in mechanism.rods:
-        if rod.mass is None or SX(ca.evalf(SX(rod.mass))).is_zero():
+        if massless(rod):
             length = float(ca.evalf(ca.norm_2(SX(rod.a.point) - SX(rod.b.point))))
             bushings.append(Bushing(rod.name, rod.a, rod.b, length))
             continue

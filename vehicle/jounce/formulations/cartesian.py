@@ -84,7 +84,7 @@ class Cartesian(Augmented):
         held = [] if body.mass is None else [(SX(body.mass), SX(body.com), matrix(SX(body.inertia)))]
         held += [(SX(w.mass), SX(w.centre), slender(SX(w.axis), w.across, spinless(w))) for w in m.wheels
                  if w.on == name]  # fmt: skip
-        if not held:
+        if not held or SX(ca.evalf(sum((mass for mass, *_ in held), SX(0)))).is_zero():
             raise ValueError(f"{m.name}: {name} has no mass; the fully augmented model needs one")
         mass, com, inertia = together(held)
         moments, axes = np.linalg.eigh(np.array(ca.evalf(inertia)))

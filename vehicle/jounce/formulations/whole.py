@@ -41,7 +41,7 @@ GRAVITY = 9.80665
 #: Time between two samples of a run [s].
 SAMPLE = 0.1
 Steer = Callable[[float], tuple[float, float, float]]
-"""Time [s] -> angle, rate and acceleration of the Pitman arm."""
+"""Time [s] -> angle, rate and acceleration of the Pitman arm or the rack's pinion."""
 Step = Callable[[Array, float, float, Steer], Array]
 """State, time [s] and length of a step [s] -> state behind it."""
 
@@ -133,7 +133,8 @@ class Whole:
         self.size = int(self.first[-1])
         self.told = _told(vehicle, self.corners)
         p = {name: SX(entry.value) for name, entry in vehicle.entries.items()}
-        self._own = SX(ca.evalf(chassis_inertia(p)))
+        linkage = any(a.steered == "pitman" for a in vehicle.axles)
+        self._own = SX(ca.evalf(chassis_inertia(p, linkage=linkage)))
         self._rows = [f.rows_function() for f in self.corners]
         self._moves = [_moves(f) for f in self.corners]
         self.rates, self.energy = self._equations()
@@ -286,15 +287,17 @@ def _ends(form: Augmented) -> int:
 
 
 def _told(vehicle: Vehicle, corners: Sequence[Augmented]) -> ca.Function:
-    """told([angle, rate, acceleration] of the Pitman arm) -> INNER of the corners that have a prescribed point."""
+    """told([angle, rate, acceleration] of Pitman arm or pinion) -> INNER of the corners with a prescribed point."""
     p, arm, found = {name: SX(entry.value) for name, entry in vehicle.entries.items()}, SX.sym("arm", 3), []
     steered = [a.name for a in vehicle.axles if a.steered == "pitman"]
     link = pitman.function()(arm, ca.evalf(pitman.linkage_numbers(p))) if steered else SX.zeros(pitman.LINK.size)
     for k, form in enumerate(corners):
         axle, side = vehicle.axles[k // 2], 1.0 - 2.0 * (k % 2)
-        if axle.steered == "rack":
-            raise ValueError(f"{vehicle.name}: axle {axle.name} is steered by a rack, expected is a Pitman arm or none")
-        if form.mechanism.prescribed:
+        if form.mechanism.prescribed and axle.steered == "rack":
+            travel = ca.vertcat(0, axle.gain * vehicle["steering.rack_gain"], 0)
+            [end] = form.mechanism.prescribed.values()
+            found += [SX(end) + travel * arm[0], SX(travel), travel * arm[1], travel * arm[2]]
+        elif form.mechanism.prescribed:
             numbers = (pitman.geared_numbers(p, axle.name, side, steered[0], SX(axle.gain))
                        if axle.steered == "pitman" else pitman.fixed_numbers(p, axle.name, side))  # fmt: skip
             found.append(pitman.inner_function()(link, ca.evalf(numbers)))
