@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("casadi")
 from jounce_tools.cli.main import main
 from jounce_tools.compare import claims, page, study
-from jounce_tools.compare.cost import Time
+from jounce_tools.compare.cost import Evaluation, Time
 from jounce_tools.compare.records import Records
 from jounce_tools.compare.study import Choice, Found
 
@@ -74,10 +74,9 @@ def test_a_claim_is_judged_by_what_was_measured() -> None:
     for tree, newton, cheaper, numerical in (
         (900.0, 500.0, "yes", "yes"), (900.0, 750.0, "yes", "in part"), (300.0, 400.0, "no", "no")
     ):  # fmt: skip
-        r = found_with(**{f"corner__{n}": {"operations": 1, "coordinates": 1, "rows": 0, "entries": 0, "programs": ()}
-                          for n in ("ce", "ce-newton", "ta-two-point", "ta", "fa")},
-                       **{f"time__{n}": Time(t, t) for n, t in (("ce", 400.0), ("ce-newton", newton),
-                          ("ta-two-point", tree), ("ta", 2 * tree), ("fa", 4 * tree))})  # fmt: skip
+        took = {"ce": 400.0, "ce-newton": newton, "ta-two-point": tree, "ta": 2 * tree, "fa": 4 * tree}
+        r = found_with(times={n: {1: Time(t, t)} for n, t in took.items()},
+                       **{f"corner__{n}": Evaluation(1, 1, 1, 0, 0, "", (), ()) for n in took})  # fmt: skip
         assert verdict(r, "CE is cheaper than TA and FA") == cheaper
         assert verdict(r, "iterative, too") == numerical
     assert verdict(found_with(same={"ta": 1e-14}), "accelerations are equal") == "yes"

@@ -53,9 +53,9 @@ def write(found: Found, folder: Path) -> int:
 _WORDS = {
     "cost": ("What an evaluation costs",
              "Tests Jain 2016, sections 1 and 5: the embedding is cheaper, and closed-form kinematics pays. One corner "
-             "up to its accelerations, springs included, in CasADi's C at -O2 on one lane; in parentheses the ratio to "
-             "the embedding in closed form. Right: the driven vehicle as a model, the embedding on all lanes of this "
-             "processor."),
+             "up to its accelerations, springs included, in the product's emitted C on one lane; in parentheses the "
+             "ratio to the embedding in closed form. Right: the driven vehicle as a model, the embedding on all lanes "
+             "of this processor."),
     "drift": ("How closed the loops stay",
               "Tests Jain 2016, section 1: TA and FA drift and need control of it. Released above the ground at "
               "10 m/s, linear struts, Pitman arm by +-10 degrees from 1 s, RK4. What is below 1e-14 m is rounding."),

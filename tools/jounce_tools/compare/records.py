@@ -13,6 +13,7 @@ from jounce_tools.compare.study import LABELS, Found
 from jounce_tools.compare.tasks import CORRECTIONS, EMBEDDED
 
 Row = dict[str, Any]
+_COUNTED = ("operations", "divisions", "coordinates", "rows", "entries")
 #: Song and Kim's Table 1: M.D and A.S of each row.
 PRINTED = {
     "cartesian": dict(zip(ROWS, ([401, 302], [414, 302], [245, 196], [3594, 3241], [25, 24], [49, 42]), strict=True)),
@@ -35,9 +36,12 @@ class Records:
         rows = []
         results, of = self.found.results, {parts[0]: r for parts, r in self.found.of("corner")}
         for name in (n for n in self.found.choice.costs if n in of):
-            row = {"formulation": name, **{k: v for k, v in of[name].items() if k != "programs"}}
-            if (time := results.get(f"time/{name}")) is not None:
-                row |= {"best_ns": time.best, "median_ns": time.median}
+            row = {"formulation": name, **{k: getattr(of[name], k) for k in _COUNTED}}
+            took = results.get("times", {}).get(name, {})
+            if 1 in took:
+                row |= {"best_ns": took[1].best, "median_ns": took[1].median}
+            if 4 in took:
+                row["four_lanes_ns"] = took[4].best
             rows.append(row)
         return rows
 
@@ -154,11 +158,12 @@ class Records:
         """Tables under a figure: (columns, rows)."""
         label = LABELS.get
         if figure == "cost":
-            columns = ("formulation", "operations", "divisions", "best [ns]", "median [ns]", "ratio", "coordinates",
-                       "rows")  # fmt: skip
+            columns = ("formulation", "operations", "divisions", "best [ns]", "median [ns]", "ratio",
+                       "four lanes [ns]", "coordinates", "rows")  # fmt: skip
             yield columns, [
                 (label(r["formulation"], r["formulation"]), r["operations"], r["divisions"], r.get("best_ns", "-"),
-                 r.get("median_ns", "-"), round(self.ratio(r["formulation"]) or 0.0, 2), r["coordinates"], r["rows"])
+                 r.get("median_ns", "-"), round(self.ratio(r["formulation"]) or 0.0, 2), r.get("four_lanes_ns", "-"),
+                 r["coordinates"], r["rows"])
                 for r in self.costs]  # fmt: skip
         if figure == "drift":
             yield ("formulation", "correction", "tick", "residual at the end [mm]", "largest [mm]"), [

@@ -16,7 +16,7 @@ from jounce_tools.compare.tasks import CORRECTIONS, EMBEDDED, Task
 AUGMENTED = ("ta-two-point", "ta", "fa")
 FORMULATIONS = (EMBEDDED, *AUGMENTED, "bushing", "synthesis")
 LABELS = {
-    EMBEDDED: "constraint embedding", "ce-newton": "embedding by Newton's method",
+    EMBEDDED: "constraint embedding", "ce-newton": "embedding, first guess and Newton",
     "ta-two-point": "tree-augmented, two-point rods", "ta": "tree-augmented", "fa": "fully augmented",
     "bushing": "bushing tree, O(N)", "bushing-dense": "bushing tree, L D L^T", "synthesis": "subsystem synthesis",
 }  # fmt: skip
@@ -111,8 +111,8 @@ def planned(choice: Choice, folder: str) -> list[Task]:
 def alone(choice: Choice, found: Found) -> list[Task]:
     """What is timed, one after the other, once nothing else runs."""
     blocks = (10, 500) if choice.quick else (cost.BLOCKS, cost.CALLS)
-    timed = [Task(f"time/{parts[0]}", cost.time_of, (result["programs"], *blocks), 1.0)
-             for parts, result in found.of("corner")]  # fmt: skip
+    corners = {parts[0]: result for parts, result in found.of("corner")}
+    timed = [Task("times", cost.times, (corners, *blocks), 1.0)] if corners else []
     repeat = 1 if choice.quick else 3
     reference = Task("reference", tasks.driven, (choice.vehicle, tasks.REFERENCE, choice.seconds, {}), 1.0)
     for parts, _ in found.of("compiled"):

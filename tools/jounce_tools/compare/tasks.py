@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,9 +65,9 @@ def sizes(vehicle: str, form: str) -> dict[str, int]:
     return {"states": w.size + len(corners), "coordinates": sum(f.size for f in corners), "rows": rows}
 
 
-def corner(vehicle: str, name: str, folder: str) -> dict[str, Any]:
-    """`cost.Evaluation` of the front left corner."""
-    return asdict(cost.evaluation(load_vehicle(vehicle), name, Path(folder)))
+def corner(vehicle: str, name: str, folder: str) -> cost.Evaluation:
+    """Of the front left corner."""
+    return cost.evaluation(load_vehicle(vehicle), name, Path(folder))
 
 
 def released(vehicle: str, form: str, correction: str, tick_length: float, seconds: float) -> dict[str, Any]:
