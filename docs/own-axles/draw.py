@@ -28,7 +28,8 @@ from jounce_tools.vehicle.rest import standing  # noqa: E402
 HERE = Path(__file__).resolve().parent
 Array = NDArray[np.float64]
 #: Vehicle -> speed [km/h] and understeer gradient that its driver reckons with [s2/m].
-SPEEDS = {"car": (76.0, 0.0), "microbus": (60.0, 0.003)}
+SPEEDS = {"car": (76.0, 0.0), "microbus": (60.0, 0.003), "pickup": (62.0, 0.004), "offroader": (58.0, 0.003),
+          "truck8x8": (56.0, 0.002)}  # fmt: skip
 #: Steering of the instance that tells how far the wheels turn [rad].
 SMALL = 0.05
 

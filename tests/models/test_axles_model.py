@@ -28,10 +28,10 @@ from jounce_tools.linearize import settle
 from jounce_tools.simulate.csv_inputs import sample
 
 #: Six wheels fill one and a half times four lanes, so that two lanes are copies. The second axle steers half as much,
-#: the third, which is not driven, the other way.
+#: the third, which is not driven, the other way. The second one's drive torque reacts on the uprights.
 AXLES = (
     Axle("first", steered="pitman"),
-    Axle("second", steered="pitman", gain=0.5),
+    Axle("second", steered="pitman", gain=0.5, drive_reaction="carrier"),
     Axle("third", steered="pitman", gain=-0.3, driven=False),
 )
 WHEELS = ("1L", "1R", "2L", "2R", "3L", "3R")
@@ -91,8 +91,10 @@ def test_accelerations_are_those_of_the_maximal_coordinate_system(folder: Path, 
             y = named(exchange, instance.get_outputs())
             instance.set_values({f"wheel_{w}.point.{a}": y[f"wheel_{w}.pos.{a}"] for w in WHEELS for a in "xyz"})
             y, rate = named(exchange, instance.get_outputs()), instance.get_rates()
+        on_uprights = np.array([0, 0, 1, 1, 0, 0])  # as a brake's torque
         loads = Loads(
-            wheel_force=force, wheel_moment=moment, drive=drive, brake=np.zeros(n), chassis_force=push,
+            wheel_force=force, wheel_moment=moment, drive=drive * (1 - on_uprights), brake=drive * on_uprights,
+            chassis_force=push,
             chassis_moment=twist,
             spring=np.array([y[f"wheel_{w}.spring_force"] for w in WHEELS]),
             shock=np.array([y[f"wheel_{w}.shock_force"] for w in WHEELS]),
@@ -223,6 +225,7 @@ def test_the_model_is_found_by_its_path_and_made_once(folder: Path) -> None:
 @pytest.mark.parametrize(("change", "message"), [
     ({"kind": "rocker"}, "axle second is of the kind 'rocker'; expected double_wishbone"),
     ({"dual": True}, "axle second has dual = true"),
+    ({"final_drive": 3.7}, r"axle second \(double_wishbone\) has final_drive = 3.7; expected none"),
 ])  # fmt: skip
 def test_axles_that_there_are_not_are_refused_by_name(tmp_path: Path, change: dict[str, object], message: str) -> None:
     odd = (AXLES[0], replace(AXLES[1], **change))  # type: ignore[arg-type]

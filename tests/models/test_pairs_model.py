@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import fmpy
 import judged
 import numpy as np
 import pytest
+from flight import FREE, Flight
+from fmpy.validation import validate_fmu
 
 from jounce.axles import Axle
 from jounce.data import Vehicle, load_vehicle, vehicle_file
 from jounce.suspension.characteristics import characteristics
 from jounce.suspension.kinematics import kinematics_of
+from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import Factory, open_builtin
+from jounce_fmu.importer.linear import Exchange, linearize, read_states
 from jounce_tools.vehicle.rest import standing
 from jounce_tools.vehicle.sweeps import Springs
 
@@ -68,6 +74,110 @@ def test_the_implicit_integrator_drives_the_same_way(name: str) -> None:
                    "wheel_RR.arm_angle"):  # fmt: skip
         assert found[1][signal] == pytest.approx(found[0][signal], rel=1e-4, abs=1e-7), signal
     assert abs(found[0]["ref_frame.yaw"]) > 0.1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_energy_and_momenta_stay_over_a_second_with_the_fourth_order(name: str) -> None:
+    flight = Flight(open_builtin(name), tuple(a.name for a in load_vehicle(name).axles))
+    start = flight.start(0.3)
+    energy, momenta = flight.energy(start), flight.momenta(start)
+    error = {}
+    for step in (4e-3, 2e-3, 1e-3):
+        end = flight.after(start, step, 1.0)
+        off = flight.momenta(end) - momenta
+        parts = [np.linalg.norm(off[part]) / np.linalg.norm(momenta[part]) for part in (slice(3), slice(3, 6))]
+        error[step] = np.array([abs(flight.energy(end) - energy) / energy, *parts])
+    assert np.all(error[1e-3] < 1e-8), error
+    assert np.all(error[4e-3] > np.minimum(12.0 * error[2e-3], 1e-11)), error
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_linear_models_are_those_of_difference_quotients(name: str) -> None:
+    factory = open_builtin(name)
+    with factory.instance("at") as instance:
+        instance.setup({"init.speed": 12.0})
+        u = np.array([s.start for s in factory.table.inputs])
+        u[factory.table.by_name("steering_wheel_angle").index] = 0.5
+        instance.set_inputs(u)
+        instance.step(500)
+        x = read_states(instance)
+    linear = linearize(factory, {"init.speed": 12.0}, x, u)
+    with replace(factory, kind=Exchange).instance("fd") as instance:
+        instance.setup({"init.speed": 12.0}, dict(zip((s.name for s in factory.table.inputs), u, strict=True)))
+        scale, compared = np.abs(linear.A).max(axis=1) + 1.0, 0
+
+        def quotient(k: int, h: float) -> np.ndarray:
+            ends = []
+            for sign in (1, -1):
+                moved = x.copy()
+                moved[k] += sign * h
+                instance.set_states(moved)
+                ends.append(np.array(instance.get_rates()))
+            return (ends[0] - ends[1]) / (2 * h)  # type: ignore[no-any-return]
+
+        for k, state in enumerate(factory.table.states):
+            h = 1e-5 * max(1e-2, abs(x[k]))
+            whole, half = quotient(k, h), quotient(k, h / 2)
+            if np.any(np.abs(whole - half) > 1e-6 * scale):
+                continue  # a kink of a spring's table within the steps
+            compared += 1
+            wrong = np.abs((4 * half - whole) / 3 - linear.A[:, k]) / scale  # Richardson
+            assert wrong.max() <= 1e-6, (state.name, factory.table.states[int(wrong.argmax())].name)
+        assert compared >= len(x) - 5
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_its_fmu_is_valid_and_runs_in_fmpy(tmp_path: Path, fmi: int) -> None:
+    path = export_builtin(tmp_path / "pickup.fmu", "pickup", fmi=fmi)
+    assert validate_fmu(str(path)) == []
+    result = fmpy.simulate_fmu(str(path), stop_time=0.02, step_size=0.001, output=["speed"], fmi_type="CoSimulation",
+                               start_values={"init.speed": 5.0})  # fmt: skip
+    assert result["speed"][-1] == pytest.approx(5.0, abs=0.05)
+
+
+def resting(factory: Factory, **inputs: float) -> dict[str, float]:
+    with factory.instance("load") as instance:
+        instance.setup({}, inputs)
+        return named(factory, instance.get_outputs())
+
+
+def test_the_leaf_axle_has_the_leaves_rate_in_heave_and_its_lever_in_roll() -> None:
+    """By hand: two leaves of k N/m that stand upright under their seats carry the load in heave, a wheel k; in roll
+    they act at half their distance s, so that the moment of the wheel loads is 2 k s^2 a radian."""
+    vehicle, factory = load_vehicle("pickup"), open_builtin("pickup")
+    k, s, half = vehicle["rear.spring.k1"], vehicle["rear.SPRING_A.y"], vehicle["rear.SPINDLE.y"]
+    back = vehicle["rear.origin.x"]
+    free = resting(factory)
+    loaded = resting(factory, **{"chassis.ext_force.z": -1000.0, "chassis.ext_moment.y": back * 1000.0})
+    d = {n: loaded[n] - free[n] for n in free}
+    load = 0.5 * (d["wheel_RL.tire_force.z"] + d["wheel_RR.tire_force.z"])
+    assert load == pytest.approx(500.0, rel=0.02)
+    assert load / d["wheel_RL.arm_angle"] == pytest.approx(k, rel=0.01)  # the heave of the axle
+    turned = resting(factory, **{"chassis.ext_moment.x": 1500.0})
+    d = {n: turned[n] - free[n] for n in free}
+    moment = half * (d["wheel_RL.tire_force.z"] - d["wheel_RR.tire_force.z"])
+    assert moment / d["wheel_RR.arm_angle"] == pytest.approx(2 * k * s * s, rel=0.01)  # the roll of the axle
+
+
+def test_side_forces_at_the_roll_centre_do_not_roll_the_axle() -> None:
+    """By hand: the leaves' side stiffness stands at the clamps, so the roll centre is at their height. The chassis is
+    made so heavy that it stays where it is; the tires are outside the model."""
+    vehicle, factory = load_vehicle("pickup"), open_builtin("pickup")
+    clamp = vehicle["rear.origin.z"] + vehicle["rear.LEAF_A.z"]
+    heavy = {"chassis.mass": 1e12, **{f"chassis.inertia.{a}": 1e12 for a in ("xx", "yy", "zz")}}
+    place = {s.name: k for k, s in enumerate(factory.table.states)}
+
+    def roll(height: float, force: float) -> float:
+        with replace(factory, kind=Exchange).instance("side") as instance:
+            instance.setup(FREE | {"init.z": 10.0} | heavy)
+            point = {f"wheel_{w}.point.{a}": v for w in ("RL", "RR")
+                     for a, v in zip("xyz", (vehicle["rear.origin.x"], 0.0, 10.0 + height), strict=True)}  # fmt: skip
+            instance.set_values(point | {"wheel_RL.force.y": force})
+            return float(instance.get_rates()[place["state.wheel_RR.arm_rate"]])
+
+    low, high = (roll(z, 1000.0) - roll(z, 0.0) for z in (-0.4, 0.4))
+    assert low * high < 0.0
+    assert -0.4 + 0.8 * low / (low - high) == pytest.approx(clamp, abs=2e-3)
 
 
 def reacting(folder: Path, reaction: str) -> Path:

@@ -23,7 +23,7 @@ import own_axles  # noqa: E402
 #: As in tests/models/test_axles_model.py, so that the library is compiled once.
 AXLES = (
     Axle("first", steered="pitman"),
-    Axle("second", steered="pitman", gain=0.5),
+    Axle("second", steered="pitman", gain=0.5, drive_reaction="carrier"),
     Axle("third", steered="pitman", gain=-0.3, driven=False),
 )
 

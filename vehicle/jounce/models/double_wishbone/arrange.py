@@ -36,6 +36,9 @@ def arranged(vehicle: Vehicle) -> Vehicle:
         if axle.steered != "none" and not variant.inner:
             raise DataError(f"{of} ({axle.kind}) is steered by a {axle.steered}; expected none: the steering moves no "
                             f"point of it{_others(axle, variant)}")  # fmt: skip
+        if axle.final_drive != 1.0 and not KINDS[axle.kind].paired:
+            raise DataError(f"{of} ({axle.kind}) has final_drive = {axle.final_drive:g}; expected none: it counts "
+                            "where the wheels share a body, which the propeller shaft turns")  # fmt: skip
         if axle.dual:
             raise DataError(f"{of} has dual = true; expected one tire on each side: dual wheels are not there yet")
         wanted |= entries_of(axle, variant) if shipped else _entries_of_own(vehicle, axle)
