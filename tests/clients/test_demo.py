@@ -11,6 +11,7 @@ import pytest
 from jounce_tools.cli import main
 from jounce_tools.demo import run as demo
 from jounce_tools.demo.run import Child, DemoError, load
+from jounce_tools.view.scene import read
 
 
 @pytest.fixture
@@ -35,7 +36,10 @@ def test_the_demo_runs_three_processes_and_writes_its_files(
     assert main(["demo", f"--out={out}", "--duration=1.0", "--speed=10"]) == 0, capsys.readouterr().err
     told = capsys.readouterr().out
     assert "real-time factor [-]" in told and "soil" in told and "asphalt_iso" in told and "cones hit [-]" in told
-    assert (out / "demo.png").read_bytes().startswith(b"\x89PNG")
+    assert all((out / name).read_bytes().startswith(b"\x89PNG") for name in ("demo.png", "vehicle.png"))
+    for ground in ("soil", "asphalt", "asphalt_iso"):
+        scene, log = read(out / f"{ground}.mcap"), load(out / f"{ground}_autopilot.csv")
+        assert scene.values[-1, scene.names.index("speed")] == log["speed"][-1]
     pilot, soil = load(out / "soil_autopilot.csv"), load(out / "soil_terramechanics.csv")
     assert len(pilot["time"]) == 51 and len(soil["time"]) == 100
     assert pilot["time"][-1] == pytest.approx(1.0)

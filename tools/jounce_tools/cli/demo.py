@@ -8,13 +8,15 @@ import time
 from pathlib import Path
 from typing import Final, TextIO
 
+import numpy as np
+
 from jounce.contact.soil import SOILS
 from jounce.values import number
 from jounce_fmu.importer.tables import model_table
 from jounce_fmu.models import data_sets
 from jounce_tools.cli.assignments import add_vehicle
 from jounce_tools.cli.main import FAILED
-from jounce_tools.demo.run import DemoError, Settings, demonstrate, report
+from jounce_tools.demo.run import DemoError, Settings, demonstrate, recording, report
 from jounce_tools.errors import UsageError
 
 #: Seconds between two lines of progress where there is no terminal.
@@ -48,16 +50,25 @@ def run(arguments: argparse.Namespace) -> int:
         results = demonstrate(settings, progress)
         progress("drawing")
         from jounce_tools.demo.plot import draw  # matplotlib takes a second to import
+        from jounce_tools.view import picture as view
+        from jounce_tools.view.scene import read
 
         picture = settings.out / "demo.png"
         draw(results, picture, settings.model)
+        wrote = f"{picture} and the CSV files beside it"
+        if (fastest := results[-1]).recorded:
+            shown, pilot = settings.out / "vehicle.png", fastest.pilot
+            scene = read(recording(settings.out, fastest.ground))
+            hardest = float(pilot["time"][np.argmax(np.abs(pilot["com.lin_acc.y"]))])
+            view.write_png(scene, min(hardest, float(scene.time[-1])), "chase", shown)
+            wrote = f"{picture}, {shown}, and the CSV files and recordings beside them; `jounce view` shows these"
     except DemoError as error:
         progress.end()
         sys.stderr.write(f"jounce demo: {error}\n")
         return FAILED
     finally:
         progress.end()
-    sys.stdout.write(f"{report(results)}\n\nwrote {picture} and the CSV files beside it\n")
+    sys.stdout.write(f"{report(results)}\n\nwrote {wrote}\n")
     return 0
 
 

@@ -11,6 +11,7 @@ import contextlib
 import csv
 import json
 import math
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from jounce.contact.soil import SOILS
 from jounce.course import ISO_SPEED, DoubleLaneChange
 from jounce.driver import PERIOD
+from jounce.optional import missing
 from jounce_client import Client, JounceError, ParameterValue
 from jounce_client.examples.on_soil import PARAMETERS, start_on_soil
 from jounce_tools.interrupt import asked_to_stop
@@ -35,6 +37,8 @@ Table = dict[str, NDArray[np.float64]]
 #: Wall-clock time [s] a child gets to start, and to end after SIGTERM.
 _START, _STOP = 300.0, 10.0
 _POLL = 0.25
+#: Ticks between two recorded outputs.
+_RECORDED = 20
 
 
 class DemoError(RuntimeError):
@@ -99,6 +103,8 @@ class Result:
     pilot: Table
     soil: Table
     facts: dict[str, float]
+    recorded: str = ""
+    """Name of the recording."""
 
 
 class Child:
@@ -167,7 +173,8 @@ def run_ground(ground: Ground, settings: Settings, server: Child, address: str, 
                 inputs = start_on_soil(client, settings.model, parameters, SOILS[settings.soil], speed)
             except ValueError as error:
                 raise DemoError(str(error)) from None
-        with client.create_session(settings.model, parameters, start_inputs=inputs, participants=names) as session:
+        with client.create_session(settings.model, parameters, start_inputs=inputs, participants=names,
+                                   record_every=None if missing("mcap") else _RECORDED) as session:  # fmt: skip
             try:
                 for name in names:
                     own = [f"--speed={speed}"] if name == "autopilot" else [f"--soil={settings.soil}"]
@@ -183,10 +190,11 @@ def run_ground(ground: Ground, settings: Settings, server: Child, address: str, 
             finally:
                 for child in children:
                     child.stop()
+            recorded = client.get_session(session).recording.name
     summaries = {name: json.loads((folder / f"{ground.name}.{name}.json").read_text()) for name in names}
     pilot = load(_log(settings.out, ground, "autopilot"))
     soil = load(_log(settings.out, ground, "terramechanics")) if ground.soft else {}
-    return Result(ground.name, ground.title(settings), pilot, soil, facts(pilot, summaries, duration))
+    return Result(ground.name, ground.title(settings), pilot, soil, facts(pilot, summaries, duration), recorded)
 
 
 def facts(pilot: Table, summaries: Mapping[str, Mapping[str, float]], duration: float) -> dict[str, float]:
@@ -250,9 +258,11 @@ def demonstrate(settings: Settings, progress: Callable[[str], None]) -> list[Res
     settings.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="jounce-") as name:
         folder = Path(name)
-        with asked_to_stop(at_once=True) as seen, serving(folder, *settings.options) as (server, address):
+        records = () if missing("mcap") else (f"--record={folder / 'recordings'}",)
+        options = (*records, *settings.options)
+        with asked_to_stop(at_once=True) as seen, serving(folder, *options) as (server, address):
             try:
-                return [run_ground(g, settings, server, address, folder, progress) for g in GROUNDS]
+                results = [run_ground(g, settings, server, address, folder, progress) for g in GROUNDS]
             except (JounceError, DemoError) as error:
                 if seen():  # Ctrl-C ends the server, too, and what it still was to do fails
                     raise KeyboardInterrupt from error
@@ -260,6 +270,14 @@ def demonstrate(settings: Settings, progress: Callable[[str], None]) -> list[Res
                     raise
                 server.running()
                 raise DemoError(f"the server refused: {error}") from error
+        for result in (r for r in results if r.recorded):  # the server has ended, so they are whole
+            shutil.move(folder / "recordings" / result.recorded, recording(settings.out, result.ground))
+    return results
+
+
+def recording(out: Path, ground: str) -> Path:
+    """The recording of a run in the folder of the demonstration."""
+    return out / f"{ground}.mcap"
 
 
 def _log(out: Path, ground: Ground, program: str) -> Path:
