@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drives import Array, factory, record, run
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jounce.axles import WHEELS
 from jounce.data import DataError, load_vehicle
@@ -237,6 +239,32 @@ def test_selector_range_and_gears_that_would_do_harm_are_refused_and_said() -> N
     assert o["speed"][-1] > 6.0  # neither pawl nor reverse has acted
     fast = run([(0.0, {}), (0.2, {"gear_request": 1.0})], 0.6, {"init.speed": 30.0})
     assert fast["gearbox.gear"][-1] > 1.0 and fast["gearbox.refused"][-1] == 1.0
+
+
+STEP = st.fixed_dictionaries({
+    "throttle": st.sampled_from([0.0, 0.4, 1.0]), "brake_pedal": st.sampled_from([0.0, 0.0, 0.3, 1.0]),
+    "hand_brake": st.sampled_from([0.0, 1.0]), "gear_selector": st.integers(-2, 1), "gear_request": st.integers(0, 6),
+    "transfer_range": st.integers(1, 4), "front.diff_lock": st.integers(0, 1), "centre.diff_lock": st.integers(0, 1),
+    "engine.run": st.sampled_from([1.0, 1.0, 0.0]), "engine.start": st.sampled_from([0.0, 1.0]),
+    "steering_wheel_torque": st.floats(-30.0, 30.0),
+})  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    steps=st.lists(STEP, min_size=1, max_size=8), speed=st.sampled_from([0.0, -4.0, 8.0, 25.0]),
+    mu=st.sampled_from([0.8, 0.02]), slope=st.floats(-0.4, 0.4), mode=st.sampled_from(["ANGLE", "TORQUE"]),
+)  # fmt: skip
+def test_whatever_a_driver_does_nothing_fails_no_engine_overspeeds_and_no_loss_gives_energy(
+    steps: list[dict[str, float]], speed: float, mu: float, slope: float, mode: str
+) -> None:
+    start = {"init.speed": speed, "terrain.mu": mu, "terrain.slope": slope, "steering.mode": mode}
+    plan = [(0.4 * k, {n: float(v) for n, v in step.items()}) for k, step in enumerate(steps)]
+    o = run(plan, 0.4 * len(plan), start)
+    assert (np.diff(o["energy.losses"]) > -0.1).all()
+    assert o["engine.speed"].min() > -1.0
+    # downhill the wheels may turn it above its limit, as in any vehicle
+    assert o["engine.speed"].max() < 1.15 * load_vehicle("hmmwv_pedals")["engine.limit_speed"]
 
 
 def test_the_low_range_engages_at_rest_in_neutral_and_locks_the_centre() -> None:
