@@ -1,21 +1,32 @@
-"""Where a vehicle stands at rest on level ground: travel and load of its wheels, height and pitch of the chassis."""
+"""Where a vehicle stands at rest on level ground: travel and load of its wheels, height and pitch of the chassis.
+
+By virtual work of all weights, the springs and the ground, left and right alike. A first guess takes links and shocks
+for half sprung; Newton's method goes on from there.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from jounce.axles import Axle as AxleData
 from jounce.data import Vehicle
 from jounce.dynamics.graph import ROOT
+from jounce.dynamics.loops import Placed
 from jounce.dynamics.mechanism import Mechanism, Value
+from jounce.math.algebra import SX
+from jounce.suspension.characteristics import motions, velocity
 from jounce.suspension.kinematics import Axle, NotClosedError, kinematics_of
 from jounce_tools.vehicle.sweeps import Springs
 
 Array = NDArray[np.float64]
 _ITERATIONS = 60
 _STEP = 0.01
+#: Step of a difference quotient [m or rad]; error that counts as balance, as part of the weight.
+_NUDGE, _BALANCED = 1e-6, 1e-7
 
 
 @dataclass(frozen=True)
@@ -77,9 +88,113 @@ def standing(vehicle: Vehicle) -> Standing:
         unknown = unknown + np.clip(np.linalg.solve(slope, -error), -0.05, 0.05)
     else:
         raise ArithmeticError("no equilibrium on level ground: the springs do not hold the vehicle within their travel")
-    found = [_on_ground(vehicle, s, unknown[0] - unknown[1] * s.x, gravity) for s in stands]
-    return Standing(float(unknown[0]), float(unknown[1]), tuple(t for t, _, _ in found), tuple(n for _, _, n in found),
-                    float(mass))  # fmt: skip
+    guess = [_on_ground(vehicle, s, unknown[0] - unknown[1] * s.x, gravity)[0] for s in stands]
+    return _balanced(vehicle, float(mass), np.concatenate([unknown, guess]))
+
+
+def _balanced(vehicle: Vehicle, mass: float, guess: Array) -> Standing:
+    """The equilibrium near a guess of height, pitch and the axles' travels."""
+    axles, gravity, z = [_Weights(vehicle, own) for own in vehicle.axles], 9.81, guess
+    body = vehicle["chassis.mass"] * np.array([vehicle[f"chassis.com.{a}"] for a in "xyz"]) + _linkage_moment(vehicle)
+
+    def missing(z: Array) -> tuple[Array, Array]:
+        c, s = np.cos(z[1]), np.sin(z[1])
+        up, ahead = np.array([-s, 0.0, c]), np.array([c, 0.0, s])
+        found = [w.at(travel, z[0], up, gravity) for w, travel in zip(axles, z[2:], strict=True)]
+        loads = np.array([f.load for f in found])
+        tilting = sum(f.load * (f.contact @ ahead) - gravity * (f.moment @ ahead) for f in found)
+        out = [loads.sum() - mass * gravity, tilting - gravity * (body @ ahead), *(f.missing for f in found)]
+        return np.array(out), loads
+
+    for _ in range(_ITERATIONS):
+        error, loads = missing(z)
+        if np.abs(error).max() < _BALANCED * mass * gravity:
+            travels = tuple(float(t) for t in z[2:])
+            return Standing(float(z[0]), float(z[1]), travels, tuple(0.5 * loads), mass)
+        slope = np.array([(missing(z + d)[0] - error) / _NUDGE for d in np.eye(len(z)) * _NUDGE]).T
+        z = z + np.clip(np.linalg.solve(slope, -error), -_STEP, _STEP)
+    raise ArithmeticError("no equilibrium on level ground: the springs do not hold the vehicle within their travel")
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """An axle at one travel, both sides together."""
+
+    missing: float
+    """Work of all its forces per metre of travel [N]."""
+    load: float
+    contact: Array
+    """(3,) mean of its contact points, chassis axes [m]."""
+    moment: Array
+    """(3,) first moment of its masses [kg m]."""
+
+
+class _Weights:
+    """The masses, springs and tires of one axle."""
+
+    def __init__(self, vehicle: Vehicle, own: AxleData) -> None:
+        self.vehicle, self.axle = vehicle, kinematics_of(vehicle, own)
+        self.springs, self.coordinates = Springs(vehicle, own, self.axle), np.zeros(2)
+        linkage = self.axle.linkages[0]
+        q, place, numbers = SX.sym("q", len(linkage.names)), SX.sym("e", 3), SX.sym("n", linkage.numbers.shape[0])
+        moment = _moment(Placed(linkage.mechanism.on(numbers), q, {linkage.end.name: place} if linkage.end else {}))
+        self.moment = ca.Function("moment", [q, place, numbers], [moment, ca.densify(ca.jacobian(moment, q))])
+
+    def at(self, travel: float, height: float, up: Array, gravity: float) -> _Carried:
+        """At that travel, the chassis origin at that height [m]; ``up``: unit vector in chassis axes."""
+        axle, radius = self.axle, self.vehicle["tire.unloaded_radius"]
+        linear, quadratic = self.vehicle["tire.vertical_stiffness"], self.vehicle["tire.vertical_stiffness_quadratic"]
+        self.coordinates = axle.at_travel((travel, travel), 0.0, self.coordinates)
+        position, solved = axle.position(self.coordinates), axle.solve(self.coordinates)
+        parallel, _ = motions(position)
+        moment, work, load, contacts = np.zeros(3), 0.0, 0.0, []
+        rates = [parallel] if axle.whole else [parallel[:1], parallel[1:]]
+        for linkage, s, rate in zip(axle.linkages, solved, rates, strict=True):
+            place = linkage.end.at(0.0)[0] if linkage.end else np.zeros(3)
+            now, slope = (np.array(v, dtype=float) for v in self.moment(s.q, place, linkage.numbers))
+            moment += now.ravel()
+            work -= gravity * float(up @ slope @ s.motion @ rate)
+        for wheel in position.wheels:
+            tilt = float(wheel.axis @ up)
+            upright = np.sqrt(1.0 - tilt * tilt)
+            away = (height + float(wheel.centre @ up)) / upright
+            pressed = max(radius - away, 0.0)
+            force = linear * pressed + quadratic * pressed * pressed
+            contacts.append(wheel.centre + away * (tilt * wheel.axis - up) / upright)
+            load += force
+            work += force * float(up @ velocity(wheel.twist @ parallel, contacts[-1]))
+        work -= float(self.springs.at_wheels(axle, self.coordinates).sum())
+        return _Carried(work, load, np.asarray(np.mean(contacts, axis=0)), moment)
+
+
+def _moment(placed: Placed) -> SX:
+    """First moment (3,) [kg m] of a mechanism's masses."""
+    m, found = placed.mechanism, SX(3, 1)
+    for body in m.bodies:
+        if body.mass is not None:
+            found += body.mass * placed.carried(body.name, body.com)
+    for wheel in m.wheels:
+        found += wheel.mass * placed.carried(wheel.on, wheel.centre)
+    for rod in m.rods:
+        if rod.mass is not None:
+            found += rod.mass * 0.5 * (placed.point(rod.a) + placed.point(rod.b))
+    for t in m.tubes:
+        low, top = placed.point(t.lower), placed.point(t.upper)
+        along = (top - low) / ca.sqrt(ca.dot(top - low, top - low))
+        found += t.lower_mass * (low + t.lower_com * along) + t.upper_mass * (top - t.upper_com * along)
+    return found
+
+
+def _linkage_moment(vehicle: Vehicle) -> Array:
+    """First moment (3,) [kg m] of steering link and Pitman arm in the design position."""
+    if not _on_chassis(vehicle):
+        return np.zeros(3)
+    c, s, found = np.cos(vehicle["steering.tilt"]), np.sin(vehicle["steering.tilt"]), np.zeros(3)
+    for body, point in (("link", "STEERINGLINK"), ("arm", "PITMANARM")):
+        x, y, z = (vehicle[f"steering.{point}.{a}"] for a in "xyz")
+        place = [c * x + s * z, y, c * z - s * x]
+        found += vehicle[f"steering.{body}.mass"] * (place + np.array([vehicle[f"steering.origin.{a}"] for a in "xyz"]))
+    return found
 
 
 def _on_ground(vehicle: Vehicle, stand: _Stand, height: float, gravity: float) -> tuple[float, float, float]:
