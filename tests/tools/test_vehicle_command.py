@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import jounce
-from jounce.data import load_vehicle
+from jounce.data import DataError, load_vehicle
+from jounce_fmu.models import find
 from jounce_tools.cli.main import main
 from jounce_tools.vehicle import new
 from jounce_tools.vehicle.rest import standing
@@ -96,6 +97,18 @@ def test_an_example_passes_its_check_and_stands_near_its_design_position(
     assert max(abs(t) for t in found["rest"]["travel"]) < 0.02
     for axle in found["axles"]:
         assert axle["closure"] < 1e-13 and axle["travel"][0] < -0.08 and axle["travel"][1] > 0.08
+
+
+def test_what_the_model_would_refuse_is_refused_with_its_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["vehicle", "new", "multilink", str(tmp_path / "mine")]) == 0
+    file = tmp_path / "mine" / "actuators.toml"
+    file.write_text(file.read_text().replace("spin_limit", "spin_limits"))
+    assert main(["vehicle", "check", str(tmp_path / "mine")]) == 1
+    assert "lacks the entry 'brake.spin_limit'" in capsys.readouterr().err
+    with pytest.raises(DataError, match=r"lacks the entry 'brake\.spin_limit'"):
+        find(tmp_path / "mine")
 
 
 def test_five_rigid_links_are_refused_with_what_to_do(five_rods: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jounce.data import DataError, Vehicle
+from jounce.models.double_wishbone.arrange import arranged
 from jounce.suspension.checks import AxleReport, check_axle
 from jounce_tools.vehicle.rest import Standing, standing
 
@@ -36,7 +37,7 @@ class Report:
 
 
 def check(vehicle: Vehicle, progress: Callable[[float], None] = lambda _: None) -> Report:
-    """Checks every axle, and where all are well the rest position."""
+    """Checks every axle, and where all are well what else the model would refuse, and the rest position."""
     axles = []
     for k, own in enumerate(vehicle.axles):
         progress(k / (len(vehicle.axles) + 1))
@@ -47,10 +48,11 @@ def check(vehicle: Vehicle, progress: Callable[[float], None] = lambda _: None) 
         warnings.append(f"at rest: not computed for tires of the law {vehicle.tire}")
     elif not faults:
         try:
+            arranged(vehicle)
             rest = standing(vehicle)
             warnings += _far(vehicle, rest)
         except (ArithmeticError, DataError) as error:
-            faults.append(str(error).removeprefix(f"{vehicle.name}: "))
+            faults.append(str(error).removeprefix(f"{vehicle.name}: ").removeprefix(f"vehicle {vehicle.name!r}: "))
     return Report(vehicle.name, tuple(axles), rest, tuple(faults), tuple(warnings))
 
 
