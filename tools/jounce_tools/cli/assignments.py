@@ -40,7 +40,7 @@ def add_vehicle(parser: argparse.ArgumentParser, default: str | None = "hmmwv", 
     parser.add_argument("--model", dest="vehicle", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     tire = "tire file (.tir) of the Magic Formula for all wheels: PAC2002, MF 6.1 or 6.2 (default: the vehicle's tires)"
     parser.add_argument("--tire", type=Path, metavar="FILE", help=tire)
-    road = "terrain under it: a packed file (.jnt), an OpenCRG road (.crg) or heights (.npy)"
+    road = "terrain under it: a packed file (.jnt), an OpenCRG road (.crg), a description (.toml) or heights (.npy)"
     parser.add_argument("--road", type=Path, metavar="FILE", help=road)
 
 

@@ -30,6 +30,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "linearize": ("jounce_tools.cli.linearize", "write A, B, C and D of a model at an operating point"),
     "uk": ("jounce_tools.uk.command", "study the half car of Udwadia and Kalaba's equations with four traction laws"),
     "compare": ("jounce_tools.compare.command", "compare the papers' formulations of one vehicle on one page"),
+    "terrain": ("jounce_tools.cli.terrain", "pack a road or terrain, make a random road, show what a file holds"),
     "vehicle": ("jounce_tools.vehicle.command", "start, check and describe a vehicle of your own by axles"),
     "test": ("jounce_tools.cli.test", "drive standard manoeuvres: metrics, limits and a report"),
     "view": ("jounce_tools.view.command", "show a recorded run: a page in 3-D, a picture or a film"),

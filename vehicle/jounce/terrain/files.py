@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from jounce.terrain.crg import read_crg
+from jounce.terrain.described import described
 from jounce.terrain.packed import SUFFIX, Terrain, TerrainError, load, to_bytes
 
 
 def read(path: str | os.PathLike[str]) -> Terrain:
-    """A terrain from a packed file (.jnt), an OpenCRG road (.crg) or an array of heights (.npy).
+    """A terrain from a packed file (.jnt), an OpenCRG road (.crg), a description (.toml) or an array of heights (.npy).
 
     Heights have a row per x and a column per y, 1 m apart, from the origin on. Raises TerrainError.
     """
@@ -19,12 +21,16 @@ def read(path: str | os.PathLike[str]) -> Terrain:
     if path.suffix == SUFFIX:
         return load(path)
     try:
+        if path.suffix == ".crg":
+            return read_crg(path)
+        if path.suffix == ".toml":
+            return described(path)
         if path.suffix == ".npy":
             heights = np.load(path, allow_pickle=False)
             return Terrain("HEIGHTMAP", np.asarray(heights, dtype=float), 1.0)
     except (OSError, ValueError) as error:
         raise TerrainError(f"{path}: {error}") from error
-    raise TerrainError(f"{path}: expected a file that ends in {SUFFIX}, .crg or .npy")
+    raise TerrainError(f"{path}: expected a file that ends in {SUFFIX}, .crg, .toml or .npy")
 
 
 def packed(path: str | os.PathLike[str]) -> bytes:

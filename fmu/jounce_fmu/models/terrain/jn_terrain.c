@@ -18,7 +18,7 @@ enum { VERSION = 1, START = 64, ALIGNED = 64 };
 
 /* Numbers of the header. */
 enum {
-    H_KIND, H_EDGE, H_ROWS, H_COLUMNS, H_DU, H_DV, H_X, H_Y, H_COS, H_SIN, H_HEIGHT, H_CLOSED, H_OBSTACLES, H_FRICTION,
+    H_KIND, H_EDGE, H_ROWS, H_COLUMNS, H_DU, H_DV, H_X, H_Y, H_COS, H_SIN, H_HEIGHT, H_CLOSED /* not read */, H_OBSTACLES, H_FRICTION,
     H_MU, H_AREAS, H_BUCKETS_X, H_BUCKETS_Y, H_BUCKET_X, H_BUCKET_Y, H_BUCKET, H_RUNS, H_SMOOTH, H_N = 32
 };
 enum { CLAMP = 1, FLAT = 2, FAULT = 3 }; /* edges */
@@ -239,16 +239,16 @@ static void query_grid(const jn_terrain *t, double x, double y, jn_ground *g) {
 
 /* ---- roads ----------------------------------------------------------------------------------------------------- */
 
-/* Segments of the reference line; on a closed road the last point lies on the first. */
 static int segments(const jn_terrain *t) { return t->rows - 1; }
 
 static const double *point(const jn_terrain *t, int i) { return t->line + (size_t)i * P_N; }
 
-/* Direction of the line at point i: from its neighbour before to that behind. */
+/* Direction of the line at point i: from its neighbour before to that behind, at the ends of the road (also
+ * where it is closed, as OpenCRG has it) from or to the point itself. */
 static void tangent(const jn_terrain *t, int i, double *tx, double *ty) {
-    const int last = t->rows - 1, closed = t->h[H_CLOSED] != 0.0;
-    const double *a = point(t, i > 0 ? i - 1 : closed ? last - 1 : 0);
-    const double *b = point(t, i < last ? i + 1 : closed ? 1 : last);
+    const int last = t->rows - 1;
+    const double *a = point(t, i > 0 ? i - 1 : 0);
+    const double *b = point(t, i < last ? i + 1 : last);
     *tx = b[P_X] - a[P_X];
     *ty = b[P_Y] - a[P_Y];
 }
@@ -316,24 +316,30 @@ static int bucket(double at, double from, double size, int n) {
     return k >= n ? n - 1 : k >= 0.0 ? (int)k : 0;
 }
 
-/* The nearest segment: of the runs in the place's bucket the one with the smallest |v|, the first of equals. */
+/* The nearest segment: of the runs in the place's bucket the one with the smallest |v|, the first of equals; one that
+ * has the place between the normals of its ends comes before one that ends before it. */
 static void nearest(const jn_terrain *t, double x, double y, curved *best) {
     const double *h = t->h;
     const int at = bucket(y, h[H_BUCKET_Y], h[H_BUCKET], t->buckets_y) * t->buckets_x +
                    bucket(x, h[H_BUCKET_X], h[H_BUCKET], t->buckets_x);
+    int found = -1;
     uint32_t k;
     for (k = t->first[at]; k < t->first[at + 1]; k++) {
+        int whole;
         curved now;
         const int i = segment_of(t, (int)t->runs[2 * k], (int)t->runs[2 * k + 1], x, y);
         locate(t, i, x, y, &now);
-        if (k == t->first[at] || fabs(now.v) < fabs(best->v)) *best = now;
+        whole = now.u >= i && now.u <= i + 1;
+        if (whole < found || (whole == found && !(fabs(now.v) < fabs(best->v)))) continue;
+        *best = now;
+        found = whole;
     }
 }
 
 static void query_road(const jn_terrain *t, double x, double y, jn_ground *g) {
     const double du = t->h[H_DU];
     const double *p, *q;
-    curved c;
+    curved c = {0};
     surface s;
     double a, b, v, slope, bank, bank_u;
     int i, j, low = 0, high = t->columns - 1, beyond_u, beyond_v;

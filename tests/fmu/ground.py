@@ -1,0 +1,79 @@
+"""The model's terrain queries by themselves, compiled from its C."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jounce_fmu.build.library import FLAGS, PACKAGE, compiler, library_suffix
+
+Array = NDArray[np.float64]
+
+_MANY = """
+#include "jn_terrain.h"
+void many(const jn_terrain *t, const double *at, int n, double *out) {
+    int k, i;
+    for (k = 0; k < n; k++) {
+        jn_ground g;
+        jn_terrain_query(t, at[2 * k], at[2 * k + 1], &g);
+        out[8 * k] = g.height, out[8 * k + 1] = g.slope[0], out[8 * k + 2] = g.slope[1];
+        for (i = 0; i < 3; i++) out[8 * k + 3 + i] = g.bend[i];
+        out[8 * k + 6] = g.friction, out[8 * k + 7] = g.off;
+    }
+}
+"""
+
+
+def build(folder: Path) -> ct.CDLL:
+    """The queries as a library in a folder."""
+    source, library = folder / "many.c", folder / f"ground{library_suffix()}"
+    source.write_text(_MANY)
+    models = PACKAGE / "models"
+    command = [*compiler(), *(f for f in FLAGS if f != "-fvisibility=hidden"), "-shared", "-I", str(models / "terrain"),
+               "-I", str(models / "common"), "-I", str(PACKAGE / "runtime" / "core"), "-o", str(library), str(source),
+               *map(str, (models / "terrain").glob("jn_*.c")), "-lm"]  # fmt: skip
+    subprocess.run(command, check=True)
+    made = ct.CDLL(str(library))
+    made.jn_terrain_open.restype = ct.c_void_p
+    made.jn_terrain_open.argtypes = [ct.c_char_p, ct.c_char_p, ct.c_size_t]
+    made.jn_terrain_close.argtypes = [ct.c_void_p]
+    made.many.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
+    return made
+
+
+class Ground:
+    """An open terrain file."""
+
+    def __init__(self, library: ct.CDLL, path: Path) -> None:
+        """Opens it; raises OSError with the reason."""
+        why = ct.create_string_buffer(200)
+        self.library, self._t = library, library.jn_terrain_open(str(path).encode(), why, len(why))
+        if not self._t:
+            raise OSError(why.value.decode())
+
+    def __call__(self, x: Array, y: Array) -> Array:
+        """(n, 8): height, slopes x y, second derivatives xx xy yy, friction, off at places (n,)."""
+        at = np.ascontiguousarray(np.stack(np.broadcast_arrays(x, y), -1), dtype=float).reshape(-1, 2)
+        out = np.empty((len(at), 8))
+        self.library.many(self._t, at.ctypes.data, len(at), out.ctypes.data)
+        return out
+
+    def close(self) -> None:
+        """Closes it."""
+        self.library.jn_terrain_close(self._t)
+
+
+@contextmanager
+def opened(library: ct.CDLL, path: Path) -> Iterator[Ground]:
+    """A terrain file for a ``with`` block."""
+    ground = Ground(library, path)
+    try:
+        yield ground
+    finally:
+        ground.close()

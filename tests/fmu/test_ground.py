@@ -1,0 +1,140 @@
+"""The model's terrain queries by themselves: against pycrg, the bilinear formula and the equations in numpy."""
+
+from __future__ import annotations
+
+import ctypes as ct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ground import Array, build, opened
+
+from jounce.terrain.crg import read_crg
+from jounce.terrain.iso8608 import iso_road
+from jounce.terrain.obstacles import bump, half_round, heights, pothole, ramp, sine, step
+from jounce.terrain.packed import Area, Terrain, save
+
+ROADS = Path(__file__).parents[1] / "data" / "roads"
+NAMES = ("curved", "banked", "closed", "nan_border", "straight")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ct.CDLL:
+    """The queries."""
+    return build(tmp_path_factory.mktemp("ground"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_road_has_the_heights_of_pycrg(library: ct.CDLL, tmp_path: Path, name: str) -> None:
+    x, y, z = np.load(ROADS / f"{name}.npy").T
+    with opened(library, save(read_crg(ROADS / f"{name}.crg"), tmp_path / "t.jnt")) as ground:
+        assert np.abs(ground(x, y)[:, 0] - z).max() < 1e-12
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ten_thousand_points_of_a_road_where_pycrg_is_installed(library: ct.CDLL, tmp_path: Path, name: str) -> None:
+    pycrg = pytest.importorskip("pycrg")
+    rng = np.random.default_rng(1)
+    with pycrg.DataSet.open(str(ROADS / f"{name}.crg")) as data:
+        u, v = (rng.uniform(low, high, 10_000) for low, high in (data.u_range(), data.v_range()))
+        u = np.clip(u, 0.05, data.u_range()[1] - 0.05)
+        point = data.create_contact_point()
+        x, y = point.uv_to_xy_many(u, v)
+        z = point.uv_to_z_many(u, v)
+    with opened(library, save(read_crg(ROADS / f"{name}.crg"), tmp_path / "t.jnt")) as ground:
+        assert np.abs(ground(np.asarray(x), np.asarray(y))[:, 0] - z).max() < 1e-12
+
+
+def _grid(smooth: bool = False) -> Terrain:
+    z = np.random.default_rng(5).normal(size=(9, 7)).astype(np.float32).astype(float)
+    return Terrain("HEIGHTMAP", z, 0.5, 0.8, (3.0, -2.0), 0.4, smooth=smooth)
+
+
+def _local(t: Terrain, x: Array, y: Array) -> tuple[Array, Array]:
+    c, s = np.cos(t.yaw), np.sin(t.yaw)
+    px, py = x - t.origin[0], y - t.origin[1]
+    return (c * px + s * py) / t.du, (c * py - s * px) / t.dv
+
+
+def test_a_heightmap_is_the_bilinear_patch_and_goes_on_level_beyond_its_edge(library: ct.CDLL, tmp_path: Path) -> None:
+    t, rng = _grid(), np.random.default_rng(6)
+    x, y = rng.uniform(-2.0, 9.0, 2000), rng.uniform(-5.0, 6.0, 2000)
+    a, b = _local(t, x, y)
+    a, b = np.clip(a, 0, 8), np.clip(b, 0, 6)
+    i, j = np.minimum(a.astype(int), 7), np.minimum(b.astype(int), 5)
+    e, f = a - i, b - j
+    z = t.heights
+    p, q, r, w = z[i, j], z[i + 1, j], z[i, j + 1], z[i + 1, j + 1]
+    expected = p + (q - p) * e + (r - p) * f + (w - r - q + p) * e * f
+    with opened(library, save(t, tmp_path / "t.jnt")) as ground:
+        assert np.abs(ground(x, y)[:, 0] - expected).max() < 1e-12
+        corner = ground(np.array([3.0]), np.array([-2.0]))[0, 0]
+    assert corner == z[0, 0]
+
+
+def _cases() -> dict[str, Terrain]:
+    flat = Terrain("HEIGHTMAP", np.zeros((41, 11)), 0.5, 1.0, (0.0, -5.0))
+    shapes = (half_round(3.0, 0.2, yaw=0.3), bump(5.0, 0.2, 1.5), ramp(7.0, 0.3, 1.0, top=0.5, yaw=-0.2),
+              step(10.0, 0.1), pothole(13.0, 0.1, 1.0), sine(14.0, 0.05, 1.0, 5.0, left=0.5, right=1.2))  # fmt: skip
+    return {"bilinear": _grid(), "cubic": _grid(smooth=True), "road": read_crg(ROADS / "banked.crg"),
+            "profile": iso_road("D", 1, 20.0), "obstacles": flat.with_obstacles(*shapes)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(_cases()))
+def test_slopes_and_bends_are_the_derivatives_of_the_heights(library: ct.CDLL, tmp_path: Path, name: str) -> None:
+    """Central differences; the median leaves out those across a line between cells."""
+    t, rng, h = _cases()[name], np.random.default_rng(8), 1e-5
+    x, y = rng.uniform(3.2, 6.0, 400), rng.uniform(-0.7, 0.7, 400)
+    if name == "obstacles":
+        x = rng.uniform(2.5, 19.0, 400)
+    with opened(library, save(t, tmp_path / "t.jnt")) as ground:
+        g = ground(x, y)
+        by_x = (ground(x + h, y) - ground(x - h, y)) / (2 * h)
+        by_y = (ground(x, y + h) - ground(x, y - h)) / (2 * h)
+    wrong = np.abs(np.stack([by_x[:, 0] - g[:, 1], by_y[:, 0] - g[:, 2], by_x[:, 1] - g[:, 3], by_x[:, 2] - g[:, 4],
+                             by_y[:, 1] - g[:, 4], by_y[:, 2] - g[:, 5]], 1))  # fmt: skip
+    scale = 1.0 + np.abs(g[:, 1:6]).max()
+    assert np.quantile(wrong, 0.95, axis=0).max() < 1e-6 * scale
+
+
+def test_obstacles_are_the_equations_in_numpy(library: ct.CDLL, tmp_path: Path) -> None:
+    t, rng = _cases()["obstacles"], np.random.default_rng(9)
+    x, y = rng.uniform(0.0, 20.0, 5000), rng.uniform(-2.5, 2.5, 5000)
+    with opened(library, save(t, tmp_path / "t.jnt")) as ground:
+        assert np.abs(ground(x, y)[:, 0] - heights(t.obstacles, x, y)).max() < 1e-12
+
+
+def test_friction_is_that_of_the_nearest_point_and_of_the_last_rectangle(library: ct.CDLL, tmp_path: Path) -> None:
+    mu = np.full((5, 5), np.nan)
+    mu[2, 2] = 0.25
+    t = Terrain("HEIGHTMAP", np.zeros((5, 5)), 1.0, friction=mu, mu=0.75,
+                areas=(Area(0.5, 0.5, 0.0, 1.0, 1.0, 0.125), Area(0.5, 0.75, 0.0, 0.5, 0.5, 0.5)))  # fmt: skip
+    with opened(library, save(t, tmp_path / "t.jnt")) as ground:
+        at = np.array([[2.4, 2.4], [2.6, 2.4], [0.9, 0.1], [0.5, 0.8], [3.0, 0.0]])
+        assert ground(at[:, 0], at[:, 1])[:, 6] == pytest.approx([0.25, 0.75, 0.125, 0.5, 0.75])
+
+
+def test_a_road_that_crosses_itself_answers_from_the_place_alone(library: ct.CDLL, tmp_path: Path) -> None:
+    """A figure of eight with a bridge: within each road's width its own height, whatever was asked before."""
+    s = np.linspace(0, 2 * np.pi, 601)
+    line = np.stack([40 * np.sin(s), 20 * np.sin(2 * s), np.where(np.cos(s) < 0, 5.0, 0.0), 0 * s], 1)
+    t = Terrain("ROAD", np.zeros((601, 3)), 0.5, v=np.array([-2.0, 0.0, 2.0]), line=line, closed=True)
+    rng = np.random.default_rng(2)
+    x, y = rng.uniform(-45, 45, 500), rng.uniform(-22, 22, 500)
+    with opened(library, save(t, tmp_path / "t.jnt")) as ground:
+        forth = ground(x, y)
+        back = ground(x[::-1], y[::-1])[::-1]
+        on_line = ground(line[5:595, 0], line[5:595, 1])[:, 0]
+    assert np.array_equal(forth, back)
+    apart = np.hypot(*line[5:595, :2].T) > 6.0
+    assert on_line[apart] == pytest.approx(line[5:595, 2][apart], abs=1e-9)
+
+
+def test_two_openings_of_a_file_share_its_memory(library: ct.CDLL, tmp_path: Path) -> None:
+    path = save(Terrain("HEIGHTMAP", np.zeros((1200, 1000)), 1.0), tmp_path / "t.jnt")
+    with opened(library, path), opened(library, path):
+        maps = Path("/proc/self/smaps").read_text().split("t.jnt")[1:] if Path("/proc/self/smaps").exists() else []
+        if not maps:
+            pytest.skip("this system does not list what a process has mapped")
+        assert len(maps) == 2
+        assert all("Private_Dirty:         0 kB" in m for m in maps)

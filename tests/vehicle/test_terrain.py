@@ -1,0 +1,192 @@
+"""Makers and readers of terrain: random roads, obstacles, envelopes, descriptions, packed files."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jounce.terrain import exact
+from jounce.terrain.crg import read_crg
+from jounce.terrain.envelope import enveloped
+from jounce.terrain.files import read
+from jounce.terrain.iso8608 import CLASSES, LONGEST, POINTS, density, iso_road, tracks
+from jounce.terrain.obstacles import half_round, heights, pothole, sine, step
+from jounce.terrain.packed import Area, Terrain, TerrainError, load, save, to_bytes
+
+ROADS = Path(__file__).parents[1] / "data" / "roads"
+
+
+def test_the_exact_functions_are_those_of_the_tables() -> None:
+    x = np.linspace(-1e4, 1e4, 4001)
+    c, s = exact.cos_sin(x)
+    assert max(np.abs(c - np.cos(x)).max(), np.abs(s - np.sin(x)).max()) < 1e-15
+    y = np.linspace(-600.0, 600.0, 4001)
+    assert np.abs(exact.exp(y) / np.exp(y) - 1).max() < 1e-15
+    a = np.array([0.1, 1.0, 5.0])  # Abramowitz and Stegun, table 9.8, to 15 digits
+    k1 = np.array([9.853844780870606, 0.6019072301972346, 0.004044613445452164])
+    assert exact.bessel_k1_times(a) / a == pytest.approx(k1, rel=1e-14)
+    z = np.random.default_rng(0).normal(size=(2, 64))
+    assert exact.fourier(*z) == pytest.approx((np.fft.ifft(z[0] + 1j * z[1]) * 64).real, abs=1e-12)
+
+
+def _averages(seed: int, road_class: str) -> tuple[np.ndarray, ...]:
+    """Wave numbers, PSDs of both tracks and their coherence, averaged over bands, by numpy's FFT."""
+    left, right = (np.fft.rfft(z) for z in tracks(road_class, seed, 1.82))
+    n = np.arange(len(left)) / LONGEST
+    band = np.digitize(n, np.geomspace(0.012, 2.8, 40))
+
+    def mean(v: np.ndarray) -> np.ndarray:
+        return np.array([v[band == k].mean() for k in range(1, 40)])
+
+    psd = [mean(2 * np.abs(z) ** 2) / POINTS**2 * LONGEST for z in (left, right)]
+    cross = np.abs(mean((left * right.conj()).real) + 1j * mean((left * right.conj()).imag))
+    return mean(n), *psd, cross**2 / (mean(np.abs(left) ** 2) * mean(np.abs(right) ** 2))
+
+
+def test_a_random_road_has_slope_level_and_coherence_of_its_class() -> None:
+    n, left, right, coherence = _averages(7, "C")
+    assert np.polyfit(np.log(n), np.log(left), 1)[0] == pytest.approx(-2.0, abs=0.05)
+    assert np.polyfit(np.log(n), np.log(right), 1)[0] == pytest.approx(-2.0, abs=0.05)
+    assert left == pytest.approx(density("C", n), rel=0.02)
+    assert right == pytest.approx(density("C", n), rel=0.15)  # random phases of two parts
+    assert np.mean(right / density("C", n)) == pytest.approx(1.0, abs=0.03)
+    a = 2 * np.pi * 1.82 * n
+    assert coherence[n > 0.02] == pytest.approx((exact.bessel_k1_times(a) ** 2)[n > 0.02], abs=0.1)
+
+
+def test_each_class_is_twice_as_high_as_the_one_before_and_of_the_level_of_the_standard() -> None:
+    rms = [np.std(tracks(c, 3, 1.82)[0]) for c in "ABH"]
+    assert rms[1] / rms[0] == pytest.approx(2.0, rel=1e-12)
+    assert rms[2] / rms[0] == pytest.approx(128.0, rel=1e-12)
+    # class A: integral of 16e-6 (0.1 / n)^2 from 0.011 to 2.83 1/m
+    assert rms[0] == pytest.approx(np.sqrt(16e-8 * (1 / 0.011 - 1 / 2.83)), rel=0.01)
+    assert [density(c, np.array(0.1)) for c in CLASSES] == pytest.approx([16e-6 * 4**k for k in range(8)])
+
+
+def test_the_same_seed_is_the_same_road_on_every_platform() -> None:
+    """The hash was made on x86-64; nothing but correctly rounded operations and whole numbers lead to it."""
+    digest = hashlib.sha256(to_bytes(iso_road("D", 42, 200.0))).hexdigest()
+    assert digest == "973607a4c80a014e54db102877c1ce9d4d2f5ed91937a2965212268af4df3c29"
+    assert to_bytes(iso_road("D", 43, 200.0)) != to_bytes(iso_road("D", 42, 200.0))
+    assert np.array_equal(iso_road("D", 42, 100.0).heights, iso_road("D", 42, 200.0).heights[:2001])
+
+
+@pytest.mark.parametrize(("arguments", "text"), [
+    (("I", 0), "road class 'I'"), (("A", -1), "seed -1"), (("A", 0, 13200.0), "would repeat"),
+    (("A", 0, 5.0), "length"),
+])  # fmt: skip
+def test_a_random_road_that_cannot_be_is_refused(arguments: tuple, text: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(TerrainError, match=text):
+        iso_road(*arguments)
+
+
+def test_missing_heights_are_those_of_the_nearest_position_across() -> None:
+    t = read_crg(ROADS / "nan_border.crg")
+    assert np.array_equal(t.v, [-2.5, -2.0, -1.0, 0.0, 1.0, 2.0, 2.5])
+    assert np.all(t.heights[40:60, 0] == t.heights[40:60, 1])
+    assert np.all(t.heights[60:80, :2] == t.heights[60:80, 2:3])
+    assert np.all(t.heights[120:150, -2:] == t.heights[120:150, -3:-2])
+
+
+@settings(max_examples=30, deadline=None)
+@given(cut=st.integers(0, 17000), name=st.sampled_from(["nan_border", "banked", "curved"]))
+def test_a_cut_road_is_refused_with_its_path(tmp_path_factory: pytest.TempPathFactory, cut: int, name: str) -> None:
+    data = (ROADS / f"{name}.crg").read_bytes()
+    path = tmp_path_factory.mktemp("cut") / "cut.crg"
+    path.write_bytes(data[: min(cut, len(data) - 100)])
+    with pytest.raises(TerrainError, match=r"cut\.crg"):
+        read_crg(path)
+
+
+@pytest.mark.parametrize(("old", "new", "text"), [
+    (b"#:LRFI", b"#:XXXX", r"line \d+: data format"),
+    (b"reference line phi", b"reference line chi", "channel 'reference line chi'"),
+    (b"reference_line_increment  = ", b"reference_line_increment  =-0.4 ! ", "spacing above 0"),
+    (b".00335", b".0x335", "is no number"),
+    (b"$KD_DEF", b"$ROAD_CRG_MODS\nscale_z_grid = 2\n$\n$KD_DEF", "modifier scale_z_grid"),
+])  # fmt: skip
+def test_a_wrong_road_is_refused_with_what_is_wrong(tmp_path: Path, old: bytes, new: bytes, text: str) -> None:
+    data = (ROADS / "nan_border.crg").read_bytes()
+    if old == b".00335":
+        old = data.split(b"$$$$\n", 1)[-1][-300:-294]
+        new = b" 0x33 "
+    assert old in data
+    (tmp_path / "wrong.crg").write_bytes(data.replace(old, new, 1))
+    with pytest.raises(TerrainError, match=text):
+        read_crg(tmp_path / "wrong.crg")
+
+
+def test_a_packed_file_gives_back_what_was_packed(tmp_path: Path) -> None:
+    t = Terrain("HEIGHTMAP", np.arange(12.0).reshape(3, 4), 0.5, 2.0, (10.0, -3.0), 0.0, "FAULT", 1.5, 0.6,
+                np.full((3, 4), 0.25), True, (half_round(3.0, 0.1), sine(1.0, 0.1, 2.0, 9.0, left=1.0)),
+                (Area(1.0, 2.0, 0.0, 4.0, 1.0, 0.2),))  # fmt: skip
+    back = load(save(t, tmp_path / "t.jnt"))
+    assert to_bytes(back) == to_bytes(t)
+    assert (back.edge, back.smooth, back.origin, back.height) == ("FAULT", True, (10.0, -3.0), 1.5)
+
+
+@pytest.mark.parametrize(("change", "text"), [
+    ({"heights": np.array([[0.0, np.nan], [0.0, 0.0]])}, "row 0, column 1"),
+    ({"du": 0.0}, "spacings above 0"), ({"mu": 3.0}, "friction of 0 to 2"), ({"edge": "WALL"}, "edge 'WALL'"),
+    ({"heights": np.zeros((1, 5))}, "at least 2 x 2"), ({"friction": np.zeros((2, 3))}, "friction of shape"),
+])  # fmt: skip
+def test_what_no_file_may_hold_is_refused(change: dict, text: str) -> None:  # type: ignore[type-arg]
+    fields = {"kind": "HEIGHTMAP", "heights": np.zeros((2, 2)), "du": 1.0} | change
+    with pytest.raises(TerrainError, match=text):
+        to_bytes(Terrain(**fields))
+
+
+def test_a_disc_that_rolls_over_a_step_rises_on_its_own_arc() -> None:
+    """Geometry of a disc at an edge: the centre is sqrt(R^2 - s^2) above it at the distance s."""
+    flat = Terrain("HEIGHTMAP", np.zeros((2001, 2)), 0.005, 4.0, (0.0, -2.0))
+    r, h = 0.47, 0.1
+    edge = np.where(np.arange(2001) >= 1000, h, 0.0)
+    felt = enveloped(replace(flat, heights=np.stack([edge, edge], 1)), r)
+    s = 0.005 * np.arange(80)
+    expected = np.maximum(h + np.sqrt(np.maximum(r * r - s * s, 0)) - r, 0.0)
+    assert felt.heights[1000 - np.arange(80), 0] == pytest.approx(expected, abs=1e-12)
+    round_off = enveloped(flat.with_obstacles(half_round(5.0, 0.15, width=9.0)), r)
+    assert round_off.heights.max() == pytest.approx(0.15, abs=1e-12)
+
+
+def test_a_description_makes_ground_obstacles_friction_and_envelope(tmp_path: Path) -> None:
+    (tmp_path / "course.toml").write_text(
+        'edge = "FAULT"\n[ground]\nlength = 100.0\nwidth = 20.0\nx = 0.0\ny = -10.0\nspacing = 0.5\n'
+        '[[obstacle]]\nkind = "step"\nx = 40.0\nheight = 0.1\nlength = 5.0\n[[friction]]\nx = 60.0\ny = 1.0\n'
+        "length = 40.0\nwidth = 2.0\nmu = 0.2\n"
+    )
+    t = read(tmp_path / "course.toml")
+    assert t.heights.shape == (201, 41)
+    assert heights(t.obstacles, np.array([42.0, 60.0]), np.zeros(2)) == pytest.approx([0.1, 0.0])
+    assert t.areas == (Area(60.0, 1.0, 0.0, 40.0, 2.0, 0.2),)
+    assert t.edge == "FAULT"
+
+
+@pytest.mark.parametrize(("text", "wrong"), [
+    ("ege = 1\n", "unknown key 'ege'"),
+    ('[ground]\nclass = "Z"\n', "road class 'Z'"),
+    ('[ground]\nclass = "C"\nseed = 1.5\n', "seed 1.5"),
+    ('[[obstacle]]\nkind = "wall"\n', "kind = 'wall'"),
+    ('[[obstacle]]\nkind = "step"\nx = 1.0\n', "height is missing"),
+    ('[[obstacle]]\nkind = "bump"\nx = 1.0\nheight = 0.1\nlength = 0.0\n', "lengths above 0"),
+    ('[[friction]]\nx = 1.0\n', "is missing"),
+    ("[envelope]\nradius = 0.1\n", "radius 0.1"),
+    ("edge = \n", "course.toml"),
+])  # fmt: skip
+def test_a_wrong_description_is_refused_with_path_and_key(tmp_path: Path, text: str, wrong: str) -> None:
+    (tmp_path / "course.toml").write_text(text)
+    with pytest.raises(TerrainError, match=rf"course\.toml: .*{wrong}" if "toml" not in wrong else wrong):
+        read(tmp_path / "course.toml")
+
+
+def test_a_pothole_with_edges_of_4_to_1_is_as_deep_and_long_as_said() -> None:
+    hole = pothole(10.0, 0.08, 0.6, edge=0.0)
+    z = heights((hole,), np.array([10.0, 10.02, 10.3, 10.58, 10.6]), np.zeros(5))
+    assert z == pytest.approx([0.0, -0.08, -0.08, -0.08, 0.0], abs=1e-12)
+    assert heights((step(0.0, -0.1),), np.array([1.0]), np.zeros(1)) == pytest.approx([-0.1])

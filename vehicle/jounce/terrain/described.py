@@ -1,0 +1,140 @@
+"""Terrain from a description in TOML: a ground, obstacles on it, friction, and the disc that feels it.
+
+    edge = "CLAMP"                 # or PLANE, FAULT
+    [ground]                       # level, where it is left out
+    class = "C"                    # ISO 8608; or file = "road.crg" (.jnt, .npy)
+    seed = 7
+    length = 500.0
+    [[obstacle]]
+    kind = "half_round"
+    x = 40.0
+    radius = 0.1
+    [[friction]]
+    x = 60.0
+    y = 1.0
+    length = 40.0
+    width = 2.0
+    mu = 0.2
+    [envelope]
+    radius = 0.47
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jounce.terrain import packed
+from jounce.terrain.envelope import enveloped
+from jounce.terrain.iso8608 import iso_road
+from jounce.terrain.obstacles import MAKERS, Obstacle
+from jounce.terrain.packed import EDGES, Area, Terrain, TerrainError
+
+_HEAD = ("edge", "height", "mu", "ground", "obstacle", "friction", "envelope")
+_LEVEL = {"x": -50.0, "y": -50.0, "length": 1000.0, "width": 100.0, "spacing": 1.0}
+
+
+def described(path: str | os.PathLike[str]) -> Terrain:
+    """The terrain of a description. Raises TerrainError with the path and the key that is wrong, OSError."""
+    path = Path(path)
+    try:
+        head = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise TerrainError(f"{path}: {error}") from error
+    try:
+        _known(head, _HEAD, "the description")
+        terrain = _ground(_table(head, "ground"), path)
+        edge = head.get("edge", terrain.edge)
+        if edge not in EDGES:
+            raise TerrainError(f"edge = {edge!r}: expected {', '.join(EDGES)}")
+        terrain = replace(terrain, edge=edge, height=_number(head, "height", terrain.height),
+                          mu=_number(head, "mu", terrain.mu))  # fmt: skip
+        obstacles = tuple(_obstacle(o) for o in _tables(head, "obstacle"))
+        areas = tuple(_of(Area, a, "friction", yaw=0.0) for a in _tables(head, "friction"))
+        terrain = replace(terrain.with_obstacles(*obstacles), areas=(*terrain.areas, *areas))
+        if "envelope" in head:
+            terrain = _of(enveloped, _table(head, "envelope"), "envelope", t=terrain)
+        packed.check(terrain)
+    except TerrainError as error:
+        raise TerrainError(f"{path}: {error}") from error
+    return terrain
+
+
+def _ground(table: Mapping[str, Any], path: Path) -> Terrain:
+    if "file" in table:
+        from jounce.terrain.files import read
+
+        _known(table, ("file",), "[ground]")
+        if not isinstance(table["file"], str) or table["file"].endswith(".toml"):
+            raise TerrainError(f"[ground] file = {table['file']!r}: expected the name of a .jnt, .crg or .npy")
+        return read(path.parent / table["file"])
+    if "class" in table:
+        given = {("road_class" if k == "class" else k): v for k, v in table.items()}
+        road: Terrain = _of(iso_road, given, "ground", seed=0)
+        return road
+    _known(table, _LEVEL, "[ground]")
+    n = {key: _number(table, key, usual) for key, usual in _LEVEL.items()}
+    if not 0 < 2 * n["spacing"] <= min(n["length"], n["width"]) or n["length"] * n["width"] > 1e7 * n["spacing"] ** 2:
+        raise TerrainError("[ground]: expected a spacing of up to half its length and width, and up to 1e7 points")
+    shape = tuple(round(n[key] / n["spacing"]) + 1 for key in ("length", "width"))
+    return Terrain("HEIGHTMAP", np.zeros(shape), n["spacing"], n["spacing"], (n["x"], n["y"]))
+
+
+def _obstacle(table: Mapping[str, Any]) -> Obstacle:
+    kind = table.get("kind")
+    if kind not in MAKERS:
+        raise TerrainError(f"[[obstacle]] kind = {kind!r}: expected {', '.join(MAKERS)}")
+    given = {k: v for k, v in table.items() if k != "kind"}
+    obstacle: Obstacle = _of(MAKERS[kind], given, f"obstacle of kind {kind}")
+    return obstacle
+
+
+def _of(make: Any, table: Mapping[str, Any], where: str, **usual: Any) -> Any:
+    """Calls a function with the numbers of a table. Raises TerrainError for a key that it has not, or lacks."""
+    wanted = {name: p for name, p in inspect.signature(make).parameters.items()}
+    _known(table, [w for w in wanted if w != "t"], f"[{where}]")
+    given = usual | dict(table)
+    if lacking := [n for n, p in wanted.items() if p.default is p.empty and n not in given]:
+        raise TerrainError(f"[{where}]: {lacking[0]} is missing")
+    for key, value in table.items():
+        if key != "road_class" and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise TerrainError(f"[{where}] {key} = {value!r}: expected a number")
+    try:
+        return make(**given)
+    except TerrainError:
+        raise
+    except ValueError as error:
+        raise TerrainError(f"[{where}]: {error}") from error
+
+
+def _known(table: Mapping[str, Any], known: Any, where: str) -> None:
+    if odd := [key for key in table if key not in known]:
+        raise TerrainError(f"{where}: unknown key {odd[0]!r}; expected {', '.join(known)}")
+
+
+def _number(table: Mapping[str, Any], key: str, usual: float) -> float:
+    value = table.get(key, usual)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TerrainError(f"{key} = {value!r}: expected a number")
+    return float(value)
+
+
+def _table(head: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = head.get(key, {})
+    if not isinstance(value, dict):
+        raise TerrainError(f"{key} = {value!r}: expected a table [{key}]")
+    return value
+
+
+def _tables(head: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    value = head.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(t, dict) for t in value):
+        raise TerrainError(f"{key} = {value!r}: expected tables [[{key}]]")
+    return value
