@@ -24,7 +24,7 @@ from __future__ import annotations
 import inspect
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,11 @@ _HEAD = ("edge", "height", "mu", "ground", "obstacle", "friction", "envelope")
 _LEVEL = {"x": -50.0, "y": -50.0, "length": 1000.0, "width": 100.0, "spacing": 1.0}
 
 
-def described(path: str | os.PathLike[str]) -> Terrain:
-    """The terrain of a description. Raises TerrainError with the path and the key that is wrong, OSError."""
+def described(path: str | os.PathLike[str], read: Callable[[Path], Terrain]) -> Terrain:
+    """The terrain of a description; `read` reads the file of a ground.
+
+    Raises TerrainError with the path and the key that is wrong, OSError.
+    """
     path = Path(path)
     try:
         head = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -50,7 +53,7 @@ def described(path: str | os.PathLike[str]) -> Terrain:
         raise TerrainError(f"{path}: {error}") from error
     try:
         _known(head, _HEAD, "the description")
-        terrain = _ground(_table(head, "ground"), path)
+        terrain = _ground(_table(head, "ground"), path, read)
         edge = head.get("edge", terrain.edge)
         if edge not in EDGES:
             raise TerrainError(f"edge = {edge!r}: expected {', '.join(EDGES)}")
@@ -67,10 +70,8 @@ def described(path: str | os.PathLike[str]) -> Terrain:
     return terrain
 
 
-def _ground(table: Mapping[str, Any], path: Path) -> Terrain:
+def _ground(table: Mapping[str, Any], path: Path, read: Callable[[Path], Terrain]) -> Terrain:
     if "file" in table:
-        from jounce.terrain.files import read
-
         _known(table, ("file",), "[ground]")
         if not isinstance(table["file"], str) or table["file"].endswith(".toml"):
             raise TerrainError(f"[ground] file = {table['file']!r}: expected the name of a .jnt, .crg or .npy")

@@ -24,7 +24,7 @@ def read(path: str | os.PathLike[str]) -> Terrain:
         if path.suffix == ".crg":
             return read_crg(path)
         if path.suffix == ".toml":
-            return described(path)
+            return described(path, read)
         if path.suffix == ".npy":
             heights = np.load(path, allow_pickle=False)
             return Terrain("HEIGHTMAP", np.asarray(heights, dtype=float), 1.0)

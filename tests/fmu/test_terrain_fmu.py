@@ -1,0 +1,100 @@
+"""FMUs with a terrain file among their resources: FMI 2 and 3, odd folders, model exchange, derivatives."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jounce
+from jounce.terrain.packed import Terrain, save
+from jounce_fmu.build.builtin import export_builtin
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.importer.host import FmuError, open_builtin, open_fmu
+from jounce_fmu.importer.linear import Exchange
+from jounce_fmu.importer.tables import checked_table
+from jounce_fmu.models import find
+from jounce_fmu.models.roads import on_road, road_resources
+
+
+@pytest.fixture(scope="module")
+def rough(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The HMMWV on smooth waves, so that differences across no line between cells disturb."""
+    x, y = np.meshgrid(np.arange(160), np.arange(60), indexing="ij")
+    z = 0.03 * np.sin(0.31 * x + 0.2 * y) + 0.02 * np.cos(0.27 * y)
+    folder = tmp_path_factory.mktemp("a folder, 100% öd")
+    return str(on_road("hmmwv", save(Terrain("HEIGHTMAP", z, 0.5, 0.5, (-15.0, -15.0), smooth=True), folder / "w.jnt")))
+
+
+def fmu(path: Path, rough: str, fmi: int) -> Path:
+    """An FMU with the library that jounce itself loads, and the terrain file; it starts on the plane."""
+    model = find("hmmwv")
+    return export_fmu(path, checked_table(model), model.sources, library_folder=model.libraries, fmi=fmi,
+                      resources=road_resources(rough))  # fmt: skip
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_an_fmu_brings_its_terrain_and_has_the_bits_of_a_run_in_process(tmp_path: Path, rough: str, fmi: int) -> None:
+    path, speed = fmu(tmp_path / "on a road.fmu", rough, fmi), {"init.speed": 6.0}
+    with zipfile.ZipFile(path) as archive:
+        assert "resources/terrain.jnt" in archive.namelist()
+    factory = open_fmu(path)
+    with factory.instance("fmu") as there, jounce.join(rough, wants=["*"], period=100, **speed) as here:
+        there.setup({"terrain_source": 3, **speed}, {})
+        there.step(100)
+        values = dict(zip((s.name for s in there.table.outputs), there.get_outputs(), strict=True))
+        assert [values[n] for n in here.outputs] == list(here.step().values)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_an_exported_vehicle_on_a_road_starts_on_it(tmp_path: Path, rough: str, fmi: int) -> None:
+    factory = open_fmu(export_builtin(tmp_path / "road.fmu", rough, fmi=fmi))
+    with factory.instance("road") as there:
+        there.setup({}, {})
+        with jounce.join(rough, wants=["*"]) as here:
+            values = dict(zip((s.name for s in there.table.outputs), there.get_outputs(), strict=True))
+            assert [values[n] for n in here.outputs] == list(here.start.values)
+
+
+def test_an_fmu_without_its_terrain_file_does_not_start_on_a_plane(tmp_path: Path, rough: str) -> None:
+    path = fmu(tmp_path / "whole.fmu", rough, 2)
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(tmp_path / "less.fmu", "w") as less:
+        for name in whole.namelist():
+            if name != "resources/terrain.jnt":
+                less.writestr(name, whole.read(name))
+    factory = open_fmu(tmp_path / "less.fmu")
+    with (factory.instance("less") as there,
+          pytest.raises(FmuError, match=r"terrain\.jnt: No such file")):  # fmt: skip
+        there.setup({"terrain_source": 3}, {})
+
+
+def test_derivatives_on_a_terrain_are_those_of_central_differences(rough: str) -> None:
+    factory = open_builtin(rough)
+    table = factory.table
+    n, step = len(table.states), 1e-6
+    with Exchange(factory.library, factory.interface, "exchange", factory.resources) as at:
+        at.defaults = factory.defaults
+        at.setup({"init.speed": 5.0})
+        x = np.zeros(n)
+        at._call("GetContinuousStates", ct.c_void_p(x.ctypes.data), ct.c_size_t(n))
+        x[:3] += [0.13, 0.21, -0.01]
+        known = np.array(table.state_references, np.uint32)
+        unknown = np.array(table.rate_references, np.uint32)
+        at.set_states(x)
+        for k in range(10):  # position, orientation, angular velocity: those that move the wheels over the ground
+            column = at.directional(unknown, known[k : k + 1], np.ones(1))
+            ahead, back = x.copy(), x.copy()
+            ahead[k] += step
+            back[k] -= step
+            at.set_states(ahead)
+            high = at.get_rates()
+            at.set_states(back)
+            quotient = (high - at.get_rates()) / (2 * step)
+            at.set_states(x)
+            assert column == pytest.approx(quotient, rel=2e-5, abs=2e-5 * np.abs(quotient).max())
+            if k < 2:
+                assert np.abs(column).max() > 1.0
