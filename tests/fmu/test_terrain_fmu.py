@@ -32,8 +32,8 @@ def rough(tmp_path_factory: pytest.TempPathFactory) -> str:
 def fmu(path: Path, rough: str, fmi: int) -> Path:
     """An FMU with the library that jounce itself loads, and the terrain file; it starts on the plane."""
     model = find("hmmwv")
-    return export_fmu(path, checked_table(model), model.sources, library_folder=model.libraries, fmi=fmi, scalars=fmi == 3,
-                      resources=road_resources(rough))  # fmt: skip
+    return export_fmu(path, checked_table(model), model.sources, library_folder=model.libraries, fmi=fmi,
+                      scalars=fmi == 3, resources=road_resources(rough))  # fmt: skip
 
 
 @pytest.mark.parametrize("fmi", [2, 3])
