@@ -173,3 +173,12 @@ def test_other_kinds_of_axles_are_measured_beside_the_hmmwv() -> None:
 def test_an_axle_more_is_measured() -> None:
     printed = run("axles.py", "--most", 2, "--rounds", 1, "--calls", 5)
     assert figures(printed, "2 ")[0] > 0.0 and "ns an axle" in printed
+
+
+@needs_compiler
+def test_the_ground_benchmark_asks_every_kind_of_terrain() -> None:
+    rows = [line.rsplit(maxsplit=2) for line in run("ground.py").splitlines()]
+    assert [row[0].strip() for row in rows] == [
+        "heightmap along a path", "the same with splines", "heightmap at random places", "random road", "OpenCRG road",
+        "heightmap with 20 obstacles"]  # fmt: skip
+    assert all(float(row[1]) > 0.0 for row in rows)

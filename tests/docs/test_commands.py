@@ -72,6 +72,16 @@ PLAN: dict[str, object] = {
     "-o ta.csv": RUNS,
     "jounce export --vehicle hmmwv-ta-two-point -o ta.fmu": RUNS,
     "jounce serve --vehicle hmmwv-ta-two-point --address 127.0.0.1:50051": By("service/test_formulation_served.py"),
+    # docs/roads.md
+    "jounce terrain iso --class C --seed 7 --length 500 -o rough.jnt": RUNS,
+    "jounce terrain show rough.jnt --picture rough.png": RUNS,
+    "jounce simulate --road rough.jnt --duration 5 --set init.speed=10 -o rough.csv": RUNS,
+    "jounce export --road rough.jnt -o rough.fmu": By("fmu/test_terrain_fmu.py"),
+    "jounce serve --road rough.jnt": SERVES,
+    "jounce terrain iso": By("vehicle/test_terrain.py"),
+    "jounce terrain show road.crg --picture road.png": By("tools/test_terrain_command.py"),
+    "jounce terrain pack course.toml -o course.jnt": By("tools/test_terrain_command.py"),
+    "python benchmarks/ground.py": By("benchmarks/test_benchmarks.py"),
     # docs/driving-by-pedals.md
     "jounce simulate --throttle 0.4 --duration 10 -o drive.csv": RUNS,
     "jounce export --vehicle hmmwv_pedals -o pedals.fmu": RUNS,

@@ -1,0 +1,62 @@
+"""``jounce terrain`` and ``--road``: files that are made, shown, driven on and refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jounce.terrain.packed import load
+from jounce_tools.cli.main import main
+
+ROADS = Path(__file__).parents[1] / "data" / "roads"
+
+
+def test_a_random_road_is_made_shown_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rough.jnt"
+    assert main(["terrain", "iso", "--class", "B", "--seed", "3", "--length", "50", "-o", str(path)]) == 0
+    assert load(path).heights.shape == (1001, 2)
+    assert main(["terrain", "show", str(path), "--picture", str(tmp_path / "rough.png")]) == 0
+    out = capsys.readouterr().out
+    assert "PROFILE, 1001 x 2 heights, 50 m long" in out
+    assert "sha256" in out
+    assert (tmp_path / "rough.png").stat().st_size > 10_000
+
+
+def test_an_opencrg_road_is_shown_and_a_description_packed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["terrain", "show", str(ROADS / "closed.crg"), "--picture", str(tmp_path / "road.png")]) == 0
+    (tmp_path / "course.toml").write_text(
+        f"[ground]\nfile = \"{ROADS / 'straight.crg'}\"\n[[obstacle]]\nkind = \"half_round\"\nx = 5.0\nradius = 0.1\n")
+    assert main(["terrain", "pack", str(tmp_path / "course.toml"), "-o", str(tmp_path / "course.jnt")]) == 0
+    assert "closed" in capsys.readouterr().out
+    assert len(load(tmp_path / "course.jnt").obstacles) == 1
+
+
+def test_a_road_that_is_not_packed_carries_the_vehicle(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    road = str(ROADS / "curved.crg")
+    where = ["--set", "init.x=110", "--set", "init.y=-40"]
+    what = ["--duration", "0.05", "--outputs", "ref_frame.pos.z", "-o", str(out)]
+    assert main(["simulate", "--road", road, *what, *where]) == 0
+    height = float(out.read_text().splitlines()[-1].split(",")[1])
+    assert height == pytest.approx(2.0 + 0.43, abs=0.3)  # 2 m is the road's
+
+
+@pytest.mark.parametrize(("arguments", "text"), [
+    (["terrain", "pack", "none.crg", "-o", "x.jnt"], "none.crg"),
+    (["terrain", "iso", "--class", "A", "--length", "1e6", "-o", "x.jnt"], "would repeat"),
+    (["terrain", "iso", "--class", "A", "-o", "x.txt"], "x.txt"),
+    (["terrain", "iso", "--class", "K", "-o", "x.jnt"], "expected"),
+    (["simulate", "--road", "none.jnt", "--duration", "1", "-o", "x.csv"], "none.jnt"),
+    (["simulate", "--road", "none.obj", "--duration", "1", "-o", "x.csv"], "none.obj"),
+])  # fmt: skip
+def test_what_cannot_be_is_refused_with_exit_code_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(arguments)
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    assert code == 2
+    assert text in capsys.readouterr().err
