@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from jounce.terrain.packed import load
+from jounce_fmu.models.roads import on_road
+from jounce_service.hosting.fmu_model import registry
+from jounce_service.server.config import ServerConfig
 from jounce_tools.cli.main import main
 
 ROADS = Path(__file__).parents[1] / "data" / "roads"
@@ -60,3 +63,12 @@ def test_what_cannot_be_is_refused_with_exit_code_2(
         code = int(stop.code or 0)
     assert code == 2
     assert text in capsys.readouterr().err
+
+
+def test_a_server_hosts_the_vehicle_on_a_road_under_a_name_and_build_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "rough.jnt"
+    assert main(["terrain", "iso", "--class", "B", "--seed", "3", "--length", "50", "-o", str(path)]) == 0
+    models = registry(ServerConfig(vehicle=(str(on_road("hmmwv", path)),)))
+    hosted = models.model("hmmwv_rough")
+    assert "terrain" in hosted.build
+    assert hosted.table.by_name("terrain_source").start == 5.0

@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from jounce import __version__
 from jounce.data import DataError
@@ -169,6 +171,10 @@ class FmuModel:
         if factory.defaults:  # A vehicle with its own data that shares the library of another.
             numbers = hashlib.sha256(repr(sorted(factory.defaults.items())).encode()).hexdigest()
             self._build += f", numbers {numbers[:16]}"
+
+        if factory.resources and not file:  # On a terrain file.
+            road = Path(url2pathname(urlsplit(factory.resources).path)).read_bytes()
+            self._build += f", terrain {hashlib.sha256(road).hexdigest()[:16]}"
 
     @property
     def build(self) -> str:

@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from jounce_fmu.models.roads import on_road
 from jounce_service.hosting.fmu_model import registry
 from jounce_service.server import realtime
 from jounce_service.server.config import GROUPS, ServerConfig
@@ -34,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--config", type=Path, help=f"TOML file with settings (default: the file named by {FILE})")
     ready = "file to write once the server listens: one address per line, with fast: before those of the fast lane"
     group.add_argument("--ready-file", type=Path, help=ready)
+    road = "terrain file under the vehicles of --vehicle (hmmwv without it), hosted as VEHICLE_FILE; see docs/roads.md"
+    group.add_argument("--road", dest="under", type=Path, metavar="FILE", help=road)
     for field in fields(ServerConfig):
         if field.name in GROUPS:
             group = parser.add_argument_group(GROUPS[field.name])
@@ -52,6 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Serves until told to stop."""
     names = {f.name for f in fields(ServerConfig)}
     flags = {name: value for name, value in vars(arguments).items() if name in names}
+    if arguments.under:
+        flags["vehicle"] = [str(on_road(name, arguments.under)) for name in flags.get("vehicle", ["hmmwv"])]
     try:
         config = load(flags, os.environ, arguments.config)
         start_logging(config.log_format)
