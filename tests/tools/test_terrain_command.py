@@ -69,6 +69,6 @@ def test_a_server_hosts_the_vehicle_on_a_road_under_a_name_and_build_of_its_own(
     path = tmp_path / "rough.jnt"
     assert main(["terrain", "iso", "--class", "B", "--seed", "3", "--length", "50", "-o", str(path)]) == 0
     models = registry(ServerConfig(vehicle=(str(on_road("hmmwv", path)),)))
-    hosted = models.model("hmmwv_rough")
+    hosted = models.get("hmmwv_rough")
     assert "terrain" in hosted.build
     assert hosted.table.by_name("terrain_source").start == 5.0
