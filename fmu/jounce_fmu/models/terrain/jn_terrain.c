@@ -161,13 +161,13 @@ static int cell(double at, int n, int *i, double *f) {
 typedef struct { double z, u, v, uu, uv, vv; } surface;
 
 static void bilinear(const float *row, int columns, double a, double b, double du, double dv, surface *s) {
-    const double p = row[0], q = row[1], r = row[columns], t = row[columns + 1];
+    const double p = row[0], q = row[1], r = row[columns], t = row[columns + 1], by_u = 1.0 / du, by_v = 1.0 / dv;
     const double near = (1.0 - b) * p + b * q, far = (1.0 - b) * r + b * t;
     s->z = (1.0 - a) * near + a * far;
-    s->u = (far - near) / du;
-    s->v = ((1.0 - a) * (q - p) + a * (t - r)) / dv;
+    s->u = (far - near) * by_u;
+    s->v = ((1.0 - a) * (q - p) + a * (t - r)) * by_v;
     s->uu = s->vv = 0.0;
-    s->uv = ((t - r) - (q - p)) / (du * dv);
+    s->uv = ((t - r) - (q - p)) * (by_u * by_v);
 }
 
 /* Weights of Catmull and Rom's spline and their derivatives. */
