@@ -78,6 +78,7 @@ PLAN: dict[str, object] = {
     "jounce simulate --road rough.jnt --duration 5 --set init.speed=10 -o rough.csv": RUNS,
     "jounce export --road rough.jnt -o rough.fmu": By("fmu/test_terrain_fmu.py"),
     "jounce serve --road rough.jnt": SERVES,
+    "jounce export --road FILE": By("fmu/test_terrain_fmu.py"),
     "jounce terrain iso": By("vehicle/test_terrain.py"),
     "jounce terrain show road.crg --picture road.png": By("tools/test_terrain_command.py"),
     "jounce terrain pack course.toml -o course.jnt": By("tools/test_terrain_command.py"),
@@ -269,7 +270,8 @@ def folder(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
     """Where the commands are typed, with the files that the pages' names stand for."""
     there = tmp_path_factory.mktemp("typed")
     (there / "folder").mkdir()
-    for command in ("jounce simulate --sample in.csv", "jounce export pump.fmu"):
+    road = "jounce terrain iso --class C --seed 7 --length 500 -o rough.jnt"
+    for command in ("jounce simulate --sample in.csv", "jounce export pump.fmu", road):
         run(command, environment, there)
     shutil.copy(there / "pump.fmu", there / "folder" / "valve.fmu")
     return there
