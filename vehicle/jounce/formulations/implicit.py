@@ -27,7 +27,7 @@ class Rosenbrock:
 
     def __init__(self, whole: Whole) -> None:
         """Makes the Jacobian, which takes seconds. Raises ValueError for corners with rows."""
-        if rows := [f.mechanism.name for f in whole.corners if f.rows_function().size1_out(1)]:
+        if rows := whole.constrained:
             raise ValueError(f"corners {', '.join(rows)} have rows; expected are formulations that are an ODE")
         self.whole = whole
         x, told = SX.sym("x", whole.size), SX.sym("told", whole.told.numel_out(0))

@@ -223,6 +223,11 @@ class Whole:
         phi, delta, y, *_ = self._rows[k](x[place], x[rate], 0, told[ends[k] : ends[k + 1]], [0] * 3, [0] * 8, 0)
         return np.array(phi).ravel(), np.array(delta).ravel(), np.array(y)
 
+    @property
+    def constrained(self) -> list[str]:
+        """Names of the corners with rows that the integrator must keep."""
+        return [f.mechanism.name for f, rows in zip(self.corners, self._rows, strict=True) if rows.size1_out(1)]
+
     def _part(self, k: int) -> tuple[slice, slice]:
         first, form = int(self.first[k]), self.corners[k]
         return slice(first, first + form.places), slice(first + form.places, first + form.places + form.size)
