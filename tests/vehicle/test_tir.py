@@ -40,12 +40,18 @@ def test_of_two_load_curves_the_first_counts_and_it_is_said() -> None:
 
 
 def test_units_apply_to_what_has_a_dimension_and_not_to_coefficients(tmp_path: Path) -> None:
-    text = HMMWV.replace("'meter'", "'mm'").replace("'newton'", "'kN'").replace("'pascal'", "'bar'")
+    text = HMMWV
+    for was, now in (("'meter'", "'mm'"), ("'newton'", "'kN'"), ("'pascal'", "'bar'"), ("= 0.4699", "= 469.9"),
+                     ("= 0.3175", "= 317.5"), ("= 0.20955", "= 209.55"), ("= 35000", "= 35"), ("= 1e+006", "= 1"),
+                     ("= 1750", "= 1.75"), ("= 78750", "= 78.75"), ("= 16.7", "= 16700"), ("= 500", "= 5e-4"),
+                     ("= 800000", "= 8")):  # fmt: skip
+        assert was in text
+        text = text.replace(was, now)
     tire = read_tir(written(tmp_path, text))
-    assert tire.values["UNLOADED_RADIUS"] == pytest.approx(0.4699e-3)
-    assert tire.values["FNOMIN"] == 35000e3
-    assert tire.values["VERTICAL_STIFFNESS"] == pytest.approx(1e6 * 1e3 / 1e-3)
-    assert tire.values["NOMPRES"] == 800000 * 1e5
+    assert tire.values["UNLOADED_RADIUS"] == pytest.approx(0.4699)
+    assert tire.values["FNOMIN"] == 35e3
+    assert tire.values["VERTICAL_STIFFNESS"] == pytest.approx(1e6)
+    assert tire.values["NOMPRES"] == 8e5
     assert tire.values["PKX1"] == 14.848
 
 
@@ -73,6 +79,12 @@ def test_fortran_numbers_and_lower_case_keys_are_read(tmp_path: Path) -> None:
         ("PKY1                       = -10.289", "PKY1 = 10.289", "", "PKY1: 10.289: expected a number below 0"),
         ("SSZ4                       = -0.50765\n", "", "", "SSZ4 is missing"),
         ("'LEFT'", "'LEFT", "line 14", "expected a closing quote"),
+        ("'meter'", "'mm'", "", "UNLOADED_RADIUS: 0.0004699 m: expected 0.05 to 3 m, after [UNITS]"),
+        ("'newton'", "'kN'", "", "N: expected"),
+        ("'second'", "'millisecond'", "", "m/s, after [UNITS]"),
+        ("= 0.4699", "= 469.9", "", "UNLOADED_RADIUS: 469.9 m: expected 0.05 to 3 m"),
+        ("IP                         = 800000", "IP = 4e9", "line 18", "IP: 4e+09 Pa: expected 0 to 5e+06 Pa"),
+        ("PDX1                       = 0.77751", "PDX1 = 1e300", "", "PDX1: 1e+300: expected a coefficient within"),
         ("[MODEL]", "[MODEL", "line 9", "expected [SECTION]"),
         ("USE_MODE                   = 4", "hello world", "line 11", "expected KEY = value"),
         ("USE_MODE                   = 4", "USE MODE = 4", "line 11", "expected a KEY before ="),

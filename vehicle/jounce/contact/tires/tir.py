@@ -41,6 +41,15 @@ _DIMENSIONS: Final[Mapping[str, Mapping[str, int]]] = {
 }
 _POSITIVE: Final = ("UNLOADED_RADIUS", "WIDTH", "RIM_RADIUS", "FNOMIN", "LONGVL")
 _GEOMETRY: Final = ("UNLOADED_RADIUS", "WIDTH", "RIM_RADIUS", "FNOMIN")
+#: What a tire of a road vehicle can have, in SI units: a file beyond has another unit than it says, or a slip of the pen.
+_RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
+    "UNLOADED_RADIUS": (0.05, 3.0, "m"), "WIDTH": (0.01, 3.0, "m"), "RIM_RADIUS": (0.01, 3.0, "m"),
+    "FNOMIN": (50.0, 1e6, "N"), "FZMIN": (0.0, 1e6, "N"), "FZMAX": (50.0, 1e7, "N"), "LONGVL": (0.1, 200.0, "m/s"),
+    **dict.fromkeys(("VERTICAL_STIFFNESS", "LONGITUDINAL_STIFFNESS", "LATERAL_STIFFNESS"), (1e3, 1e8, "N/m")),
+    "VERTICAL_DAMPING": (0.0, 1e6, "N.s/m"), "LFZO": (0.01, 100.0, "1"),
+    **dict.fromkeys(("IP", "IP_NOM", "NOMPRES", "INFLPRES"), (0.0, 5e6, "Pa")),
+}  # fmt: skip
+_LARGEST_COEFFICIENT: Final = 1e6
 #: Without them there is no curve.
 _CURVES: Final = (
     *("PCX1", "PDX1", "PDX2", "PEX1", "PEX2", "PKX1", "PKX2", "PKX3"),
@@ -236,6 +245,12 @@ def _check(raw: _Raw, values: Mapping[str, float]) -> None:
     for key in _POSITIVE:
         if key in values and not values[key] > 0.0:
             raise raw.fault_of(key, f"{values[key]:g}: expected a number above 0")
+    for key, (low, high, unit) in _RANGES.items():
+        if key in raw.lines and not low <= values[key] <= high:
+            raise raw.fault_of(key, f"{values[key]:g} {unit}: expected {low:g} to {high:g} {unit}, after [UNITS]")
+    for key in (*PAC2002, *MF61):
+        if key not in _RANGES and abs(values.get(key, 0.0)) > _LARGEST_COEFFICIENT:
+            raise raw.fault_of(key, f"{values[key]:g}: expected a coefficient within {_LARGEST_COEFFICIENT:g}")
     present = [key for key in _COMBINED if key in values]
     if present and len(present) < len(_COMBINED):
         lacking = next(key for key in _COMBINED if key not in values)
