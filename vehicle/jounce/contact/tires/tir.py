@@ -41,7 +41,7 @@ _DIMENSIONS: Final[Mapping[str, Mapping[str, int]]] = {
 }
 _POSITIVE: Final = ("UNLOADED_RADIUS", "WIDTH", "RIM_RADIUS", "FNOMIN", "LONGVL")
 _GEOMETRY: Final = ("UNLOADED_RADIUS", "WIDTH", "RIM_RADIUS", "FNOMIN")
-#: What a tire of a road vehicle can have, in SI units: a file beyond has another unit than it says, or a slip of the pen.
+#: What a tire of a road vehicle can have, in SI units. A file beyond it mostly has other units than it says.
 _RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
     "UNLOADED_RADIUS": (0.05, 3.0, "m"), "WIDTH": (0.01, 3.0, "m"), "RIM_RADIUS": (0.01, 3.0, "m"),
     "FNOMIN": (50.0, 1e6, "N"), "FZMIN": (0.0, 1e6, "N"), "FZMAX": (50.0, 1e7, "N"), "LONGVL": (0.1, 200.0, "m/s"),
