@@ -1,9 +1,9 @@
 """Order and branches of a long emitted function: which lines stand together, and which are left out.
 
 CasADi's order goes down one expression after the other. A processor looks a few hundred instructions ahead, which is
-less than the long chains of such functions: it waits. Here each line stands by the time at which its operands would be
-there if everything ran at once. What counts only where a truth holds stands behind a branch, and is left out where the
-truth holds on no lane. The values are the same bits in any order and with each branch.
+less than the long chains of such functions: it waits. Here each line stands by the mean of the earliest and the latest
+time at which it could run if everything ran at once. What counts only where a truth holds stands behind a branch, and
+is left out where the truth holds on no lane. The values are the same bits in any order and with each branch.
 
 Source: the first step of list scheduling, as in S. Muchnick 1997, "Advanced Compiler Design and Implementation",
 section 17.1.2, without its limit on resources, which the processor has itself.
@@ -154,16 +154,25 @@ def _with_branch(lines: list[_Line], truth: str, inner: list[_Line]) -> list[_Li
 
 
 def _by_time(lines: Sequence[_Line]) -> list[_Line]:
-    """The lines by the time at which they could run; what is only read from memory where it is first used."""
+    """The lines by the time at which they could run, those with a long way to the end before others.
+
+    The mean of earliest and latest time does that. What is only read from memory stands where it is first used.
+    """
     done: dict[str, int] = {}
+    time: list[int] = []
+    for line in lines:
+        time.append(max((done.get(n, 0) for n in line.reads), default=0))
+        done.update(dict.fromkeys(line.names, time[-1] + line.cycles))
+    way: dict[str, int] = {}  # from a name to the end
+    for k, line in reversed(list(enumerate(lines))):
+        own = line.cycles + max((way.get(n, 0) for n in line.names), default=0)
+        time[k] -= own
+        way.update((n, max(way.get(n, 0), own)) for n in line.reads)
     first: dict[str, int] = {}
-    start: dict[int, int] = {}
     for k, line in enumerate(lines):
-        start[k] = max((done.get(n, 0) for n in line.reads), default=0)
         for n in line.reads:
-            first[n] = min(first.get(n, start[k]), start[k])
-        done.update(dict.fromkeys(line.names, start[k] + line.cycles))
+            first[n] = min(first.get(n, time[k]), time[k])
     for k, line in enumerate(lines):
         if line.at_once:
-            start[k] = first.get(line.names[0], 0)
-    return [lines[k] for k in sorted(range(len(lines)), key=lambda k: start[k])]
+            time[k] = first.get(line.names[0], time[k])
+    return [lines[k] for k in sorted(range(len(lines)), key=lambda k: time[k])]

@@ -245,9 +245,9 @@ def _check(raw: _Raw, values: Mapping[str, float]) -> None:
     for key in _POSITIVE:
         if key in values and not values[key] > 0.0:
             raise raw.fault_of(key, f"{values[key]:g}: expected a number above 0")
-    for key, (low, high, unit) in _RANGES.items():
-        if key in raw.lines and not low <= values[key] <= high:
-            raise raw.fault_of(key, f"{values[key]:g} {unit}: expected {low:g} to {high:g} {unit}, after [UNITS]")
+    for key, (least, most, unit) in _RANGES.items():
+        if key in raw.lines and not least <= values[key] <= most:
+            raise raw.fault_of(key, f"{values[key]:g} {unit}: expected {least:g} to {most:g} {unit}, after [UNITS]")
     for key in (*PAC2002, *MF61):
         if key not in _RANGES and abs(values.get(key, 0.0)) > _LARGEST_COEFFICIENT:
             raise raw.fault_of(key, f"{values[key]:g}: expected a coefficient within {_LARGEST_COEFFICIENT:g}")
