@@ -99,7 +99,8 @@ def test_the_understeer_gradient_at_a_tenth_of_g_is_that_of_the_linear_model(
     vehicle: str, here: dict[str, Here]
 ) -> None:
     own = bench(here[vehicle])
-    a, steering, _, _ = cornering.steady_turns(own, 20.0, 6.0)
+    angle = cornering.AT * own.car.wheelbase / 400.0 * own.car.ratio * 1.15
+    a, steering, _, _ = cornering.steady_turns(own, 20.0, 6.0, angle)
     slope = gradient_at(a, steering, cornering.AT, cornering.AROUND)
     model = linear.at(own, 20.0, float(np.interp(cornering.AT, a, steering)))
     assert model is not None

@@ -18,8 +18,8 @@ AT, AROUND = 0.1 * G, 0.08 * G
 def steady_circle(bench: Bench, s: Settings) -> Found:
     """Steady turns at one speed, the same speed up to the limit, and one radius with speed that slowly grows."""
     car = bench.car
-    turns = steady_turns(bench, s["speed"], s["hold"])
     ramp = speed_ramp(bench, s["speed"], s["rate"], s["most"])
+    turns = steady_turns(bench, s["speed"], s["hold"], angle_at(ramp, AT))
     circle = radius_ramp(bench, s["radius"], s["acceleration"], s["time"])
     a, steering, roll, _ = turns
     a_circle = centripetal(circle)
@@ -57,14 +57,20 @@ def centripetal(log: Log) -> Array:
     return log["speed"] * log["ref_frame.ang_vel.z"]
 
 
-def steady_turns(bench: Bench, speed: float, hold: float) -> tuple[Array, Array, Array, Array]:
-    """Lateral acceleration [m/s2], steering-wheel angle, roll and side slip [rad] of five turns around 0.1 g.
+def angle_at(ramp: Log, wanted: float) -> float:
+    """Steering-wheel angle at a lateral acceleration [m/s2] of a ramp [rad]; the largest where it has less."""
+    a, steering = low_pass(ramp.time, lateral(ramp), 1.0), ramp["steering_wheel_angle"]
+    upto = int(np.argmax(a)) + 1
+    return float(np.interp(wanted, a[:upto], steering[:upto]))
+
+
+def steady_turns(bench: Bench, speed: float, hold: float, angle: float) -> tuple[Array, Array, Array, Array]:
+    """Lateral acceleration [m/s2], steering-wheel angle, roll and side slip [rad] of six turns around a steering-wheel ``angle`` [rad].
 
     Each turn is held for ``hold`` [s]; the values are means of the last second.
     """
     car = bench.car
-    neutral = AT * car.wheelbase / speed**2 * car.ratio
-    heights = [neutral * k for k in (0.5, 0.75, 1.0, 1.25, 1.5, 1.75)]
+    heights = [angle * k for k in (0.5, 0.7, 0.9, 1.1, 1.3, 1.5)]
 
     def steering(t: float) -> float:
         k = min(int(t / hold), len(heights) - 1)
@@ -106,7 +112,7 @@ class Saturated:
     def __call__(self, state: State) -> tuple[str, bool] | None:
         """See `bench.Stop`."""
         self._smooth += 0.05 * (float(state["com.lin_acc"][1]) - self._smooth)
-        if self._smooth > self._best:
+        if self._smooth > self._best or state.time < self._after - 2.0:  # a start may have a peak
             self._best, self._when = self._smooth, float(state.time)
         if self._smooth >= self._most:
             return f"lateral acceleration is at {self._most:g} m/s2", True

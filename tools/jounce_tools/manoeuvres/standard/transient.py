@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from jounce_tools.manoeuvres.bench import PERIOD, Bench, Log
 from jounce_tools.manoeuvres.found import DEGREE, Array, Found, G, Plot, Settings, lateral, over_time
 from jounce_tools.manoeuvres.standard import laws, linear
-from jounce_tools.manoeuvres.standard.cornering import speed_ramp
+from jounce_tools.manoeuvres.standard.cornering import angle_at, speed_ramp
 from jounce_tools.manoeuvres.standard.signals import bandwidth, crossing, gradient, low_pass, peak, response, steady
 
 Gains = NDArray[np.complex128]
@@ -51,9 +51,7 @@ def _step(bench: Bench, title: str, s: Settings, height: float) -> Log:
 def amplitude(bench: Bench, speed: float, wanted: float, s: Settings) -> float:
     """Steering-wheel angle of a steady lateral acceleration [rad], from a slow ramp; the largest where it has less."""
     ramp = speed_ramp(bench, speed, s["rate"], 1.1 * wanted)
-    a, steering = low_pass(ramp.time, lateral(ramp), 1.0), ramp["steering_wheel_angle"]
-    upto = int(np.argmax(a)) + 1
-    return float(np.interp(wanted, a[:upto], steering[:upto]))
+    return angle_at(ramp, wanted)
 
 
 def step_metrics(t: Array, steering: Array, yaw_rate: Array, acceleration: Array, sideslip: Array) -> dict[str, float]:
