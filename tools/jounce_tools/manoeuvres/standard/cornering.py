@@ -65,7 +65,7 @@ def angle_at(ramp: Log, wanted: float) -> float:
 
 
 def steady_turns(bench: Bench, speed: float, hold: float, angle: float) -> tuple[Array, Array, Array, Array]:
-    """Lateral acceleration [m/s2], steering-wheel angle, roll and side slip [rad] of six turns around a steering-wheel ``angle`` [rad].
+    """Lateral acceleration [m/s2], steering-wheel angle, roll and side slip [rad] of six turns around the ``angle``.
 
     Each turn is held for ``hold`` [s]; the values are means of the last second.
     """
