@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import jounce
+from jounce.axles import WHEELS
 from jounce.terrain.packed import Terrain, save
 from jounce_fmu.importer.host import FmuError
 from jounce_fmu.models.roads import on_road
@@ -50,7 +51,7 @@ def test_waves_press_the_tires_as_a_partner_does_that_answers_the_query(tmp_path
     x, y = np.meshgrid(np.arange(-8.0, 8.1, 0.1), np.arange(-8.0, 8.1, 0.1), indexing="ij")
     terrain = Terrain("HEIGHTMAP", 0.02 * np.sin(x) + 0.01 * np.cos(2 * y), 0.1, 0.1, (-8.0, -8.0), smooth=True)
     still = {"init.equilibrium": 0, "init.z": 0.48}
-    ground, names = {}, ("FL", "FR", "RL", "RR")
+    ground, names = {}, WHEELS
     with jounce.join(vehicle(tmp_path, terrain), wants=["*"], **still) as car:
         here = car.start
     for w in names:

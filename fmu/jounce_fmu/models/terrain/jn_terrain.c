@@ -339,10 +339,11 @@ static void nearest(const jn_terrain *t, double x, double y, curved *best) {
 static void query_road(const jn_terrain *t, double x, double y, jn_ground *g) {
     const double du = t->h[H_DU];
     const double *p, *q;
-    curved c = {0};
+    curved c;
     surface s;
     double a, b, v, slope, bank, bank_u;
     int i, j, low = 0, high = t->columns - 1, beyond_u, beyond_v;
+    memset(&c, 0, sizeof c);
     nearest(t, x, y, &c);
     beyond_u = cell(c.u, t->rows, &i, &a);
     v = c.v < t->v[0] ? t->v[0] : c.v > t->v[high] ? t->v[high] : c.v;
