@@ -37,7 +37,7 @@ def vehicle(folder: Path, terrain: Terrain, name: str = "ground") -> str:
 
 @pytest.mark.parametrize("terrain", [sloped(), straight()], ids=["HEIGHTMAP", "ROAD"])
 def test_a_plane_as_a_file_drives_as_the_plane_of_the_parameters(tmp_path: Path, terrain: Terrain) -> None:
-    inputs = {"steering_wheel_angle": 0.6, **{f"wheel_{w}.drive_torque": 150.0 for w in ("RL", "RR")}}
+    inputs = {"steering_wheel_angle": 0.6, **{f"wheel_{w}.drive_torque": 150.0 for w in WHEELS[2:]}}
     plane = {"terrain.slope": math.atan(1 / 16), "terrain.bank": math.atan(1 / 32)}
     there = jounce.simulate("hmmwv", inputs, 1.0, **QUICK, **plane)
     here = jounce.simulate(vehicle(tmp_path, terrain), inputs, 1.0, **QUICK)
