@@ -15,6 +15,7 @@ from fmpy.validation import validate_fmu
 from numpy.typing import NDArray
 
 import jounce
+from jounce.axles import WHEELS
 from jounce.data import DataError
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.build.library import BuildError
@@ -39,7 +40,7 @@ def lane_change(seconds: float) -> dict[str, Array]:
     rate = np.append(np.diff(angle) / 1e-3, 0.0)
     brake = np.where(t > 1.5, 800.0, 0.0)
     return {"time": t, "steering_wheel_angle": angle, "steering_wheel_rate": rate,
-            **{f"wheel_{w}.brake_torque": brake for w in ("FL", "FR")}}  # fmt: skip
+            **{f"wheel_{w}.brake_torque": brake for w in WHEELS[:2]}}  # fmt: skip
 
 
 def drive(name: str, seconds: float = 2.0, **parameters: float) -> jounce.Run:

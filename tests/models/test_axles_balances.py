@@ -15,7 +15,7 @@ import own_axles
 import pytest
 from numpy.typing import NDArray
 
-from jounce.axles import Axle
+from jounce.axles import AXLES, Axle
 from jounce.data import Vehicle, load_vehicle
 from jounce.reference import kkt
 from jounce_fmu.importer.host import Factory, open_builtin
@@ -32,7 +32,7 @@ SIX = (
 NAMES = ("six", "truck8x8")
 #: Shocks and springs without a kink: no shock, and a linear spring that rests in the design position.
 SHOCKS = ("rebound", "compression", "bump_rebound", "bump_compression", "end_stiffness", "end_damping")
-RESTING = {"front": 0.2465, "rear": 0.306}
+RESTING = dict(zip(AXLES, (0.2465, 0.306), strict=True))
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from flight import FREE, Flight
 from fmpy.validation import validate_fmu
 
-from jounce.axles import Axle
+from jounce.axles import WHEELS, Axle
 from jounce.data import Vehicle, load_vehicle, vehicle_file
 from jounce.suspension.characteristics import characteristics
 from jounce.suspension.kinematics import kinematics_of
@@ -170,7 +170,7 @@ def test_side_forces_at_the_roll_centre_do_not_roll_the_axle() -> None:
     def roll(height: float, force: float) -> float:
         with replace(factory, kind=Exchange).instance("side") as instance:
             instance.setup(FREE | {"init.z": 10.0} | heavy)
-            point = {f"wheel_{w}.point.{a}": v for w in ("RL", "RR")
+            point = {f"wheel_{w}.point.{a}": v for w in WHEELS[2:]
                      for a, v in zip("xyz", (vehicle["rear.origin.x"], 0.0, 10.0 + height), strict=True)}  # fmt: skip
             instance.set_values(point | {"wheel_RL.force.y": force})
             return float(instance.get_rates()[place["state.wheel_RR.arm_rate"]])
@@ -193,7 +193,7 @@ def pulling(factory: Factory, torque: float) -> dict[str, float]:
     """Steadily, after three seconds."""
     with factory.instance("pull") as instance:
         instance.setup({"init.speed": 5.0})
-        instance.set_values({f"wheel_{w}.drive_torque": torque for w in ("RL", "RR")})
+        instance.set_values({f"wheel_{w}.drive_torque": torque for w in WHEELS[2:]})
         instance.step(3000)
         return named(factory, instance.get_outputs())
 

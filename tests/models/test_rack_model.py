@@ -10,7 +10,7 @@ import numpy as np
 import own_axles
 import pytest
 
-from jounce.axles import Axle
+from jounce.axles import WHEELS, Axle
 from jounce.data import DataError, load_vehicle
 from jounce_fmu.importer.host import Factory, open_builtin
 from jounce_fmu.importer.linear import Exchange
@@ -18,7 +18,6 @@ from jounce_fmu.models import find
 
 AXLES = (Axle("front", steered="rack", driven=False), Axle("rear", steered="rack", gain=-0.2))
 SHOCKS = ("rebound", "compression", "bump_rebound", "bump_compression", "end_stiffness", "end_damping")
-WHEELS = ("FL", "FR", "RL", "RR")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +50,7 @@ def test_a_turn_to_the_right_mirrors_one_to_the_left_exactly(factory: Factory) -
     for name, sign in (("ref_frame.yaw", -1), ("ref_frame.pos.x", 1), ("ref_frame.pos.y", -1), ("sideslip", -1),
                        ("steering.load_torque", -1)):  # fmt: skip
         assert right[name] == pytest.approx(sign * left[name], rel=1e-9, abs=1e-12), name
-    for one, other in (("FL", "FR"), ("RL", "RR")):
+    for one, other in (WHEELS[:2], WHEELS[2:]):
         assert right[f"wheel_{other}.tire_force.z"] == pytest.approx(left[f"wheel_{one}.tire_force.z"], rel=1e-9)
 
 

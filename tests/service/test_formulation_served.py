@@ -8,6 +8,7 @@ from typing import Any
 
 from recordings import lockstep, only, truth, wave
 
+from jounce.axles import WHEELS
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.fmu_model import registry
 from jounce_service.recording.reader import Reader, Sample
@@ -25,7 +26,7 @@ def test_it_advances_in_lockstep_with_the_bits_of_the_model_alone_and_replays(
     session = server.stub.CreateSession(pb.CreateSessionRequest(
         model=NAME, parameters={"init.speed": pb.Value(number=8.0)}, expected_participants=["driver", "engine"]))
     driver = server.member(session, "driver", inputs=["steering_wheel_angle"], period=10)
-    torques = [f"wheel_{w}.drive_torque" for w in ("RL", "RR")]
+    torques = [f"wheel_{w}.drive_torque" for w in WHEELS[2:]]
     engine = server.member(session, "engine", inputs=torques, period=5)
     applied = lockstep([(driver, 10, lambda t: (wave(t + 3, 2.0, 400.0),)),
                         (engine, 5, lambda t: tuple(100.0 + wave(t, 50.0, 100.0 + 10 * k) for k in range(2)))], 400)

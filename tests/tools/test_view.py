@@ -14,6 +14,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from jounce.axles import WHEELS
 from jounce_tools.cli.main import main
 from jounce_tools.manoeuvres.bench import Bench, measure
 from jounce_tools.manoeuvres.files import write_mcap
@@ -47,7 +48,7 @@ def test_the_scene_has_every_output_at_every_recorded_time(scene: Scene, recordi
     table = np.genfromtxt(tmp_path / "run.csv", delimiter=",", names=True, deletechars="")
     assert scene.time == pytest.approx(table["time_[s]"], abs=1e-12) and len(scene.time) == 201
     assert scene.at("speed", 1.3) == table["speed_[m/s]"][130]
-    assert scene.ground == (0.0, 0.0, 0.0) and scene.wheels == ("FL", "FR", "RL", "RR")
+    assert scene.ground == (0.0, 0.0, 0.0) and scene.wheels == WHEELS
 
 
 @pytest.mark.parametrize("wheel", ["FL", "RR"])

@@ -18,6 +18,7 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 import jounce  # noqa: E402
+from jounce.axles import WHEELS  # noqa: E402
 from jounce_client.errors import JounceError  # noqa: E402
 from jounce_client.gym import Computed, JounceEnv, JounceVectorEnv, PathFollowing, pure_pursuit  # noqa: E402
 
@@ -64,7 +65,7 @@ def test_its_numbers_are_those_of_the_signals(env: Any) -> None:
     """An action of 0.25 is 2 rad and 0.5 is 750 N.m at every wheel; settled for half a second before."""
     env.reset(seed=1)
     observation, *_ = env.step(np.array([0.25, 0.5]))
-    torques = [f"wheel_{w}.drive_torque" for w in ("FL", "FR", "RL", "RR")]
+    torques = [f"wheel_{w}.drive_torque" for w in WHEELS]
     with jounce.join("hmmwv", owns=["steering_wheel_angle", *torques], wants=["speed", "ref_frame.pos.y"],
                      period=500, **{"init.speed": 12.0}) as pilot:  # fmt: skip
         pilot.step()

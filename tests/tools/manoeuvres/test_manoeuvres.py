@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce.suspension.kinematics import kinematics_of
 from jounce_client import Client
@@ -260,7 +261,7 @@ def test_braking_on_split_friction_keeps_the_vehicle_straight(here: dict[str, He
 
 def test_the_vehicle_is_measured_standing(here: dict[str, Here]) -> None:
     car = bench(here["hmmwv"]).car
-    assert car.wheelbase == pytest.approx(3.302, abs=0.02) and car.steered == ("FL", "FR")
+    assert car.wheelbase == pytest.approx(3.302, abs=0.02) and car.steered == WHEELS[:2]
     assert car.driven == car.wheels and car.gravity == 9.81
     small = bench(here["utv"]).car
     for name, power in (("wheelbase", 1), ("track", 1), ("mass", 3), ("radius", 1), ("width", 1), ("ahead", 1)):

@@ -18,6 +18,7 @@ from typing import Final
 from jounce_client import Client, Participant, Session, State
 from jounce_client.bridges import frames
 from jounce_client.bridges.session import (
+    WHEELS,
     BridgeError,
     Counters,
     Status,
@@ -37,9 +38,8 @@ SERVOS: Final = {18458: 16, 29569: 32}
 NEUTRAL, FULL = 1500.0, 500.0
 #: A count that falls from this near its end [frames] to this near 0 has wrapped; any other fall is a restart.
 _WRAP: Final = 1 << 20
-_WHEELS: Final = ("FL", "FR", "RL", "RR")
 WANTS: Final = ("ref_frame.pos", "ref_frame.rot", "ref_frame.lin_vel", "imu.specific_force", "imu.ang_vel")
-OWNS: Final = ("steering_wheel_angle", *(f"wheel_{w}.{n}" for w in _WHEELS for n in ("drive_torque", "brake_torque")))
+OWNS: Final = ("steering_wheel_angle", *(f"wheel_{w}.{n}" for w in WHEELS for n in ("drive_torque", "brake_torque")))
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,11 @@ class Mapping:
         armed = servos.pulses[self.throttle - 1] != 0
         drive = self.drive_torque * servos.position(self.throttle)
         wheel = [drive, 0.0] if armed else [0.0, self.hold]
-        return [-self.steering_angle * servos.position(self.steering), *wheel * len(_WHEELS)]
+        return [-self.steering_angle * servos.position(self.steering), *wheel * len(WHEELS)]
 
     def safe(self) -> list[float]:
         """The same while SITL is gone: no drive, brakes on."""
-        return [0.0, *[0.0, self.hold] * len(_WHEELS)]
+        return [0.0, *[0.0, self.hold] * len(WHEELS)]
 
 
 class Bridge:

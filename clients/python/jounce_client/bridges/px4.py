@@ -24,6 +24,7 @@ from jounce_client import Client, Participant, Session, State
 from jounce_client.bridges import frames
 from jounce_client.bridges.earth import Origin, magnetic_field, pressure, temperature
 from jounce_client.bridges.session import (
+    WHEELS,
     BridgeError,
     Counters,
     Status,
@@ -46,9 +47,8 @@ GPS_PERIOD: Final = 0.1  # [s]
 START: Final = 1_000_000
 #: Standard deviations of --noise: m/s2, rad/s, gauss, Pa, m.
 NOISE: Final = (0.05, 0.003, 0.001, 2.0, 0.3)
-_WHEELS: Final = ("FL", "FR", "RL", "RR")
 WANTS: Final = ("ref_frame.pos", "ref_frame.rot", "ref_frame.lin_vel", "imu.specific_force", "imu.ang_vel")
-OWNS: Final = ("steering_wheel_angle", *(f"wheel_{w}.{n}" for w in _WHEELS for n in ("drive_torque", "brake_torque")))
+OWNS: Final = ("steering_wheel_angle", *(f"wheel_{w}.{n}" for w in WHEELS for n in ("drive_torque", "brake_torque")))
 
 
 def codec() -> Any:
@@ -80,11 +80,11 @@ class Mapping:
             return self.safe()
         steer, drive = (min(max(c, -1.0), 1.0) if math.isfinite(c) else 0.0
                         for c in (controls[self.steering - 1], controls[self.throttle - 1]))  # fmt: skip
-        return [-self.steering_angle * steer, *[self.drive_torque * drive, 0.0] * len(_WHEELS)]
+        return [-self.steering_angle * steer, *[self.drive_torque * drive, 0.0] * len(WHEELS)]
 
     def safe(self) -> list[float]:
         """No drive, brakes on."""
-        return [0.0, *[0.0, self.hold] * len(_WHEELS)]
+        return [0.0, *[0.0, self.hold] * len(WHEELS)]
 
 
 class Sensors:

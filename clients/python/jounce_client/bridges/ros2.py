@@ -21,6 +21,7 @@ import numpy as np
 from jounce_client import JounceError, State
 from jounce_client.bridges.frames import into_body
 from jounce_client.bridges.session import (
+    WHEELS,
     BridgeError,
     Counters,
     Status,
@@ -33,7 +34,6 @@ from jounce_client.bridges.session import (
 )
 
 NAME: Final = "ros2"
-WHEELS: Final = ("FL", "FR", "RL", "RR")
 TORQUES: Final = tuple(f"wheel_{w}.{n}" for w in WHEELS for n in ("drive_torque", "brake_torque"))
 WANTS: Final = ("ref_frame.pos", "ref_frame.rot", "ref_frame.lin_vel", "ref_frame.ang_vel", "imu.specific_force",
                 "imu.ang_vel", *(f"wheel_{w}.{n}" for w in WHEELS for n in ("angle", "omega", "steer")))  # fmt: skip

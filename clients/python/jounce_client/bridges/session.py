@@ -15,6 +15,8 @@ from typing import TextIO
 from jounce_client import Client, Late, Pacing, Participant, Session, State, Tls
 from jounce_client.errors import JounceError
 
+#: Wheels of the vehicles that pilots drive; `jounce.axles` has them for all, and the client installs without it.
+WHEELS = ("FL", "FR", "RL", "RR")
 #: Seconds between two lines of status.
 STATUS = 1.0
 
