@@ -87,7 +87,8 @@ static const jn_model oscillator = {
     .by_reference = jn_by_reference, .derive = derive, .start = start, .rhs = rhs, .outputs = outputs,
     .step = NULL, .n_work = 0, .begin = NULL, .finish = NULL, .n_memory = 0, .nominals = jn_nominals,
     .state_references = jn_state_references, .directional = directional, .finish_forward = NULL, .jacobian = NULL,
-    .parameter_warning = NULL, .readable = NULL,
+    .parameter_warning = NULL, .readable = NULL, .period = NULL, .decide = NULL, .open = NULL, .close = NULL,
+    .d_resource = 0,
 };
 const jn_model *const jn_models[] = {&oscillator, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }
