@@ -210,4 +210,4 @@ def test_the_settings_of_the_server_stand_in_groups_of_a_size_to_read(capsys: py
     assert all(1 <= len(flags) <= 12 for flags in groups.values()), groups
     assert {"--vehicle", "--fmu"} <= set(groups["models"]) and "--tls-key" in groups["security"]
     flags = [f for found in groups.values() for f in found]
-    assert len(flags) == len(set(flags)) == len(fields(ServerConfig)) + 3  # --help, --config, --ready-file
+    assert len(flags) == len(set(flags)) == len(fields(ServerConfig)) + 4  # --help, --config, --ready-file, --road

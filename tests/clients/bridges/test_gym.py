@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import jounce  # noqa: E402
 from jounce.axles import WHEELS  # noqa: E402
 from jounce_client.errors import JounceError  # noqa: E402
 from jounce_client.gym import Computed, JounceEnv, JounceVectorEnv, PathFollowing, pure_pursuit  # noqa: E402
+from jounce_client.gym.vector import limited  # noqa: E402
 
 Array = np.ndarray
 
@@ -167,9 +169,8 @@ def test_computed_observations_are_clipped_to_their_bounds() -> None:
     env.close()
 
 
-def short(steps: int = 5) -> Any:
-    """An environment whose episodes end soon."""
-    return gymnasium.wrappers.TimeLimit(PathFollowing(), steps)
+#: Makes an environment whose episodes end soon.
+short = partial(limited, 5, {})
 
 
 def test_many_environments_give_the_bits_of_single_ones_and_begin_anew_at_the_step_after_an_end() -> None:

@@ -174,7 +174,7 @@ def run_ground(ground: Ground, settings: Settings, server: Child, address: str, 
             except ValueError as error:
                 raise DemoError(str(error)) from None
         with client.create_session(settings.model, parameters, start_inputs=inputs, participants=names,
-                                   record_every=None if missing("mcap") else _RECORDED) as session:  # fmt: skip
+                                   record_every=_RECORDED if client.get_server().records else None) as session:
             try:
                 for name in names:
                     own = [f"--speed={speed}"] if name == "autopilot" else [f"--soil={settings.soil}"]

@@ -6,6 +6,7 @@ import ctypes
 import multiprocessing
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
@@ -88,7 +89,10 @@ class JounceVectorEnv(VectorEnv[Array, Array, NDArray[Any]]):
             line.send(request(places))
         infos: dict[str, Any] = {}
         for _, line, places in self._workers:
-            reply = line.recv()
+            try:
+                reply = line.recv()
+            except (EOFError, OSError):
+                reply = RuntimeError("a process of the vector environment ended: its error stands on standard error")
             if isinstance(reply, Exception):
                 self.close()
                 raise reply
@@ -135,6 +139,9 @@ def _work(line: Connection, memory: Any, observed: tuple[int, ...], acts: tuple[
         pass
     except Exception as error:  # noqa: BLE001 - the other process raises it
         line.send(error)
+        with suppress(EOFError, OSError):  # a line that is closed with requests unread would lose the error
+            while True:
+                line.recv()
     finally:
         for env in envs:
             env.close()
@@ -167,11 +174,12 @@ def _steps(envs: list[Any], shared: _Shared, places: range, over: list[bool]) ->
 def path_following(num_envs: int = 1, processes: int | None = None, max_episode_steps: int = 1000,
                    **options: Any) -> JounceVectorEnv:  # fmt: skip
     """`gymnasium.make_vec` of ``jounce/PathFollowing-v0``; ``options`` are those of `PathFollowing`."""
-    make = partial(_limited, max_episode_steps, options)
+    make = partial(limited, max_episode_steps, options)
     return JounceVectorEnv([make] * num_envs, processes)
 
 
-def _limited(max_episode_steps: int, options: Mapping[str, Any]) -> gymnasium.Env[Array, Array]:
+def limited(max_episode_steps: int, options: Mapping[str, Any]) -> gymnasium.Env[Array, Array]:
+    """A `PathFollowing` whose episodes end after ``max_episode_steps``; ``options`` are its own."""
     from gymnasium.wrappers import TimeLimit
 
     from jounce_client.gym.path import PathFollowing
