@@ -111,7 +111,7 @@ class Flight:
         return np.concatenate([s.design.mass @ s.v, turning + moving])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["six", pytest.param("truck8x8", marks=pytest.mark.slow)])
 def test_energy_and_momenta_of_the_free_vehicle_stay_over_a_second_with_the_fourth_order(
     path: Callable[[str], str | Path], name: str
 ) -> None:
