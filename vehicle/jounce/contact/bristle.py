@@ -5,7 +5,7 @@ rest, and for the brake disc. Forces are the stretch times a constant stiffness 
 velocity v, the limit z_s = (largest friction force) / k, and Z = |z|:
 
     z_dot = s (v - (P / z_s + shrink) z) - r z
-    P = A (z . v)+ / Z,   A = 0 below BREAKAWAY z_s, rising to 1 at z_s
+    P = A (z . v)+ / Z,   A = 0 below breakaway z_s, rising to 1 at z_s
     stretch = z min(1, z_s / Z) + d (z_dot but for shrink),   within the circle of radius z_s
 
 - Below break-away z_dot = v: the bristle is a spring, and its motion is bounded under any load. With a law that yields
@@ -14,7 +14,7 @@ velocity v, the limit z_s = (largest friction force) / k, and Z = |z|:
   plastic flow with a circular yield surface.
 - shrink = rate_limit (1 - z_s / Z)+ reduces the deflection if the limit falls below it.
 - r is the relaxation of a rolling contact.
-- s = 1 / (max(1, V / (rate_limit z_s)) + STEEP P / (2 z_s rate_limit) + shrink / rate_limit), V = |v|, keeps the
+- s = 1 / (max(1, V / (rate_limit z_s)) + steep P / (2 z_s rate_limit) + shrink / rate_limit), V = |v|, keeps the
   eigenvalues of steady sliding below 2 rate_limit, so that an explicit step stays stable at any speed, and leaves the
   steady states alone. It is 1 below break-away unless the bristle would cross its whole range within 1 / rate_limit.
 
@@ -49,9 +49,7 @@ from jounce.math.algebra import SX, dot
 __all__ = ["BREAKAWAY", "Bristle", "bristle"]
 
 BREAKAWAY: Final = 0.98
-"""Fraction of the limit below which nothing yields."""
-STEEP: Final = 1.0 + 1.0 / (1.0 - BREAKAWAY)
-"""Eigenvalue of the state divided by V / z_s in the range where A increases."""
+"""Fraction of the limit below which a tire or a brake does not yield."""
 LEAST: Final = 1e-9
 """Smallest limit [m, rad], so that the direction is defined without friction as well."""
 TINY: Final = 1e-30
@@ -71,8 +69,9 @@ class Bristle:
 
 
 def bristle(
-    deflection: SX, sliding: SX, *, limit: SX, damping: SX, rate_limit: float | SX, relaxation: float | SX = 0.0
-) -> Bristle:
+    deflection: SX, sliding: SX, *, limit: SX, damping: SX, rate_limit: float | SX, relaxation: float | SX = 0.0,
+    breakaway: float = BREAKAWAY,
+) -> Bristle:  # fmt: skip
     """One bristle of n = 1 or 2 components.
 
     Args:
@@ -82,18 +81,20 @@ def bristle(
         damping: damping over stiffness at rest [s], at least 1 / rate_limit.
         rate_limit: half the largest eigenvalue of steady sliding [1/s].
         relaxation: r (n or 1) [1/s], >= 0; counts up to rate_limit / 2, and only beyond what sliding relaxes.
+        breakaway: fraction of the limit below which nothing yields, below 1.
     """
+    steep = 1.0 + 1.0 / (1.0 - breakaway)  # eigenvalue of the state over V / z_s in the range where A increases
     plane = deflection.shape[0] > 1
     reach = ca.fmax(limit, LEAST)
     length = ca.sqrt(dot(deflection, deflection) + TINY) if plane else ca.fabs(deflection) + LEAST * LEAST
     speed = ca.sqrt(dot(sliding, sliding)) if plane else ca.fabs(sliding)
     inverse = 1.0 / (reach * length)  # one division for two
-    yielding = ca.fmax(ca.fmin((length * length * inverse - BREAKAWAY) / (1.0 - BREAKAWAY), 1.0), 0.0)
+    yielding = ca.fmax(ca.fmin((length * length * inverse - breakaway) / (1.0 - breakaway), 1.0), 0.0)
     slip = yielding * ca.fmax(dot(deflection, sliding), 0.0) * (reach * inverse)
     within = ca.fmin(reach * reach * inverse, 1.0)  # z_s / Z
     shrink = rate_limit * (1.0 - within)
     flow = slip + shrink * reach
-    slow = rate_limit / (ca.fmax(rate_limit * reach, speed) + 0.5 * STEEP * slip + shrink * reach)
+    slow = rate_limit / (ca.fmax(rate_limit * reach, speed) + 0.5 * steep * slip + shrink * reach)
     moving, given_way = slow * reach, slow * flow  # s, and the rate at which z relaxes by it
     more = ca.fmax(ca.fmin(relaxation, 0.5 * rate_limit) - given_way, 0.0)
     bent = moving * sliding - (slow * slip + more) * deflection

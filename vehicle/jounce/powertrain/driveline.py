@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from jounce.contact.bristle import bristle
+from jounce.contact.bristle import BREAKAWAY, bristle
 from jounce.math.algebra import SX, dot
 from jounce.math.layout import Layout
 from jounce.powertrain.layouts import GIVEN, NUMBERS, REPORT, SHAFTS
@@ -38,6 +38,8 @@ FIRING = 10.0
 """Range of speed above that of the stall in which the engine comes to its torque [rad/s]."""
 CAPACITY_LAG = 0.03
 """Lag of the clutches' and the pawl's capacity [s]."""
+YIELDS = 0.5
+"""Fraction of its capacity below which a clutch or the pawl does not yield: RK4 at 1 ms resolves the range above it."""
 LOSS_SPEED = 1.0
 """Speed of the output shaft [rad/s] from which the gears' losses are whole."""
 AFTER_KNEE = 0.25
@@ -60,8 +62,10 @@ class _Friction:
     """Energy [J]."""
 
 
-def _friction(windup: SX, slip: SX, capacity: SX, stiffness: SX, n: Numbers) -> _Friction:
-    found = bristle(windup, slip, limit=capacity / stiffness, damping=n["damping"], rate_limit=n["rate_limit"])
+def _friction(windup: SX, slip: SX, capacity: SX, stiffness: SX, n: Numbers,
+              breakaway: float = BREAKAWAY) -> _Friction:  # fmt: skip
+    found = bristle(windup, slip, limit=capacity / stiffness, damping=n["damping"], rate_limit=n["rate_limit"],
+                    breakaway=breakaway)  # fmt: skip
     torque = stiffness * found.stretch
     stored = 0.5 * stiffness * windup * windup
     return _Friction(torque, found.rate, torque * slip - stiffness * windup * found.rate, stored)
@@ -109,12 +113,14 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
     started = g["start"] * g["run"] * n["start_torque"] * _clipped((n["idle_speed"] - engine) / FIRING, 0.0, 1.0)
     pump = g["coefficient"] * engine * ca.fabs(engine)
     turbine_torque = g["torque_ratio"] * pump
-    lock = _friction(x["converter.lock_windup"], engine - turbine,
-                     ca.fmax(x["converter.locked"], 0.0) * n["lock_capacity"], n["lock_stiffness"], n)  # fmt: skip
-    clutch = _friction(x["gearbox.clutch_windup"], turbine - g["ratio"] * output,
-                       ca.fmax(x["gearbox.engaged"], 0.0) * n["clutch_capacity"], n["clutch_stiffness"], n)  # fmt: skip
-    pawl = _friction(x["gearbox.pawl_windup"], output, ca.fmax(x["gearbox.parked"], 0.0) * n["pawl_capacity"],
-                     n["pawl_stiffness"], n)  # fmt: skip
+
+    def engaged(share: str, windup: str, slip: SX, of: str) -> _Friction:
+        capacity = ca.fmax(x[share], 0.0) * n[f"{of}_capacity"]
+        return _friction(x[windup], slip, capacity, n[f"{of}_stiffness"], n, YIELDS)
+
+    lock = engaged("converter.locked", "converter.lock_windup", engine - turbine, "lock")
+    clutch = engaged("gearbox.engaged", "gearbox.clutch_windup", turbine - g["ratio"] * output, "clutch")
+    pawl = engaged("gearbox.parked", "gearbox.pawl_windup", output, "pawl")
     gear = g["ratio"] * clutch.torque
     rubbed = (1 - n["efficiency"]) * ca.fabs(gear) * _clipped(output / LOSS_SPEED, -1.0, 1.0)
     centre_torque = g["transfer"] * (gear - rubbed - pawl.torque)
