@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 from jounce import frames as ours
 from jounce_client import Client
 from jounce_client.bridges import ardupilot, frames
-from jounce_client.bridges.ardupilot import Bridge, Mapping, parsed
+from jounce_client.bridges.ardupilot import CHANNELS, Bridge, parsed
+from jounce_client.bridges.pilot import Pilot, pilot_of
 from jounce_client.bridges.session import BridgeError, Status
 
 RATE = 200
@@ -68,7 +69,7 @@ class Run:
     def __init__(self, address: str, **parameters: Any) -> None:
         self.client = Client.connect(address)
         self.session = self.client.create_session("hmmwv", parameters, participants=["ardupilot"])
-        self.bridge = Bridge(self.client, self.session, Mapping())
+        self.bridge = Bridge(self.client, self.session, Pilot(**CHANNELS))
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sock.bind(("127.0.0.1", 0))
         self.sitl = Sitl(self.sock.getsockname()[1])
@@ -326,7 +327,7 @@ def test_options_that_cannot_be_are_refused(options: list[str], text: str) -> No
     parser = argparse.ArgumentParser()
     ardupilot.add_options(parser)
     with pytest.raises(BridgeError, match=text):
-        ardupilot.mapping_of(parser.parse_args(options))
+        pilot_of(parser.parse_args(options), "servo", CHANNELS, 32)
 
 
 def test_a_line_of_status_tells_the_counts_once_a_second(capsys: pytest.CaptureFixture[str]) -> None:

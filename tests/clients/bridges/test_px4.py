@@ -18,6 +18,7 @@ import pytest
 import jounce
 from jounce import frames as ours
 from jounce_client.bridges import earth, frames, px4
+from jounce_client.bridges.pilot import Pilot, pilot_of
 from jounce_client.bridges.session import BridgeError
 from jounce_tools.cli.main import main
 
@@ -82,12 +83,12 @@ def command(k: int) -> tuple[float, float]:
     return 0.3 * math.sin(0.02 * k), 0.4
 
 
-def by_hand(mapping: px4.Mapping, steps: int, idle: int) -> list[Any]:
+def by_hand(pilot: Pilot, steps: int, idle: int) -> list[Any]:
     """States of the same run in process: ``idle`` steps with brakes on, then commands."""
     with jounce.join("hmmwv", owns=px4.OWNS, wants=px4.WANTS, period=PERIOD) as vehicle:
         states = [vehicle.start]
         for k in range(steps):
-            states.append(vehicle.step(mapping.safe() if k < idle else mapping.inputs([*command(k - idle)] * 8, True)))
+            states.append(vehicle.step(pilot.safe() if k < idle else px4.inputs(pilot, [*command(k - idle)] * 8, True)))
     return states
 
 
@@ -111,7 +112,7 @@ def test_px4_boots_while_the_vehicle_waits_and_then_drives_it_step_by_step(liste
     sitl.close()
     stamps = [s.time_usec for s in sensors]
     assert stamps == [px4.START + 1000 * PERIOD * k for k in range(steps)]
-    expected = by_hand(px4.Mapping(), steps, idle)
+    expected = by_hand(Pilot(**px4.CHANNELS), steps, idle)
     for sensor, state in zip(sensors, expected, strict=False):
         force, rate = state["imu.specific_force"], state["imu.ang_vel"]
         assert (sensor.xacc, sensor.yacc, sensor.zacc) == pytest.approx((force[0], -force[1], -force[2]), rel=1e-6,
@@ -158,10 +159,10 @@ def test_a_px4_that_boots_anew_finds_the_vehicle_at_its_start(listening: Any) ->
 
 
 def test_unarmed_or_not_a_number_is_brakes_on_or_neutral() -> None:
-    mapping = px4.Mapping()
-    assert mapping.inputs([1.0, 1.0], False) == [0.0, *[0.0, 2000.0] * 4] == mapping.safe()
-    assert mapping.inputs([math.nan, 0.5], True) == [-0.0, *[250.0, 0.0] * 4]
-    assert mapping.inputs([3.0, -3.0], True) == [-10.0, *[-500.0, 0.0] * 4]  # to the right, backward
+    pilot = Pilot(**px4.CHANNELS)
+    assert px4.inputs(pilot, [1.0, 1.0], False) == [0.0, *[0.0, 2000.0] * 4] == pilot.safe()
+    assert px4.inputs(pilot, [math.nan, 0.5], True) == [-0.0, *[250.0, 0.0] * 4]
+    assert px4.inputs(pilot, [3.0, -3.0], True) == [-10.0, *[-500.0, 0.0] * 4]  # to the right, backward
 
 
 def turned(yaw: float, pitch: float, roll: float) -> Any:
@@ -245,7 +246,7 @@ def test_a_control_that_does_not_exist_is_refused(text: str) -> None:
     parser = argparse.ArgumentParser()
     px4.add_options(parser)
     with pytest.raises(BridgeError, match="expected steering=N or throttle=N"):
-        px4.mapping_of(parser.parse_args(["--control", text]))
+        pilot_of(parser.parse_args(["--control", text]), "control", px4.CHANNELS, 16)
 
 
 def test_without_pymavlink_the_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -17,8 +17,8 @@ from typing import Final
 
 from jounce_client import Client, Participant, Session, State
 from jounce_client.bridges import frames
+from jounce_client.bridges.pilot import OWNS, Pilot, add_pilot, pilot_of
 from jounce_client.bridges.session import (
-    WHEELS,
     BridgeError,
     Counters,
     Status,
@@ -39,7 +39,7 @@ NEUTRAL, FULL = 1500.0, 500.0
 #: A count that falls from this near its end [frames] to this near 0 has wrapped; any other fall is a restart.
 _WRAP: Final = 1 << 20
 WANTS: Final = ("ref_frame.pos", "ref_frame.rot", "ref_frame.lin_vel", "imu.specific_force", "imu.ang_vel")
-OWNS: Final = ("steering_wheel_angle", *(f"wheel_{w}.{n}" for w in WHEELS for n in ("drive_torque", "brake_torque")))
+CHANNELS: Final = {"steering": 1, "throttle": 3}
 
 
 @dataclass(frozen=True)
@@ -86,40 +86,21 @@ def reply(state: State) -> bytes:
     return b"\n" + json.dumps(body, separators=(",", ":")).encode() + b"\n"
 
 
-@dataclass(frozen=True)
-class Mapping:
-    """Servos to inputs."""
-
-    steering: int = 1
-    throttle: int = 3
-    steering_angle: float = 10.0
-    """Steering-wheel angle at full deflection [rad]. A servo to the right (1) steers right."""
-    drive_torque: float = 500.0
-    """Drive torque on each wheel at full throttle [N.m]; below neutral it drives backward."""
-    hold: float = 2000.0
-    """Brake torque on each wheel before the throttle is set and while SITL is gone [N.m]."""
-
-    def inputs(self, servos: Servos) -> list[float]:
-        """Values of `OWNS`."""
-        for channel in (self.steering, self.throttle):
-            if channel > len(servos.pulses):
-                raise BridgeError(f"servo {channel}: expected 1 to {len(servos.pulses)}, which SITL sends")
-        armed = servos.pulses[self.throttle - 1] != 0
-        drive = self.drive_torque * servos.position(self.throttle)
-        wheel = [drive, 0.0] if armed else [0.0, self.hold]
-        return [-self.steering_angle * servos.position(self.steering), *wheel * len(WHEELS)]
-
-    def safe(self) -> list[float]:
-        """The same while SITL is gone: no drive, brakes on."""
-        return [0.0, *[0.0, self.hold] * len(WHEELS)]
+def inputs(pilot: Pilot, servos: Servos) -> list[float]:
+    """Values of `OWNS`; before SITL sets its throttle the brakes hold. Raises BridgeError."""
+    for channel in (pilot.steering, pilot.throttle):
+        if channel > len(servos.pulses):
+            raise BridgeError(f"servo {channel}: expected 1 to {len(servos.pulses)}, which SITL sends")
+    armed = servos.pulses[pilot.throttle - 1] != 0
+    return pilot.inputs(servos.position(pilot.steering), servos.position(pilot.throttle), armed)
 
 
 class Bridge:
     """Answers SITL's messages with steps of the session: one step a new frame, none for a repeated one."""
 
-    def __init__(self, client: Client, session: Session, mapping: Mapping) -> None:
+    def __init__(self, client: Client, session: Session, pilot: Pilot) -> None:
         """Joins with the first message, whose frame rate gives the period."""
-        self._client, self._session, self._mapping = client, session, mapping
+        self._client, self._session, self._pilot = client, session, pilot
         self._member: Participant | None = None
         self._tick = client.get_session(session).tick_seconds
         self._last: int | None = None
@@ -132,7 +113,7 @@ class Bridge:
         """The reply to a message; empty for one that is none. Raises JounceError."""
         try:
             servos = parsed(data)
-            inputs = self._mapping.inputs(servos)
+            values = inputs(self._pilot, servos)
             member = self._joined(servos.rate)
         except BridgeError as error:
             self.counters.refused += 1
@@ -150,7 +131,7 @@ class Bridge:
             elif ahead > 1:
                 self.counters.gaps += 1
         self._last = servos.count
-        state = stepped(member, inputs)
+        state = stepped(member, values)
         self.counters.steps += 1
         self.time, self._reply = state.time, reply(state)
         return self._reply
@@ -162,7 +143,7 @@ class Bridge:
             if period < 1 or abs(ticks - period) > 1e-6 * ticks:
                 raise BridgeError(f"{rate} frames a second: expected a period of whole ticks of {self._tick:g} s")
             self._member = joined(self._client, self._session, NAME, owns=OWNS, wants=WANTS, period=period,
-                                  safe=self._mapping.safe())  # fmt: skip
+                                  safe=self._pilot.safe())  # fmt: skip
             self._rate = rate
         elif rate != self._rate:
             raise BridgeError(f"{rate} frames a second: expected {self._rate}, as at the start")
@@ -203,27 +184,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=PORT, help="UDP port to listen at (default: %(default)s)")
     parser.add_argument("--servo", nargs="+", default=[], metavar="NAME=N", help="servo of steering and of throttle "
                         "(default: steering=1 throttle=3)")  # fmt: skip
-    parser.add_argument("--steering-angle", default="10", metavar="RAD", help="steering-wheel angle at full deflection "
-                        "(default: %(default)s rad)")  # fmt: skip
-    parser.add_argument("--drive-torque", default="500", metavar="N.M", help="drive torque on each wheel at full "
-                        "throttle (default: %(default)s N.m)")  # fmt: skip
+    add_pilot(parser)
     parser.add_argument("--imu", metavar="X,Y,Z", help="place of the IMU in the chassis axes in m (default: 0,0,0)")
-
-
-def mapping_of(given: argparse.Namespace) -> Mapping:
-    """The mapping of the options. Raises BridgeError."""
-    servo = {"steering": Mapping.steering, "throttle": Mapping.throttle}
-    for text in given.servo:
-        name, _, channel = text.partition("=")
-        if name not in servo or not (channel.isascii() and channel.isdigit() and 1 <= int(channel) <= 32):
-            raise BridgeError(f"--servo {text}: expected steering=N or throttle=N, N from 1 to 32")
-        servo[name] = int(channel)
-    return Mapping(**servo, steering_angle=number(given.steering_angle), drive_torque=number(given.drive_torque))
 
 
 def run(given: argparse.Namespace) -> int:
     """Listens, and answers SITL until Ctrl-C."""
-    mapping = mapping_of(given)
+    pilot = pilot_of(given, "servo", CHANNELS, 32)
     if given.imu:
         place = [number(p) for p in given.imu.split(",")]
         if len(place) != 3:
@@ -232,7 +199,7 @@ def run(given: argparse.Namespace) -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind((given.bind, given.port))
         with opened(given, NAME) as (client, session):
-            bridge = Bridge(client, session, mapping)
+            bridge = Bridge(client, session, pilot)
             sys.stderr.write(f"{NAME}: listening at {given.bind}:{sock.getsockname()[1]}\n")
             try:
                 served(bridge, sock, Status(NAME, given.log), given.frames)

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from jounce_client import Client, Participant, Session, State
 from jounce_client.bridges import frames
 from jounce_client.bridges.earth import Origin, magnetic_field, pressure, temperature
+from jounce_client.bridges.pilot import OWNS, Pilot, add_pilot, pilot_of
 from jounce_client.bridges.session import (
-    WHEELS,
     BridgeError,
     Counters,
     Status,
@@ -48,7 +48,7 @@ START: Final = 1_000_000
 #: Standard deviations of --noise: m/s2, rad/s, gauss, Pa, m.
 NOISE: Final = (0.05, 0.003, 0.001, 2.0, 0.3)
 WANTS: Final = ("ref_frame.pos", "ref_frame.rot", "ref_frame.lin_vel", "imu.specific_force", "imu.ang_vel")
-OWNS: Final = ("steering_wheel_angle", *(f"wheel_{w}.{n}" for w in WHEELS for n in ("drive_torque", "brake_torque")))
+CHANNELS: Final = {"steering": 1, "throttle": 2}
 
 
 def codec() -> Any:
@@ -61,30 +61,13 @@ def codec() -> Any:
     return common
 
 
-@dataclass(frozen=True)
-class Mapping:
-    """Controls to inputs."""
-
-    steering: int = 1
-    throttle: int = 2
-    steering_angle: float = 10.0
-    """Steering-wheel angle at full deflection [rad]. 1 steers right."""
-    drive_torque: float = 500.0
-    """Drive torque on each wheel at 1 [N.m]."""
-    hold: float = 2000.0
-    """Brake torque on each wheel while PX4 is not armed, boots or is gone [N.m]."""
-
-    def inputs(self, controls: list[float], armed: bool) -> list[float]:
-        """Values of `OWNS`; controls that are not numbers (outputs that are off) are neutral."""
-        if not armed:
-            return self.safe()
-        steer, drive = (min(max(c, -1.0), 1.0) if math.isfinite(c) else 0.0
-                        for c in (controls[self.steering - 1], controls[self.throttle - 1]))  # fmt: skip
-        return [-self.steering_angle * steer, *[self.drive_torque * drive, 0.0] * len(WHEELS)]
-
-    def safe(self) -> list[float]:
-        """No drive, brakes on."""
-        return [0.0, *[0.0, self.hold] * len(WHEELS)]
+def inputs(pilot: Pilot, controls: list[float], armed: bool) -> list[float]:
+    """Values of `OWNS`; controls that are not numbers (outputs that are off) are neutral."""
+    if not armed:
+        return pilot.safe()
+    steer, drive = (min(max(c, -1.0), 1.0) if math.isfinite(c) else 0.0
+                    for c in (controls[pilot.steering - 1], controls[pilot.throttle - 1]))  # fmt: skip
+    return pilot.inputs(steer, drive)
 
 
 class Sensors:
@@ -160,7 +143,7 @@ class Bridge:
 
     common: Any
     sock: socket.socket
-    mapping: Mapping
+    pilot: Pilot
     counters: Counters = field(default_factory=Counters)
     lockstep: bool = False
     """Whether PX4 has sent controls."""
@@ -216,9 +199,10 @@ def drive(bridge: Bridge, sensors: Sensors, member: Participant, status: Status,
             status.told(bridge.counters, state.time, waiting="PX4")
             found = bridge.controls(told(state), 1.0)
         bridge.lockstep = bridge.lockstep or found is not None
-        inputs = bridge.mapping.safe() if found is None else bridge.mapping.inputs(
-            list(found.controls), bool(found.mode & ARMED))  # fmt: skip
-        moved = stepped(member, inputs)
+        if found is None:
+            moved = stepped(member, bridge.pilot.safe())
+        else:
+            moved = stepped(member, inputs(bridge.pilot, list(found.controls), bool(found.mode & ARMED)))
         if moved.time <= state.time:
             raise Gone  # PX4's clock only goes forward: it has to connect anew
         state = moved
@@ -236,24 +220,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--period", type=int, default=4, metavar="TICKS", help="ticks of a step (default: %(default)s)")
     parser.add_argument("--control", nargs="+", default=[], metavar="NAME=N", help="control of steering and throttle, "
                         "from 1 to 16 (default: steering=1 throttle=2)")  # fmt: skip
-    parser.add_argument("--steering-angle", default="10", metavar="RAD", help="steering-wheel angle at full deflection "
-                        "(default: %(default)s rad)")  # fmt: skip
-    parser.add_argument("--drive-torque", default="500", metavar="N.M", help="drive torque on each wheel at full "
-                        "throttle (default: %(default)s N.m)")  # fmt: skip
+    add_pilot(parser)
     parser.add_argument("--origin", default="47.397742,8.545594,488", metavar="LAT,LON,ALT",
                         help="where the world's origin is, in degrees and m (default: %(default)s, PX4's home)")
     parser.add_argument("--noise", type=int, metavar="SEED", help="noise of the sensors from this seed (default: none)")
-
-
-def mapping_of(given: argparse.Namespace) -> Mapping:
-    """The mapping of the options. Raises BridgeError."""
-    control = {"steering": Mapping.steering, "throttle": Mapping.throttle}
-    for text in given.control:
-        name, _, channel = text.partition("=")
-        if name not in control or not (channel.isascii() and channel.isdigit() and 1 <= int(channel) <= 16):
-            raise BridgeError(f"--control {text}: expected steering=N or throttle=N, N from 1 to 16")
-        control[name] = int(channel)
-    return Mapping(**control, steering_angle=number(given.steering_angle), drive_torque=number(given.drive_torque))
 
 
 def origin_of(text: str) -> Origin:
@@ -266,17 +236,17 @@ def origin_of(text: str) -> Origin:
 
 def run(given: argparse.Namespace) -> int:
     """Listens, and serves one connection of PX4 after the other until Ctrl-C."""
-    common, mapping, origin = codec(), mapping_of(given), origin_of(given.origin)
+    common, pilot, origin = codec(), pilot_of(given, "control", CHANNELS, 16), origin_of(given.origin)
     if given.period < 1:
         raise BridgeError(f"--period {given.period}: expected 1 or more ticks")
     with socket.create_server((given.bind, given.port)) as server, opened(given, NAME) as (client, session):
         sys.stderr.write(f"{NAME}: listening at {given.bind}:{server.getsockname()[1]}\n")
-        with joined(client, session, NAME, owns=OWNS, wants=WANTS, period=given.period, safe=mapping.safe()) as member:
-            _served(given, server, common, Sensors(common, origin, given.noise), mapping, (client, session, member))
+        with joined(client, session, NAME, owns=OWNS, wants=WANTS, period=given.period, safe=pilot.safe()) as member:
+            _served(given, server, common, Sensors(common, origin, given.noise), pilot, (client, session, member))
     return 0
 
 
-def _served(given: argparse.Namespace, server: socket.socket, common: Any, sensors: Sensors, mapping: Mapping,
+def _served(given: argparse.Namespace, server: socket.socket, common: Any, sensors: Sensors, pilot: Pilot,
             place: tuple[Client, Session, Participant]) -> None:  # fmt: skip
     client, session, member = place
     period = given.period * client.get_session(session).tick_seconds
@@ -295,7 +265,7 @@ def _served(given: argparse.Namespace, server: socket.socket, common: Any, senso
         with sock:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
-                drive(Bridge(common, sock, mapping, counters), sensors, member, status, period, given.frames)
+                drive(Bridge(common, sock, pilot, counters), sensors, member, status, period, given.frames)
             except Gone:
                 continue
 
