@@ -88,6 +88,7 @@ PLAN: dict[str, object] = {
     "jounce export --vehicle hmmwv_pedals -o pedals.fmu": RUNS,
     "jounce simulate --tire my.tir --duration 5 -o out.csv": By("fmu/test_tire_file.py"),
     "jounce export --tire my.tir -o car.fmu": By("fmu/test_tire_file.py"),
+    "jounce export --tire front=my.tir --tire rear=other.tir -o car.fmu": By("fmu/test_tire_file.py"),
     "jounce uk study -o halfcar": By("tools/test_uk.py"),
     "jounce uk study": By("tools/test_uk.py"),
     "jounce test step-steer --vehicle utv -o step": By("tools/manoeuvres/test_command.py"),

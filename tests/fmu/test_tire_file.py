@@ -12,12 +12,13 @@ import pytest
 from jounce.axles import WHEELS
 from jounce.data import DataError, load_vehicle
 from jounce_fmu.build.builtin import export_builtin
-from jounce_fmu.importer.host import Factory, open_builtin
+from jounce_fmu.importer.host import Factory, FmuError, open_builtin
 from jounce_fmu.models.tires import on_tires
 from jounce_tools.cli.main import main
 
 DATA = Path(__file__).parents[1] / "data" / "tires"
-HMMWV = DATA / "HMMWV_Pac02Tire.tir"
+HMMWV, FEDA = DATA / "HMMWV_Pac02Tire.tir", DATA / "335_65R22_5_G275MSA_60psi.tir"
+MF61 = DATA / "synthetic_mf61.tir"
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +105,117 @@ def test_the_option_of_the_command_gives_the_tires_and_refuses_a_bad_file(
     bad.write_text(HMMWV.read_text().replace("PCX1 ", "PCX9 "))
     assert main([*arguments, "--tire", str(bad)]) == 2
     assert "bad.tir: line 205: PCX1 is missing" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def by_axle() -> Factory:
+    pytest.importorskip("casadi")
+    return open_builtin(on_tires("hmmwv", {"front": HMMWV, "rear": FEDA}))
+
+
+def test_with_the_same_file_for_each_axle_it_is_the_same_vehicle_bit_for_bit(car: Factory) -> None:
+    each = Run(open_builtin(on_tires("hmmwv", {"front": HMMWV, "": HMMWV})))
+    both = Run(car)
+    for drive, angle in ((600.0, 0.0), (600.0, 1.0), (-400.0, -2.0)):
+        assert each.go(500, drive, steering_wheel_angle=angle) == both.go(500, drive, steering_wheel_angle=angle)
+
+
+def test_an_axle_has_the_tires_of_its_own_file_alone(car: Factory, by_axle: Factory) -> None:
+    """The front wheels of the first tick do as with that file all round, the rear ones as with the other one."""
+    rear = open_builtin(on_tires("hmmwv", FEDA))
+    in_air = {"init.equilibrium": 0.0, "init.z": 0.55, "init.speed": 15.0, "terrain.bank": 0.1}
+    outs = [Run(f, **{n.replace(".", "__"): v for n, v in in_air.items()}).go(0) for f in (car, rear, by_axle)]
+    names = [n for n in outs[0] if "tire_force" in n]
+    assert any(outs[0][n] != outs[1][n] for n in names)
+    for n in names:
+        assert outs[2][n] == outs[n.startswith("wheel_R")][n]
+
+
+def test_the_parameters_of_an_axle_bear_its_name_and_change_it_alone(by_axle: Factory) -> None:
+    names = {s.name for s in by_axle.table.parameters}
+    assert {"tire.front.PDX1", "tire.rear.PDX1", "tire.rear.side_left"} <= names
+    assert not any(n.startswith("tire.P") for n in names)
+    plain = Run(by_axle).go(1)
+    stiffer = Run(by_axle, tire__rear__vertical_stiffness=6e5, init__equilibrium=1.0).go(1)
+    assert stiffer["wheel_RL.deflection"] < 0.9 * plain["wheel_RL.deflection"]
+    assert stiffer["wheel_FL.deflection"] == pytest.approx(plain["wheel_FL.deflection"], rel=0.02)
+
+
+def test_a_rim_of_one_axle_must_be_within_its_own_tire(by_axle: Factory) -> None:
+    with pytest.raises(FmuError, match=r"tire\.rear\.unloaded_radius.*expected a value above tire\.rear\.rim_radius"):
+        Run(by_axle, tire__rear__rim_radius=0.6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["car", "pickup", "truck8x8"])
+def test_vehicles_on_other_axles_have_them_too_and_roll_straight(name: str) -> None:
+    """Left and right tires are each other's mirror image; at rest they carry the weight that TMeasy tires carried."""
+    pytest.importorskip("casadi")
+    vehicle = load_vehicle(name)
+    first, *others = (axle.name for axle in vehicle.axles)
+    made = open_builtin(on_tires(name, {first: HMMWV, "": HMMWV}))
+    loads = []
+    for factory in (made, open_builtin(name)):
+        with factory.instance("x") as fmu:
+            fmu.setup({})
+            y = dict(zip([s.name for s in factory.interface.outputs], fmu.get_outputs(), strict=True))
+            loads.append(sum(y[f"wheel_{w}.tire_force.z"] for w in vehicle.wheels))
+    assert loads[0] == pytest.approx(loads[1], rel=1e-9)
+    with made.instance("x") as fmu:
+        fmu.setup({"init.speed": 10.0})
+        fmu.step(1000)
+        y = dict(zip([s.name for s in made.interface.outputs], fmu.get_outputs(), strict=True))
+    assert y["ref_frame.pos.x"] == pytest.approx(10.0, rel=0.02)
+    assert abs(y["ref_frame.pos.y"]) < 1e-3
+    left, right = (y[f"wheel_{w}.tire_force.y"] for w in vehicle.wheels[:2])
+    assert left == pytest.approx(-right, rel=0.01)
+    assert {f"tire.{first}.PDX1", f"tire.{others[-1]}.PDX1"} <= {s.name for s in made.table.parameters}
+
+
+def test_references_of_the_tires_do_not_depend_on_the_file_or_the_axles(car: Factory, by_axle: Factory) -> None:
+    """`tire.rear.PDX1` is two strides above `tire.PDX1`; everything else has the number that the HMMWV gave it."""
+    one, two = (f.table.ledger.references for f in (car, by_axle))
+    assert two["tire.rear.PDX1"] - one["tire.PDX1"] == 2 * 5000 == 2 * (two["tire.front.PDX1"] - one["tire.PDX1"])
+    shared = {n for n in one if not n.startswith("tire.")}
+    assert {n: one[n] for n in shared} == {n: two[n] for n in shared}
+    assert one["chassis.mass"] == open_builtin("hmmwv").table.ledger.references["chassis.mass"]
+
+
+@pytest.mark.parametrize(("files", "message"), [
+    ({"front": HMMWV}, "no tire file of the axle rear; expected one of each axle: front, rear"),
+    ({"": HMMWV, "middle": HMMWV}, "a tire file of the axle 'middle'; expected front, rear"),
+    ({"": HMMWV, "rear": MF61}, r"mf61 and pac2002 \(front: pac2002, rear: mf61\); expected one law for all"),
+])  # fmt: skip
+def test_files_that_do_not_make_a_vehicle_are_refused(
+    files: dict[str, Path], message: str, tmp_path: Path
+) -> None:
+    large = tmp_path / "large.tir"
+    large.write_text(MF61.read_text().replace("[VERTICAL]\n", "[VERTICAL]\nVERTICAL_STIFFNESS = 4e5\n"))
+    with pytest.raises(DataError, match=message):
+        on_tires("hmmwv", {axle: large if file is MF61 else file for axle, file in files.items()})
+
+
+def test_the_option_may_name_the_axle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("casadi")
+    out = tmp_path / "o.csv"
+    arguments = ["simulate", "--duration", "0.01", "--outputs", "wheel_FL.tire_force.z", "-o", str(out)]
+    assert main([*arguments, "--tire", f"front={HMMWV}", "--tire", f"rear={FEDA}", "--set", "tire.rear.LMUX=0.9"]) == 0
+    assert main([*arguments, "--tire", f"front={HMMWV}", "--tire", f"front={FEDA}"]) == 2
+    assert "a second file for front; expected one" in capsys.readouterr().err
+
+
+def test_a_vehicle_toml_may_name_one_for_each_axle_and_overrides_count_after_it(tmp_path: Path) -> None:
+    head = f'base = "hmmwv"\nname = "x"\ntire_file = {{front = "{HMMWV}", rear = "{FEDA}"}}\n[overrides]\n'
+    (tmp_path / "vehicle.toml").write_text(f"{head}\"tire.rear.LMUY\" = 0.8\n")
+    vehicle = load_vehicle(tmp_path)
+    assert (vehicle["tire.front.LMUY"], vehicle["tire.rear.LMUY"]) == (1.0, 0.8)
+    assert vehicle.of_tires("rear", "unloaded_radius") == vehicle["tire.rear.unloaded_radius"]
+    (tmp_path / "vehicle.toml").write_text('base = "hmmwv"\ntire_file = {front = 3}\n')
+    with pytest.raises(DataError, match="expected the name of a tire file"):
+        load_vehicle(tmp_path)
+    (tmp_path / "vehicle.toml").write_text('base = "hmmwv"\ntire = "tmeasy"\ntire_file = "x.tir"\n')
+    with pytest.raises(DataError, match="expected the file alone"):
+        load_vehicle(tmp_path)
 
 
 def test_a_vehicle_toml_may_name_a_tire_file(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from measure import BRAKES, DRIVES, SHAKES, WHEELS, Record, drift, hold, measured, sine
 
-from jounce.data import load_vehicle, with_tire_file
+from jounce.data import load_vehicle, with_tire_files
 from jounce_fmu.importer.host import Factory, Value, open_builtin
 from jounce_fmu.models.tires import on_tires
 
 FILE = Path(__file__).parents[1] / "data" / "tires" / "HMMWV_Pac02Tire.tir"
-DATA = with_tire_file(load_vehicle("hmmwv"), FILE)
+DATA = with_tire_files(load_vehicle("hmmwv"), {"": FILE})
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ def given(names: list[str], axle: str, *more: float) -> list[float]:
 
 
 def test_axles_one_by_one_have_the_numbers_of_all_at_once() -> None:
-    made = {f.name(): (f, names) for f, names in emit_axles.functions()}
+    made = {f.name(): (f, names) for f, names in emit_axles.functions(emit_axles.CODE)}
     whole = parameters.derive_function(HMMWV, emit_axles.CODE.corner[1], emit_axles.CODE.prepared_wheel[1])
     corner, axial, wheel, inner, points, linkage, chassis, contact = (
         np.array(v).ravel() for v in whole([e.value for e in HMMWV.entries.values()])
@@ -33,13 +33,15 @@ def test_axles_one_by_one_have_the_numbers_of_all_at_once() -> None:
         function, names = made[f"axle_{axle.steered}"]
         ends = np.array(function(given(names, axle.name, side, 1.0))).ravel()
         assert np.allclose(ends, inner[lane::4], rtol=0, atol=1e-15)
+    function, names = made["axle_wheel"]
+    assert np.array_equal(np.array(function(given(names, ""))).ravel(), wheel[::4])
     function, names = made["vehicle_pitman"]
-    for one, all_at_once in zip(function(given(names, "")), (wheel[::4], linkage, chassis, contact), strict=True):
+    for one, all_at_once in zip(function(given(names, "")), (linkage, chassis, contact), strict=True):
         assert np.array_equal(np.array(one).ravel(), all_at_once)
 
 
 def test_an_axle_that_is_not_driven_has_no_shaft_and_a_gain_scales_the_motion_of_the_ends() -> None:
-    made = {f.name(): (f, names) for f, names in emit_axles.functions()}
+    made = {f.name(): (f, names) for f, names in emit_axles.functions(emit_axles.CODE)}
     function, names = made["axle_double_wishbone"]
     assert [float(v) for v in ca.vertsplit(function(given(names, "rear", 1.0, 0.0))[1])][1] == 0.0
     function, names = made["axle_pitman"]

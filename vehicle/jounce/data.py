@@ -7,8 +7,10 @@ of entries. In a data file every table with a `value` key is an entry; its name 
 (`[[rear.joint]]`) are lists without numeric entries; only axles of kind `graph` have them. Tables `[[axles]]` beside
 `files` describe the axles (`jounce.axles`); a vehicle without them has two axles on double wishbones, the front one
 steered. `tire` names the law of the tires (`jounce.contact.tires`), else it is that of the base, else tmeasy.
-`tire_file` names a tire file (.tir), which gives the law and all parameters of the tires. `powertrain` names a data
-file with the entries of a powertrain (`jounce.powertrain`), which the vehicle then has.
+`tire_file` names a tire file (.tir), which gives the law and all parameters of the tires, or is a table with a file for
+each axle (`tire_file = {front = "a.tir", rear = "b.tir"}`), which then has entries of its own, such as
+`tire.front.FNOMIN`. Overrides count after it. `powertrain` names a data file with the entries of a powertrain
+(`jounce.powertrain`), which the vehicle then has.
 `road` names a packed terrain file (.jnt) on which the vehicle starts.
 """
 
@@ -20,6 +22,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import numpy as np
@@ -32,14 +35,14 @@ from jounce.renamed import FORMER, present, twice
 from jounce.terrain.packed import TerrainError, kind_of
 
 __all__ = ["DataError", "Entry", "Vehicle", "example_names", "load_vehicle", "vehicle_file", "vehicle_names",
-           "with_road", "with_tire_file"]  # fmt: skip
+           "of_any_tires", "with_road", "with_tire_files"]  # fmt: skip
 
 _BUILTIN = Path(__file__).parent / "vehicles"
 #: Vehicles of other kinds of axles, to start from: found by name, not among those that a server hosts by itself.
 _EXAMPLES = Path(__file__).parent / "examples"
 _KEYS = frozenset({"value", "unit", "source", "description", "minimum", "maximum", "items"})
 #: Key of a vehicle.toml -> (type, its name in messages).
-_HEAD: dict[str, tuple[type, str]] = {
+_HEAD: dict[str, tuple[type | UnionType, str]] = {
     "name": (str, "a text"),
     "description": (str, "a text"),
     "base": (str, "a text"),
@@ -47,7 +50,7 @@ _HEAD: dict[str, tuple[type, str]] = {
     "files": (list, "a list of file names"),
     "axles": (list, "tables [[axles]]"),
     "tire": (str, "the name of a tire law"),
-    "tire_file": (str, "the name of a tire file (.tir)"),
+    "tire_file": (str | dict, "the name of a tire file (.tir), or a table with one for each axle"),
     "powertrain": (str, "the name of a data file with the powertrain's entries"),
     "road": (str, "the name of a packed terrain file (.jnt)"),
 }
@@ -114,6 +117,20 @@ class Vehicle:
         """The (3,) vector of the entries `name`.x, .y, .z."""
         return np.array([self[f"{name}.{axis}"] for axis in "xyz"])
 
+    def tires(self, axle: Axle | str) -> str:
+        """What the names of the entries of an axle's tires begin with: `tire.front` if it has its own, else `tire`."""
+        own = f"tire.{axle if isinstance(axle, str) else axle.name}"
+        return own if any(name.startswith(f"{own}.") for name in self.entries) else "tire"
+
+    def of_tires(self, axle: Axle | str, name: str) -> float:
+        """Value of the entry `name` of an axle's tires: `tire.unloaded_radius` or `tire.front.unloaded_radius`."""
+        return self[f"{self.tires(axle)}.{name}"]
+
+    @property
+    def sets_of_tires(self) -> tuple[str, ...]:
+        """All that `tires` gives, from the front."""
+        return tuple(dict.fromkeys(map(self.tires, self.axles)))
+
     def replaced(self, values: Mapping[str, float], *, name: str | None = None) -> Vehicle:
         """A copy with other values. Raises DataError for an unknown name or a value out of bounds."""
         entries = dict(self.entries)
@@ -132,17 +149,41 @@ def load_vehicle(name: str | Path) -> Vehicle:
     return _load(vehicle_file(name), ())
 
 
-def with_tire_file(vehicle: Vehicle, path: str | Path) -> Vehicle:
-    """A vehicle with the tires of a file (.tir) on all wheels. Raises DataError, with line and key of what is wrong."""
-    try:
-        numbers, law = tire_entries(Path(path))
-    except TireFileError as error:
-        raise DataError(f"{vehicle.name}: {error}") from error
+def with_tire_files(vehicle: Vehicle, files: Mapping[str, str | Path]) -> Vehicle:
+    """A vehicle with the tires of files (.tir): by the names of axles, or by "" for the axles without one of their own.
+
+    Raises DataError: with line and key of what is wrong in a file, for an axle that there is not or that no file is
+    for, and where the files are not of one law.
+    """
+    names = [axle.name for axle in vehicle.axles]
+    if odd := next((name for name in files if name and name not in names), ""):
+        raise DataError(f"{vehicle.name}: a tire file of the axle {odd!r}; expected {', '.join(names)}")
+    if lacking := next((name for name in names if not {name, ""} & files.keys()), ""):
+        raise DataError(f"{vehicle.name}: no tire file of the axle {lacking}; expected one of each axle: "
+                        f"{', '.join(names)}")  # fmt: skip
     entries = {n: e for n, e in vehicle.entries.items() if not n.startswith("tire.")}
-    entries |= {n: Entry(*number) for n, number in numbers.items()}
-    for name in ("tire.rim_stiffness", "tire.rim_damping"):  # no file has them
-        entries[name] = vehicle.entries.get(name, entries[name])
-    return replace(vehicle, entries=entries, tire=law)
+    laws: dict[str, str] = {}
+    for axle in names if any(files) else ("",):
+        path = Path(files[axle] if axle in files else files[""])
+        try:
+            numbers, laws[axle] = tire_entries(path)
+        except TireFileError as error:
+            raise DataError(f"{vehicle.name}: {error}") from error
+        was, now = (vehicle.tires(axle) if axle else vehicle.sets_of_tires[0]), f"tire.{axle}" if axle else "tire"
+        own = {n: Entry(*number) for n, number in numbers.items()}
+        for name in ("rim_stiffness", "rim_damping"):  # no file has them
+            own[f"tire.{name}"] = vehicle.entries.get(f"{was}.{name}", own[f"tire.{name}"])
+        entries |= {now + n.removeprefix("tire"): e for n, e in own.items()}
+    if len(set(laws.values())) > 1:
+        raise DataError(f"{vehicle.name}: the axles' tire files are of {' and '.join(sorted(set(laws.values())))} ("
+                        f"{', '.join(f'{axle}: {law}' for axle, law in laws.items())}); expected one law for all")
+    return replace(vehicle, entries=entries, tire=next(iter(laws.values())))
+
+
+def of_any_tires(parameters: Mapping[str, float], name: str) -> float | None:
+    """The largest number of that name of a vehicle's tires, among its parameters by name; None without any."""
+    found = [v for n, v in parameters.items() if n.startswith("tire.") and n.rpartition(".")[2] == name]
+    return max(found, default=None)
 
 
 def with_road(vehicle: Vehicle, path: str | Path) -> Vehicle:
@@ -183,15 +224,13 @@ def _load(manifest: Path, seen: tuple[Path, ...]) -> Vehicle:
     head = _read(manifest)
     _check_head(manifest, head)
     vehicle = _loaded(manifest, head, seen)
-    if "tire_file" in head:
-        vehicle = with_tire_file(vehicle, manifest.parent / head["tire_file"])
     return with_road(vehicle, manifest.parent / head["road"]) if "road" in head else vehicle
 
 
 def _loaded(manifest: Path, head: Mapping[str, Any], seen: tuple[Path, ...]) -> Vehicle:
     name, description = head.get("name", manifest.parent.name), head.get("description", "")
     if "base" in head:
-        base = _load(_base(manifest, head["base"]), (*seen, manifest))
+        base = _on_tires(manifest, head, replace(_load(_base(manifest, head["base"]), (*seen, manifest)), name=name))
         entries = {n: e for n, e in base.entries.items() if n not in base.powertrain or "powertrain" not in head}
         powertrain = _add_powertrain(manifest, head, name, entries) or base.powertrain
         for key, changed in _overrides(head.get("overrides", {}), entries, name):
@@ -214,7 +253,16 @@ def _loaded(manifest: Path, head: Mapping[str, Any], seen: tuple[Path, ...]) -> 
         raise DataError(f"{manifest}: {error}") from error
     if odd := next((k for k in lists if k.partition(".")[0] not in {a.name for a in axles if a.kind == "graph"}), ""):
         raise DataError(f"{name}: list [[{odd}]]: expected lists of axles of kind graph alone")
-    return Vehicle(name, entries, description, axles, lists, tire, _add_powertrain(manifest, head, name, entries))
+    powertrain = _add_powertrain(manifest, head, name, entries)
+    return _on_tires(manifest, head, Vehicle(name, entries, description, axles, lists, tire, powertrain))
+
+
+def _on_tires(manifest: Path, head: Mapping[str, Any], vehicle: Vehicle) -> Vehicle:
+    """The vehicle on the tires of the files that its manifest names."""
+    if "tire_file" not in head:
+        return vehicle
+    files = head["tire_file"] if isinstance(head["tire_file"], dict) else {"": head["tire_file"]}
+    return with_tire_files(vehicle, {axle: manifest.parent / file for axle, file in files.items()})
 
 
 def _add_powertrain(
@@ -260,11 +308,14 @@ def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
         if key not in _HEAD:
             raise DataError(f"{manifest}: unknown key {key!r}; expected {', '.join(_HEAD)}")
         kind, words = _HEAD[key]
-        of_texts = key != "files" or all(isinstance(f, str) for f in value)
+        inner = value if key == "files" else value.values() if key == "tire_file" and isinstance(value, dict) else ()
+        of_texts = all(isinstance(f, str) for f in inner)
         if not isinstance(value, kind) or not of_texts:
             raise DataError(f"{manifest}: {key} = {value!r}: expected {words}")
     if ("base" in head) == ("files" in head):
         raise DataError(f"{manifest}: expected either base, with a table [overrides], or files")
+    if "tire" in head and "tire_file" in head:
+        raise DataError(f"{manifest}: tire beside tire_file; expected the file alone, which tells the law")
     if "axles" in head and "base" in head:
         raise DataError(f"{manifest}: [[axles]] beside base; expected the axles of the base, or files in its place")
     if "overrides" in head and "base" not in head:

@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from jounce.models.formulation.signals import FORMULATIONS
-from jounce_fmu.models import axles, double_wishbone, formulation, halfcar, tires
+from jounce_fmu.models import axles, double_wishbone, formulation, halfcar
 from jounce_fmu.models.model import Model, ModelError
 
 __all__ = ["GROUP", "Model", "ModelError", "data_sets", "find", "models", "register", "unregister"]
@@ -46,8 +46,6 @@ def find(name: str | Path) -> Model:
     for model in models():
         if str(name) in model.data_sets:
             return model
-    if tires.has_own_model(name):
-        return tires.model(name)
     if axles.has_own_model(name):
         return axles.model(name)
     if formulation.has_own_model(name):

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from jounce.data import of_any_tires
 from jounce.frames import rotation_of, zyx
 from jounce_service.recording.provenance import facts
 from jounce_service.recording.reader import Reader, RecordingError
@@ -95,10 +96,10 @@ def geometry(columns: Columns, row: Vector, parameters: dict[str, float], model:
         if name.startswith("chassis.outline."):
             point, _, axis = name.rpartition(".")
             outline.setdefault(point, {})[axis] = value
-    if not outline or "tire.unloaded_radius" not in parameters:
+    radius = of_any_tires(parameters, "unloaded_radius")
+    if not outline or radius is None:
         raise RecordingError(f"an OSI trace needs the parameters chassis.outline and tire.unloaded_radius; {model} has "
                              "none")  # fmt: skip
-    radius = parameters["tire.unloaded_radius"]
     turn, origin = rotation_of(columns.of(row, "ref_frame.rot")), columns.of(row, "ref_frame.pos")
     hubs = np.array([turn.T @ (columns.of(row, f"wheel_{w.name}.pos") - origin) for w in columns.wheels])
     points = np.array([[p["x"], side * p["y"], p["z"]] for p in outline.values() for side in (1, -1)])

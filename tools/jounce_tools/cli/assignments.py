@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -38,10 +40,24 @@ def add_vehicle(parser: argparse.ArgumentParser, default: str | None = "hmmwv", 
     text = text or "name of a built-in vehicle, or the folder or vehicle.toml of your own (default: %(default)s)"
     parser.add_argument("--vehicle", default=default, metavar="VEHICLE", help=text)
     parser.add_argument("--model", dest="vehicle", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-    tire = "tire file (.tir) of the Magic Formula for all wheels: PAC2002, MF 6.1 or 6.2 (default: the vehicle's tires)"
-    parser.add_argument("--tire", type=Path, metavar="FILE", help=tire)
+    tire = ("tire file (.tir) of the Magic Formula: PAC2002, MF 6.1 or 6.2; AXLE=FILE for the tires of one axle, once "
+            "for each (default: the vehicle's tires)")  # fmt: skip
+    parser.add_argument("--tire", action="append", metavar="[AXLE=]FILE", help=tire)
     road = "terrain under it: a packed file (.jnt), an OpenCRG road (.crg), a description (.toml) or heights (.npy)"
     parser.add_argument("--road", type=Path, metavar="FILE", help=road)
+
+
+def _on_tires(vehicle: str, texts: Sequence[str]) -> Path:
+    """The vehicle on tires as ``--tire`` has them. Raises UsageError, DataError, BuildError."""
+    files: dict[str, str] = {}
+    for text in texts:
+        axle, separator, file = text.partition("=")
+        if not separator or not re.fullmatch("[a-z][a-z0-9_]*", axle) or Path(text).exists():
+            axle, file = "", text
+        if axle in files:
+            raise UsageError(f"--tire {text!r}: a second file for {axle or 'all axles'}; expected one")
+        files[axle] = file
+    return on_tires(vehicle, files)
 
 
 def put_on(arguments: argparse.Namespace) -> None:
@@ -49,7 +65,7 @@ def put_on(arguments: argparse.Namespace) -> None:
 
     Raises UsageError, DataError, BuildError.
     """
-    for option, put in (("tire", on_tires), ("road", on_road)):
+    for option, put in (("tire", _on_tires), ("road", on_road)):
         file = getattr(arguments, option, None)
         if file is None:
             continue

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.axles import wheels_in
+from jounce.data import of_any_tires
 
 Array = NDArray[np.float64]
 #: Time between two commands of the driver [s].
@@ -198,7 +199,7 @@ def measure(place: Place, parameters: Mapping[str, Any]) -> Car:
         for k in ("front.low.x", "rear.low.x", "front.low.y", "front.upper.y", "rear.low.y", "rear.upper.y")
     }
     track = abs(float(at[f"wheel_{wheels[0]}.pos"][1] - at[f"wheel_{wheels[1]}.pos"][1]))
-    tire = float(parameters.get("tire.width", place.parameters.get("tire.width", 0.2)))
+    tire = of_any_tires({**place.parameters, **parameters}, "width") or 0.2
     width = 2.0 * float(np.nanmax([*(v for k, v in outline.items() if k.endswith("y")), 0.5 * (track + tire)]))
     ground = float(parameters.get("terrain.height", place.parameters.get("terrain.height", 0.0)))
     radius = float(np.mean([at[f"wheel_{w}.pos"][2] for w in wheels])) - ground

@@ -24,6 +24,8 @@ from jounce_tools.vehicle.sweeps import Springs
 
 Array = NDArray[np.float64]
 _ITERATIONS = 60
+#: What the load of a tire comes from.
+_TIRE = ("unloaded_radius", "vertical_stiffness", "vertical_stiffness_quadratic")
 _STEP = 0.01
 #: Step of a difference quotient [m or rad]; error that counts as balance, as part of the weight.
 _NUDGE, _BALANCED = 1e-6, 1e-7
@@ -49,6 +51,7 @@ class Standing:
 class _Stand:
     """One axle: what its springs carry over the travel."""
 
+    axle: str
     x: float
     centre: float
     """Height of the wheel centre in the chassis frame in the design position [m]."""
@@ -71,7 +74,8 @@ def standing(vehicle: Vehicle) -> Standing:
     moment = (vehicle["chassis.mass"] * vehicle["chassis.com.x"]
               + sum((s.own - 2 * s.unsprung) * s.x for s in stands)) * gravity  # fmt: skip
     mass = vehicle["chassis.mass"] + _on_chassis(vehicle) + own
-    unknown = np.array([float(np.mean([vehicle["tire.unloaded_radius"] - s.centre for s in stands])) - 0.05, 0.0])
+    radii = [vehicle.of_tires(own, "unloaded_radius") for own in vehicle.axles]
+    unknown = np.array([float(np.mean([r - s.centre for r, s in zip(radii, stands, strict=True)])) - 0.05, 0.0])
 
     def missing(z: Array) -> Array:
         forces = np.array([2 * _on_ground(vehicle, s, z[0] - z[1] * s.x, gravity)[1] for s in stands])
@@ -133,7 +137,7 @@ class _Weights:
     """The masses, springs and tires of one axle."""
 
     def __init__(self, vehicle: Vehicle, own: AxleData) -> None:
-        self.vehicle, self.axle = vehicle, kinematics_of(vehicle, own)
+        self.vehicle, self.own, self.axle = vehicle, own, kinematics_of(vehicle, own)
         self.springs, self.coordinates = Springs(vehicle, own, self.axle), np.zeros(2)
         linkage = self.axle.linkages[0]
         q, place, numbers = SX.sym("q", len(linkage.names)), SX.sym("e", 3), SX.sym("n", linkage.numbers.shape[0])
@@ -142,8 +146,8 @@ class _Weights:
 
     def at(self, travel: float, height: float, up: Array, gravity: float) -> _Carried:
         """At that travel, the chassis origin at that height [m]; ``up``: unit vector in chassis axes."""
-        axle, radius = self.axle, self.vehicle["tire.unloaded_radius"]
-        linear, quadratic = self.vehicle["tire.vertical_stiffness"], self.vehicle["tire.vertical_stiffness_quadratic"]
+        axle = self.axle
+        radius, linear, quadratic = (self.vehicle.of_tires(self.own, n) for n in _TIRE)
         self.coordinates = axle.at_travel((travel, travel), 0.0, self.coordinates)
         position, solved = axle.position(self.coordinates), axle.solve(self.coordinates)
         parallel, _ = motions(position)
@@ -199,10 +203,10 @@ def _linkage_moment(vehicle: Vehicle) -> Array:
 
 def _on_ground(vehicle: Vehicle, stand: _Stand, height: float, gravity: float) -> tuple[float, float, float]:
     """(travel, suspension force, load of the ground) of one wheel, the chassis origin at that height over the axle."""
-    linear, quadratic = vehicle["tire.vertical_stiffness"], vehicle["tire.vertical_stiffness_quadratic"]
+    radius, linear, quadratic = (vehicle.of_tires(stand.axle, n) for n in _TIRE)
 
     def load(travel: float) -> float:
-        pressed = max(vehicle["tire.unloaded_radius"] - (height + stand.centre + travel), 0.0)
+        pressed = max(radius - (height + stand.centre + travel), 0.0)
         return linear * pressed + quadratic * pressed * pressed
 
     low, high = float(stand.travel[0]), float(stand.travel[-1])
@@ -232,7 +236,7 @@ def _stand(vehicle: Vehicle, name: str, axle: Axle) -> _Stand:
     unsprung, all_of_it = _masses(axle.linkages[0].mechanism)
     share = 2 if axle.whole else 1
     centre = axle.position((0.0, 0.0)).wheels[0].centre
-    return _Stand(float(centre[0]), float(centre[2]), np.array(travels)[order], np.array(forces)[order],
+    return _Stand(name, float(centre[0]), float(centre[2]), np.array(travels)[order], np.array(forces)[order],
                   unsprung / share, all_of_it * 2 / share)  # fmt: skip
 
 

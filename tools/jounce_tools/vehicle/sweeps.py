@@ -98,7 +98,7 @@ def sweeps(vehicle: Vehicle, own: AxleData) -> list[Sweep]:
     axle = kinematics_of(vehicle, own)
     springs = Springs(vehicle, own, axle)
     wheels = vehicle.wheels[2 * vehicle.axles.index(own) :][:2]
-    radius, deepest = vehicle["tire.unloaded_radius"], vehicle[f"{own.name}.stop.depth.10"]
+    radius, deepest = vehicle.of_tires(own, "unloaded_radius"), vehicle[f"{own.name}.stop.depth.10"]
     ends = tuple((vehicle[f"{own.name}.{low}"] - d, vehicle[f"{own.name}.{high}"] + d) for low, high, d in (
         ("spring.min_length", "spring.max_length", deepest),
         ("shock.closed_length", "shock.extended_length", 0.0)))  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.axles import wheels_in
+from jounce.data import of_any_tires
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.recording.reader import Reader, Sample
 from jounce_tools.errors import UsageError
@@ -90,8 +91,8 @@ def read(path: Path) -> Scene:
     plane = p("terrain_source", 1.0) == 1.0
     return Scene(
         reader.model.model, np.array(ticks)[keep] * length, names, tuple(u for _, u in reader.outputs), values, wheels,
-        body_of(parameters, values[0], names, wheels), p("tire.unloaded_radius", 0.4),
-        p("tire.width", 0.25),
+        body_of(parameters, values[0], names, wheels), of_any_tires(parameters, "unloaded_radius") or 0.4,
+        of_any_tires(parameters, "width") or 0.25,
         (p("terrain.height", 0.0), p("terrain.slope", 0.0), p("terrain.bank", 0.0)) if plane else None,
     )  # fmt: skip
 

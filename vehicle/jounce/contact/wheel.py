@@ -53,12 +53,12 @@ class Wheel:
         """Numbers of the tire and the brake, as the vehicle data name them."""
         return Layout(**dict.fromkeys(self.entries(1.0), 1))
 
-    def entries(self, side: float) -> dict[str, str]:
-        """These numbers -> the entry of the vehicle data that a wheel of the side (1 left, -1 right) has for each."""
-        which = "left" if side > 0 else "right"
-        own = {f"tire.{name}": f"tire.{name}_{which}" for name in self.law.sided}
-        names = (*(f"tire.{name}" for name in self.law.parameters), *own, *brake.PARAMETERS)
-        return {name: own.get(name, name) for name in names}
+    def entries(self, side: float, tires: str = "tire") -> dict[str, str]:
+        """These numbers -> the entry of the vehicle data that a wheel of the side (1 left, -1 right) has for each.
+
+        ``tires``: what the entries of its tire begin with (`jounce.data.Vehicle.tires`).
+        """
+        return self.law.entries_of(side, tires) | {name: name for name in brake.PARAMETERS}
 
     @cached_property
     def inputs(self) -> Layout:

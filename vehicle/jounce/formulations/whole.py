@@ -128,7 +128,8 @@ class Whole:
 
     def __init__(self, vehicle: Vehicle, corners: Sequence[Augmented], tires: Tires = Tires()) -> None:  # noqa: B008
         """``corners``: of each axle left and right, from the front."""
-        self.corners, self.tires, self.radius = tuple(corners), tires, vehicle["tire.unloaded_radius"]
+        self.corners, self.tires = tuple(corners), tires
+        self.radius = vehicle.of_tires(vehicle.axles[0], "unloaded_radius")
         self.first = np.cumsum([CHASSIS, *(f.places + f.size + 1 for f in self.corners)])
         self.size = int(self.first[-1])
         self.told = _told(vehicle, self.corners)

@@ -10,19 +10,21 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jounce
 from jounce.axles import DEFAULT
+from jounce.contact.tires import LAWS
 from jounce.data import DataError, Vehicle, load_vehicle, vehicle_names
 from jounce.models.double_wishbone import axles_c, recursion
 from jounce.models.double_wishbone.arrange import arranged
 from jounce.models.double_wishbone.kinds_c import Kinds
-from jounce.models.double_wishbone.ledgers import KINDS_LEDGER, kinds_ledger
+from jounce.models.double_wishbone.ledgers import KINDS_LEDGER, LEDGER, TIRES_LEDGER, kinds_ledger, tires_ledger
 from jounce.models.double_wishbone.signals import table
+from jounce.references import Ledger
 from jounce.signals import SignalTable
 from jounce.suspension.kinds import KINDS
 from jounce_fmu.build.library import NATIVE, PACKAGE, BuildError, Sources, builtin_sources, identifier
@@ -39,12 +41,17 @@ EMBEDDED = PACKAGE / "models" / "embedded"
 
 
 def has_own_model(name: str | Path) -> bool:
-    """Whether a vehicle is on other axles than the HMMWV's or has a powertrain. False where it cannot be read."""
+    """Whether a vehicle is on other axles or tires than the HMMWV's or has a powertrain.
+
+    False where it cannot be read, and for tires of a law that does not come with jounce
+    (`jounce_fmu.models.double_wishbone.model_of`).
+    """
     try:
         vehicle = load_vehicle(name)
-        return vehicle.axles != DEFAULT or bool(vehicle.powertrain)
     except DataError:
         return False
+    own = vehicle.tire != Vehicle.tire and vehicle.tire in {law.name for law in LAWS}
+    return vehicle.axles != DEFAULT or bool(vehicle.powertrain) or own or vehicle.sets_of_tires != ("tire",)
 
 
 def names() -> tuple[str, ...]:
@@ -70,7 +77,7 @@ def model(name: str | Path) -> Model:
     folder = cache_folder() / f"{vehicle.name}-{digest[:16]}"
     written = write(folder, texts)
     shared = [f for f in builtin_sources(PREFIX).files if f.name not in texts]
-    own = [*sorted(GENERATED.parent.glob("*.inc")), GENERATED / "axles_scalar.inc"]
+    own = [*sorted(GENERATED.parent.glob("*.inc")), *(GENERATED / n for n in ("axles_scalar.inc",) if n not in texts)]
     kinds = Kinds(vehicle, emitted["sizes"])
     own += [GENERATED / name for name in kinds.files() if name not in texts]
     own += powertrain.code() if vehicle.powertrain else ()
@@ -108,9 +115,15 @@ def emit(vehicle: Vehicle, signals: SignalTable, emitted: Mapping[str, Any]) -> 
 
 
 def _emitted(vehicle: Vehicle) -> dict[str, Any]:
-    """What the emitted functions of a vehicle's axles read, the sizes of their numbers, and texts of its own kinds."""
+    """What the emitted functions of a vehicle's axles and tires read, the sizes of their numbers, and texts of its own.
+
+    Raises BuildError.
+    """
     found: dict[str, Any] = json.loads((GENERATED / "axles_entries.json").read_text(encoding="utf-8"))
     found["files"] = {}
+    if vehicle.tire != Vehicle.tire:
+        entries, found["files"] = _of_law(vehicle.tire)
+        found["entries"] |= entries
     for name in dict.fromkeys(axle.kind for axle in vehicle.axles if axle.kind not in KINDS):
         for part, more in zip(("entries", "sizes", "files"), _own(name), strict=True):
             found[part] |= more
@@ -123,18 +136,41 @@ def _own(name: str) -> tuple[dict[str, Any], ...]:
 
     Raises BuildError.
     """
-    kept = cache_folder() / "kinds" / f"{name}-{_emitter()}"
-    path = kept / "kind.json"
-    if not path.is_file():
+
+    def emit() -> object:
         from jounce.models.double_wishbone import emit_axles
         from jounce.suspension.mechanisms.own import source
 
         of = source(name)
         if of is None:
             raise BuildError(f"{name}: no axle of this process has this kind")
-        made = emit_axles.emitted(emit_axles.Made(of.kind, of.variant, of.vehicle, of.axle))
-        write(kept, {"kind.json": json.dumps(made)})
-    return tuple(json.loads(path.read_text(encoding="utf-8")))
+        return emit_axles.emitted(emit_axles.Made(of.kind, of.variant, of.vehicle, of.axle))
+
+    return tuple(_kept("kinds", name, emit))
+
+
+@cache
+def _of_law(name: str) -> tuple[dict[str, Any], ...]:
+    """Entries that the functions of a wheel on tires of another law read, and the texts of these, likewise."""
+
+    def emit() -> object:
+        from jounce.models.double_wishbone import emit_axles
+
+        return emit_axles.of_law(name)
+
+    try:
+        return tuple(_kept("laws", name, emit))
+    except ImportError as error:
+        raise BuildError(f"tires of the law {name} need CasADi: pip install casadi ({error})") from error
+
+
+def _kept(group: str, name: str, emit: Callable[[], object]) -> Any:
+    """What ``emit`` gives, from a file in the cache that this release has written before."""
+    kept = cache_folder() / group / f"{name}-{_emitter()}"
+    path = kept / "emitted.json"
+    if not path.is_file():
+        write(kept, {path.name: json.dumps(emit())})
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 @cache
@@ -150,6 +186,7 @@ def emit_shared() -> Mapping[Path, str]:
 
     return {
         KINDS_LEDGER: kinds_ledger(_examples()).text(),
+        TIRES_LEDGER: tires_ledger(LAWS, Ledger.read(LEDGER).references).text(),
         **{GENERATED / name: text for name, text in emit_axles.files().items()},
     }
 

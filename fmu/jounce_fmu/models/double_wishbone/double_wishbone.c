@@ -35,9 +35,9 @@ static int refuse(jn_fault *f, int row, double value, const char *text) {
     return 1;
 }
 
-/* Tire deflection at which the rim is on the ground [m]. */
-double jn_rim_reached(const double *d) {
-    const double *wheel = d + D_WHEELS;
+/* Deflection of the tire of lane c at which its rim is on the ground [m]. */
+double jn_rim_reached(const double *d, int c) {
+    const double *wheel = d + D_WHEELS + c;
     return wheel[JN_CORNERS * JN_WHEEL_NUMBER_tire_unloaded_radius] - wheel[JN_CORNERS * JN_WHEEL_NUMBER_tire_rim_radius];
 }
 
@@ -274,17 +274,18 @@ static double uprightness(const double *x, const double *wheel_inputs) {
     return lies[2] / sqrt(mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]);
 }
 
-/* Checks that no tire is deflected by more than `limit` [m]. */
-static int refuse_deflection(const jn_evaluation *e, const double *d, double limit, jn_fault *f) {
+/* Checks that no tire is deflected beyond what its data can mean, which is its unloaded radius. */
+static int refuse_deflection(const jn_evaluation *e, const double *d, jn_fault *f) {
     int w;
     for (w = 0; w < JN_WHEELS; w++) {
         const double deflection = e->wheel[JN_CORNERS * JN_WHEEL_deflection + JN_LANE_OF(w)];
+        const double limit = d[D_WHEELS + JN_CORNERS * JN_WHEEL_NUMBER_tire_unloaded_radius + JN_LANE_OF(w)];
         if (!(deflection > limit)) continue;
         f->signal = JN_ROW_Y + JN_Y_WHEEL_deflection + w * Y_WHEEL;
         f->value = deflection;
         snprintf(f->text, sizeof f->text, "tire %s is pressed in beyond what its data can mean; expected at most "
                  "%.0f mm, where its centre is on the ground (its rim is at %.0f mm)", corner_names[w], 1e3 * limit,
-                 1e3 * jn_rim_reached(d));
+                 1e3 * jn_rim_reached(d, JN_LANE_OF(w)));
         return 1;
     }
     return 0;
@@ -383,9 +384,6 @@ static int refuse_order(const double *p, jn_fault *f) {
     for (i = 0; i < sizeof jn_risings / sizeof *jn_risings; i++)
         if (!(p[jn_risings[i].row] > p[jn_risings[i].below]))
             return refuse(f, JN_ROW_P + jn_risings[i].row, p[jn_risings[i].row], jn_risings[i].expected);
-    if (!(p[JN_P_tire_rim_radius] < p[JN_P_tire_unloaded_radius]))
-        return refuse(f, JN_ROW_P + JN_P_tire_rim_radius, p[JN_P_tire_rim_radius],
-                      "expected a radius below tire.unloaded_radius");
     return 0;
 }
 
@@ -435,19 +433,21 @@ static int refuse_stiff_friction(const double *p, const double *d, jn_fault *f) 
     static const char brake[] = "a stiffer brake is unstable on the wheel's inertia at this tick with RK4, and makes energy "
                                 "with ROSENBROCK; brake.deflection and brake.damping soften it";
     static const char tread[] = "more is unstable on the wheel's inertia at this tick with RK4, and makes energy with ROSENBROCK";
-    const double radius = p[JN_P_tire_unloaded_radius], tick_length = p[JN_P_tick];
+    const double tick_length = p[JN_P_tick];
     const double fastest = 2.0 / (p[JN_P_integrator] == 1.0 ? tick_length : STIFF_TICK);
     const double windings = p[JN_P_brake_spin_limit] / p[JN_P_brake_deflection];
     const jn_stiffness *s;
     int c;
     for (c = 0; c < JN_CORNERS; c++) {
         const double inertia = d[D_AXIAL + c] + d[D_AXIAL + JN_CORNERS + c];
+        const double radius = d[D_WHEELS + JN_CORNERS * JN_WHEEL_NUMBER_tire_unloaded_radius + c];
         const double damped = fastest * inertia, sprung = fastest * fastest * inertia, by = 1.0 / (radius * radius);
         const double most = fmin(damped / fmax(p[JN_P_brake_damping], 1e-9), sprung * p[JN_P_brake_deflection]);
         if (above(p, JN_P_brake_capacity, most, "N.m", brake, f)) return 1;
         for (s = jn_tire_stiffness; s->row >= 0; s++)
-            if (s->tread && above(p, s->row, (s->order == 2 ? sprung : damped) * by / s->factor,
-                                  s->order == 2 ? "N/m" : "N.s/m", tread, f))
+            if (s->tread && (s->axle < 0 || s->axle == JN_WHEEL_OF(c) / 2) &&
+                above(p, s->row, (s->order == 2 ? sprung : damped) * by / s->factor,
+                      s->order == 2 ? "N/m" : "N.s/m", tread, f))
                 return 1;
     }
     if (windings > fastest)
@@ -491,7 +491,6 @@ static int derive(const double *p, double *d, jn_fault *f) {
         const double low = fabs(d[D_BOX + k]), high = fabs(d[D_BOX + 3 + k]), most = low > high ? low : high;
         d[D_REACH] += most * most;
     }
-    d[D_PRESSED] = p[JN_P_tire_unloaded_radius]; /* the wheel's centre is on the ground */
     for (k = 0; k < JN_CORNERS; k++) { /* not known yet */
         d[D_LOWEST + k] = 1.0;
         d[D_HIGHEST + k] = -1.0;

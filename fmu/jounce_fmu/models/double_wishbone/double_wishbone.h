@@ -57,8 +57,8 @@ enum {
     D_TICK,
     D_TERRAIN,  /* 1: terrain from a file */
     D_RESOURCE, /* which one: JN_RESOURCE_NUMBERS */
-    D_PRESSED = D_RESOURCE + JN_RESOURCE_NUMBERS, /* tire deflection beyond which the data are not valid [m] */
-    D_LOWEST,  /* range of the arm angle in which every loop closes at any steering, by corner; empty if unknown */
+    /* range of the arm angle in which every loop closes at any steering, by corner; empty if unknown */
+    D_LOWEST = D_RESOURCE + JN_RESOURCE_NUMBERS,
     D_HIGHEST = D_LOWEST + JN_CORNERS,
     D_CLOSE = D_HIGHEST + JN_CORNERS, /* of the Newton steps, and of the first guess */
     D_GUESS = D_CLOSE + JN_CORNERS * JN_CLOSE_ROWS,
@@ -122,7 +122,7 @@ typedef struct {
 typedef struct {
     int row, order, tread; /* row -1: no more */
     double factor;
-    int power;
+    int power, axle; /* whose tires it is of, or -1: those of all */
 } jn_stiffness;
 
 /* The parameters that an emitted function reads, by their places in p. */
@@ -136,7 +136,7 @@ typedef struct {
 typedef struct {
     void (*corner)(const double *in, double *corner, double *axial, double *close);
     void (*inner)(const double *in, double *inner);
-    jn_part of_corner, of_inner, of_outline;
+    jn_part of_corner, of_inner, of_outline, of_wheel[2]; /* the last one of the left and the right wheel */
     double driven, gain;
 } jn_derivation;
 
@@ -215,7 +215,7 @@ void jn_arm_range(const double *p, double *d);
 int jn_refuse_stiff(const double *p, const double *d, jn_fault *f);
 
 /* Deflection of a tire that has its rim on the ground [m]. */
-double jn_rim_reached(const double *d);
+double jn_rim_reached(const double *d, int c);
 
 /* jn_model.start: the design position, or rest on the terrain. */
 int jn_start(const double *p, const double *d, const double *u, double *x, jn_fault *f);

@@ -237,17 +237,20 @@ static int refuse_axle(probe *s, const jn_axle *axle, jn_fault *f) {
 }
 
 static int refuse_tire(probe *s, jn_fault *f) {
-    const double depth = s->p[JN_P_tire_unloaded_radius] - s->p[JN_P_tire_rim_radius];
     const jn_stiffness *of;
-    double at[3] = {0.0}, here[3];
-    int a, k;
+    double at[JN_AXLES][3], most = 0.0;
+    int a;
     for (a = 0; a < JN_AXLES; a++) {
-        if (wheel_mobility(s, jn_axles[a].lane, here, f)) return 1;
-        for (k = 0; k < 3; k++)
-            if (a == 0 || here[k] > at[k]) at[k] = here[k];
+        if (wheel_mobility(s, jn_axles[a].lane, at[a], f)) return 1;
+        if (at[a][2] > most) most = at[a][2];
     }
-    for (of = jn_tire_stiffness; of->row >= 0; of++)
-        if (!of->tread && stiff(s, of->row, of->factor * pow(depth, of->power), at[2], of->order, f)) return 1;
+    for (of = jn_tire_stiffness; of->row >= 0; of++) {
+        const int one = of->axle < 0 ? 0 : of->axle;
+        const double depth = jn_rim_reached(s->d, jn_axles[one].lane);
+        if (!of->tread && stiff(s, of->row, of->factor * pow(depth, of->power), of->axle < 0 ? most : at[one][2],
+                                of->order, f))
+            return 1;
+    }
     return 0;
 }
 

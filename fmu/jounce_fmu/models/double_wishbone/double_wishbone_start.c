@@ -60,7 +60,7 @@ static void to_world(const double *q, const double *v, double *out) {
 
 static double clipped(double v, double limit) { return v > limit ? limit : v < -limit ? -limit : v; }
 
-static double wheel_number(const rest *r, int k) { return r->d[D_WHEELS + JN_CORNERS * k]; }
+static double wheel_number(const rest *r, int k, int c) { return lane(r->d + D_WHEELS, k, c); }
 
 /* Inner states of wheel c, at rest with those tangential forces or rolling one way; returns what it can hold [N]. */
 static double start_wheel(const rest *r, int c, double along, double across, double way, double *x) {
@@ -118,14 +118,14 @@ static int settle(rest *r, double *x, jn_fault *f) {
     }
     if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
     for (c = 0; c < JN_CORNERS; c++) {
-        const double limit = wheel_number(r, JN_WHEEL_NUMBER_brake_capacity);
+        const double limit = wheel_number(r, JN_WHEEL_NUMBER_brake_capacity, c);
         const double asked = r->u[JN_U_WHEEL_brake_torque + JN_WHEEL_OF(c) * U_WHEEL];
         const double drive = r->u[JN_U_WHEEL_drive_torque + JN_WHEEL_OF(c) * U_WHEEL];
-        const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius);
+        const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, c);
         const double needed = -spin_moment(r, c) - drive;
         const double torque = fmax(0.0, asked < limit ? asked : limit), held = clipped(needed, torque);
         if (held != needed) start_wheel(r, c, along[c] - (needed - held) / radius, across[c], 0.0, x);
-        if (limit > 0.0) x[JN_X_wind_up + c] = -held / limit * wheel_number(r, JN_WHEEL_NUMBER_brake_deflection);
+        if (limit > 0.0) x[JN_X_wind_up + c] = -held / limit * wheel_number(r, JN_WHEEL_NUMBER_brake_deflection, c);
     }
     return jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f);
 }
@@ -191,19 +191,20 @@ static void guess(rest *r, const double *x, double *v) {
     const double *n = r->mean_normal, yaw = r->p[JN_P_init_yaw];
     const double c = jn_cos_1(yaw), s = jn_sin_1(yaw), slope = -(n[0] * c + n[1] * s) / n[2];
     const double side = -(-n[0] * s + n[1] * c) / n[2], length = sqrt(1.0 + slope * slope);
-    double ground = 0.0, hub = 0.0;
+    double ground = 0.0, hub = 0.0, radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, 0);
     int k;
     memset(v, 0, N_REST * sizeof *v);
     v[1] = -jn_atan_1(slope);
     v[2] = jn_atan2_1(side, length);
     for (k = 0; k < JN_WHEELS; k++) {
         const double *d = r->d;
+        radius = fmax(radius, wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, JN_LANE_OF(k)));
         hub += lane(d + D_CORNERS, height_row(k / 2), JN_LANE_OF(JN_IS_PAIR(k / 2) ? k - k % 2 : k)) / JN_WHEELS;
         if (!is_plane(r)) ground += r->height[k] / JN_WHEELS;
     }
     if (is_plane(r))
         ground = r->d[D_GROUND + 2] - (n[0] * x[JN_X_position] + n[1] * x[JN_X_position + 1]) / n[2];
-    v[0] = ground + (wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius) - COMPRESSED - hub) / n[2];
+    v[0] = ground + (radius - COMPRESSED - hub) / n[2];
 }
 
 /* Asks the ground for each wheel: the inputs, or the terrain file below the anchor of the wheel on a level chassis. */
@@ -277,8 +278,7 @@ static int find_rest(rest *r, double *x, jn_fault *f) {
 /* Forward speed along the terrain (or level, in the air) with wheels that roll. */
 static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
     static const double ahead[3] = {1.0, 0.0, 0.0};
-    const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius);
-    double forward[3], along[3], length, trial = speed / radius, back[4];
+    double forward[3], along[3], length, back[4];
     int c, k;
     to_world(x + JN_X_quaternion, ahead, forward);
     if (r->p[JN_P_init_equilibrium] != 0.0) {
@@ -290,10 +290,12 @@ static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
     back[0] = x[JN_X_quaternion];
     for (k = 1; k < 4; k++) back[k] = -x[JN_X_quaternion + k];
     to_world(back, along, x + JN_X_linear);
-    for (c = 0; c < JN_CORNERS; c++) x[JN_X_spin_rate + c] = trial;
+    for (c = 0; c < JN_CORNERS; c++)
+        x[JN_X_spin_rate + c] = speed / wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, c);
     if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
     for (c = 0; c < JN_CORNERS; c++) {
-        const double *w = r->e.wheel;
+        const double *w = r->e.wheel, radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, c);
+        const double trial = speed / radius;
         double v = 0.0, rolled;
         for (k = 0; k < 3; k++) v += lane(w, JN_WHEEL_velocity + k, c) * lane(w, JN_WHEEL_heading + k, c);
         /* slip = (rolled - v) / |v| tells how far the trial spin rolls; zero in the air */
@@ -306,12 +308,16 @@ static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
 
 /* Refuses a start with a rim on the ground. */
 static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
-    const double limit = jn_rim_reached(d);
-    int w, worst = JN_LANE_OF(0);
-    for (w = 1; w < JN_WHEELS; w++)
-        if (lane(r->e.wheel, JN_WHEEL_deflection, JN_LANE_OF(w)) > lane(r->e.wheel, JN_WHEEL_deflection, worst))
-            worst = JN_LANE_OF(w);
-    if (!(lane(r->e.wheel, JN_WHEEL_deflection, worst) > limit)) return 0;
+    double deepest = 0.0, limit = 0.0;
+    int w, worst = -1;
+    for (w = 0; w < JN_WHEELS; w++) {
+        const double most = jn_rim_reached(d, JN_LANE_OF(w)), over = lane(r->e.wheel, JN_WHEEL_deflection, JN_LANE_OF(w)) - most;
+        if (!(over > deepest)) continue;
+        worst = JN_LANE_OF(w);
+        deepest = over;
+        limit = most;
+    }
+    if (worst < 0) return 0;
     f->signal = JN_ROW_P + (r->p[JN_P_init_equilibrium] != 0.0 ? JN_P_init_equilibrium : JN_P_init_z);
     f->value = r->p[f->signal - JN_ROW_P];
     snprintf(f->text, sizeof f->text, "tire %.2s starts %.0f mm deep in the terrain; expected at most %.0f mm, where its "

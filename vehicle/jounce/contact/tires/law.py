@@ -197,6 +197,15 @@ class Law:
         """Names under `tire.` of the vehicle data that it reads."""
         return (*self.parameters, *(f"{name}_{side}" for name in self.sided for side in ("left", "right")))
 
+    def entries_of(self, side: float, tires: str = "tire") -> dict[str, str]:
+        """`tire.NAME` of its parameters -> the entry that a wheel of the side (1 left, -1 right) has for it.
+
+        ``tires``: what the entries begin with, where an axle has its own: `tire.front`.
+        """
+        which = "left" if side > 0 else "right"
+        own = {f"tire.{name}": f"{tires}.{name}" for name in self.parameters}
+        return own | {f"tire.{name}": f"{tires}.{name}_{which}" for name in self.sided}
+
     @cached_property
     def layout(self) -> Layout:
         """Its states as vectors."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from jounce.axles import DEFAULT, Axle
+from jounce.contact import tires
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
 from jounce.suspension.kinds import GRAPH, KINDS, Variant, find, suspension_of
 
@@ -17,7 +18,7 @@ GEARS = {"pitman": COMMON, "rack": "car"}
 _STEERING = "steering."
 #: The vehicle whose entries of a powertrain are those of every powertrain.
 POWERTRAIN = "hmmwv_pedals"
-_OUTLINE = "chassis.outline."
+_OUTLINE, _TIRE = "chassis.outline.", "tire."
 
 
 def arranged(vehicle: Vehicle) -> Vehicle:
@@ -25,7 +26,10 @@ def arranged(vehicle: Vehicle) -> Vehicle:
 
     Raises DataError where one is missing, unknown or in another unit, or where an axle is of a kind that there is not.
     """
-    wanted: dict[str, Entry] = dict(common(gear_of(vehicle.axles)))
+    shared = common(gear_of(vehicle.axles))
+    before = list(shared)[: next(k for k, n in enumerate(shared) if n.startswith(_TIRE))]  # the order of the HMMWV
+    wanted = {n: shared[n] for n in before} | _tires(vehicle)
+    wanted |= {n: entry for n, entry in shared.items() if n not in wanted and not n.startswith(_TIRE)}
     axles = []
     for axle in vehicle.axles:
         of = f"vehicle {vehicle.name!r}: axle {axle.name}"
@@ -47,6 +51,18 @@ def arranged(vehicle: Vehicle) -> Vehicle:
         _check_driven(vehicle.name, axles)
         wanted |= _powertrain()
     return replace(_in_order(vehicle, wanted), axles=tuple(axles))
+
+
+def _tires(vehicle: Vehicle) -> dict[str, Entry]:
+    """The entries of the tires that the vehicle has and must have, in order. Raises DataError."""
+    try:
+        law = tires.find(vehicle.tire)
+    except KeyError as error:
+        raise DataError(f"{vehicle.name}: {error.args[0]}") from None
+    of_hmmwv = load_vehicle(COMMON).entries
+    known = vehicle.entries if vehicle.tire != Vehicle.tire else {}  # another law's units are its own
+    return {n: known.get(n) or of_hmmwv.get(f"tire.{name}") or Entry(0.0, "1", "", "")
+            for of in vehicle.sets_of_tires for name in law.entries for n in (f"{of}.{name}",)}  # fmt: skip
 
 
 def with_powertrain(vehicle: Vehicle) -> Vehicle:

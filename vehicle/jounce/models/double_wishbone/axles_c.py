@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from jounce.axles import Axle
 from jounce.contact import states as wheel_states
 from jounce.contact import tires
+from jounce.contact.tires.law import GEOMETRY
 from jounce.data import Vehicle
 from jounce.math.layout import Layout
 from jounce.models.double_wishbone import powered
@@ -24,6 +25,8 @@ AXLE, FIRST_STEERED = "AXLE", "FIRST"
 #: The point of an axle that a steering linkage moves.
 INNER_END = "TIEROD_C"
 GENERATOR = "jounce.models.double_wishbone.axles_c"
+#: The function that makes the numbers of a wheel; its entries are named as the law names them.
+WHEEL = "axle_wheel"
 #: First part of the names of the files with the functions of axles whose wheels share a body.
 PAIRS = "pair"
 #: States of the chassis, as `jounce.contact.wheel.CHASSIS` has them.
@@ -108,12 +111,15 @@ def tables(vehicle: Vehicle, table: SignalTable, more: str = "") -> str:
         numbers = [lanes.lane_of[2 * k], *rows]
         axles.append(f"{{{_row(numbers)}, {{{_row(dampers)}}}, {{{loops}}}}}")
     law = tires.find(vehicle.tire)
-    rising += [f'{{{place[f"tire.{high}"]}, {place[f"tire.{low}"]}, "expected a value above tire.{low}"}}'
-               for low, high in law.rising]  # fmt: skip
-    stiff = [f'{{{place[f"tire.{s.parameter}"]}, {1 + (s.kind == "spring")}, {int(s.where == "tread")}, {s.factor!r}, '
-             f"{s.power}}}" for s in law.stiffnesses]  # fmt: skip
+    sets = [(vehicle.tires(axle), k) for k, axle in enumerate(vehicle.axles)]
+    if len(vehicle.sets_of_tires) == 1:
+        sets = [(sets[0][0], -1)]
+    rising += [f'{{{place[f"{of}.{high}"]}, {place[f"{of}.{low}"]}, "expected a value above {of}.{low}"}}'
+               for of, _ in sets for low, high in (*law.rising, GEOMETRY[::-1])]  # fmt: skip
+    stiff = [f'{{{place[f"{of}.{s.parameter}"]}, {1 + (s.kind == "spring")}, {int(s.where == "tread")}, '
+             f"{s.factor!r}, {s.power}, {axle}}}" for of, axle in sets for s in law.stiffnesses]  # fmt: skip
     parts = (("jn_apart jn_aparts", apart), ("jn_rising jn_risings", rising), ("jn_axle jn_axles", axles),
-             ("int jn_bodies", [_row(bodies)]), ("jn_stiffness jn_tire_stiffness", [*stiff, "{-1, 0, 0, 0.0, 0}"]),
+             ("int jn_bodies", [_row(bodies)]), ("jn_stiffness jn_tire_stiffness", [*stiff, "{-1, 0, 0, 0.0, 0, -1}"]),
              ("double jn_state_starts", _starts(vehicle)))  # fmt: skip
     text = "\n".join(f"static const {name}[] = {{\n    {_lines(rows)},\n}};" for name, rows in parts)
     return f"/* Emitted by {GENERATOR}; do not edit. */\n{text}\n{more}"
@@ -141,21 +147,25 @@ def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Seque
     first = next((a.name for a in vehicle.axles if a.steered != "none"), "")
     rows: list[str] = []
 
-    def part(function: str, axle: Axle | None, number: int = 0, inner: str = INNER_END) -> str:
-        """Initializer of a jn_part; its rows go into an array of their own."""
+    def part(function: str, axle: Axle | None, number: int = 0, inner: str = INNER_END,
+             own: Mapping[str, str] | None = None) -> str:
+        """Initializer of a jn_part; its rows go into an array of their own. ``own``: other names of entries."""
         if function not in entries:
             return "{NULL, 0}"
-        found = (_named(name, axle, first).replace(f".{INNER_END}.", f".{inner}.") for name in entries[function])
+        found = ((own or {}).get(name) or _named(name, axle, first).replace(f".{INNER_END}.", f".{inner}.")
+                 for name in entries[function])  # fmt: skip
         rows.append(f"static const int rows_{function}_{number}[] = {{{_row(place[name] for name in found)}}};")
         return f"{{rows_{function}_{number}, {len(entries[function])}}}"
 
-    axles = []
+    axles, law = [], tires.find(vehicle.tire)
     for k, axle in enumerate(vehicle.axles):
         variant = variant_of(vehicle, axle)
         kind, mover = f"axle_{variant.name}", f"axle_{axle.steered}" if variant.inner else ""
         parts = ", ".join((part(kind, axle, k), part(mover, axle, k, variant.inner), part("axle_outline", axle, k)))
+        own_tires = [law.entries_of(side, vehicle.tires(axle)) for side in (1.0, -1.0)]
+        of_wheels = ", ".join(part(WHEEL, None, 2 * k + right, own=names) for right, names in enumerate(own_tires))
         functions = f"numbers_{variant.name}, {f'{mover}_1' if mover else 'NULL'}"
-        axles.append(f"{{{functions}, {parts}, {float(axle.driven)}, {axle.gain!r}}}")
+        axles.append(f"{{{functions}, {parts}, {{{of_wheels}}}, {float(axle.driven)}, {axle.gain!r}}}")
     common = part(f"vehicle_{gear}", None)
     powertrain = _powertrain(entries["vehicle_powertrain"], place) if vehicle.powertrain else ""
     text = "\n".join(rows)
@@ -185,17 +195,20 @@ def _powertrain(entries: Sequence[str], place: Mapping[str, int]) -> str:
     )
 
 
-def whole_derivation(table: SignalTable, entries: Sequence[str] = ()) -> str:
+def whole_derivation(vehicle: Vehicle, table: SignalTable, entries: Sequence[str] = ()) -> str:
     """Text of double_wishbone_derive.inc where one function makes the numbers of all axles.
+
+    The entries of the vehicle data are the last parameters.
 
     ``entries``: those that the powertrain's numbers are made of, where there is one.
     """
     powertrain = _powertrain(entries, {s.name: s.index for s in table.parameters}) if entries else ""
+    first = len(table.parameters) - len(vehicle.entries)
     return (
         f"/* Emitted by {GENERATOR}; do not edit. */\n"
         f"{powertrain}"
         "static void derive_axles(const double *p, double *d) {\n"
-        "    derive_1(p + JN_FIRST_ENTRY, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_OUTLINE,\n"
+        f"    derive_1(p + {first}, d + D_CORNERS, d + D_AXIAL, d + D_WHEELS, d + D_INNER, d + D_OUTLINE,\n"
         "             d + D_LINKAGE, d + D_CHASSIS, d + D_CONTACT);\n"
         "}\n"
     )

@@ -96,8 +96,28 @@ class Code:
     def scalars(self) -> list[ca.Function]:
         """Evaluated once per vehicle."""
         once = [self.functions[call.function] for call in SCHEDULE.calls if not SCHEDULE.per_wheel(call)]
-        derive = parameters.derive_function(self.vehicle, self.corner[1], self.prepared_wheel[1])
-        return [*once, derive, self.wheel.start_function()]
+        return [*once, *self.derived, self.wheel.start_function()]
+
+    @cached_property
+    def derived(self) -> list[ca.Function]:
+        """Derives the numbers of all axles; empty where each axle has functions of its own."""
+        if any(f"tire.{name}" not in self.vehicle.entries for name in self.wheel.law.entries):
+            return []
+        return [parameters.derive_function(self.vehicle, self.corner[1], self.prepared_wheel[1])]
+
+    def files(self) -> dict[str, str]:
+        """File name to text of the functions, and of what the glue reads of their numbers."""
+        lanes, scalars = self.lanes, self.scalars
+        SCHEDULE.check({f.name(): f for f in (*lanes, *scalars)})
+        return {
+            "double_wishbone_inputs.inc": emit_inputs(self.wheel),
+            "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED, self.quick),
+            "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),
+            "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes),
+                                                               self.quick),
+            "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalars), GENERATOR),
+            "double_wishbone_layout.h": emit_layouts(self),
+        }
 
 
 def forward_functions(functions: list[ca.Function]) -> list[ca.Function]:
@@ -115,9 +135,9 @@ def shared_forward(functions: list[ca.Function]) -> dict[str, list[int]]:
     return shared
 
 
-def emit_layouts(table: SignalTable, code: Code) -> str:
-    """C header with the index of every named part; the entries of the vehicle data are the last parameters."""
-    lines = [f"    JN_FIRST_ENTRY = {len(table.parameters) - len(code.vehicle.entries)},"]
+def emit_layouts(code: Code) -> str:
+    """C header with the index of every named part."""
+    lines: list[str] = []
     for prefix, layout in code.layouts.items():
         lines += enumerators(prefix, layout)
     lines[-1] = lines[-1].rstrip(",")
@@ -176,19 +196,12 @@ def files(table: SignalTable, vehicle: Vehicle, of_powertrain: Sequence[str] = (
     code = Code(vehicle)
     check_reports(table, code.wheel.law)
     check_inputs(table)
-    SCHEDULE.check({f.name(): f for f in (*code.lanes, *code.scalars)})
-    lanes, scalars, inner = code.lanes, code.scalars, axles_c.inner(vehicle)
+    inner = axles_c.inner(vehicle)
     steps = recursion.text(Lanes(vehicle.axles), inner, powertrain=bool(vehicle.powertrain))
     return {
         "double_wishbone_axles.h": axles_c.header(vehicle, table, inner),
         "double_wishbone_axles.inc": axles_c.tables(vehicle, table),
-        "double_wishbone_derive.inc": axles_c.whole_derivation(table, of_powertrain),
-        "double_wishbone_inputs.inc": emit_inputs(code.wheel),
+        "double_wishbone_derive.inc": axles_c.whole_derivation(vehicle, table, of_powertrain),
         "double_wishbone_recursion.inc": steps,
-        "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED, code.quick),
-        "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),
-        "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes),
-                                                           code.quick),
-        "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalars), GENERATOR),
-        "double_wishbone_layout.h": emit_layouts(table, code),
+        **code.files(),
     }

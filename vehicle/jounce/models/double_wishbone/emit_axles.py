@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import casadi as ca
@@ -22,7 +22,7 @@ from jounce.dynamics.embedding import Embedding
 from jounce.math.algebra import SX
 from jounce.models.double_wishbone import parameters
 from jounce.models.double_wishbone.arrange import COMMON, GEARS
-from jounce.models.double_wishbone.axles_c import AXLE, FIRST_STEERED, PAIRS
+from jounce.models.double_wishbone.axles_c import AXLE, FIRST_STEERED, PAIRS, WHEEL
 from jounce.models.double_wishbone.emit import Code
 from jounce.models.double_wishbone.outputs import pair_function
 from jounce.steering import pitman, rack
@@ -92,14 +92,17 @@ def _fixed(p: Mapping[str, SX], more: Sequence[SX]) -> Sequence[SX]:
     return [pitman.fixed_numbers(p, AXLE, more[0])]
 
 
+def _wheel(code: Code, p: Mapping[str, SX], _more: Sequence[SX]) -> Sequence[SX]:
+    return [code.prepared_wheel[1](ca.vertcat(*(p[name] for name in code.wheel.numbers.sizes)))]
+
+
 def _common(gear: str, p: Mapping[str, SX], _more: Sequence[SX]) -> Sequence[SX]:
-    wheels = CODE.prepared_wheel[1](ca.vertcat(*(p[name] for name in CODE.wheel.numbers.sizes)))
     contact = ca.vertcat(*(p[f"chassis.contact.{name}"] for name in outline.CONTACT.sizes))
     if gear == "rack":  # its numbers stand at the beginning of a linkage's place
         numbers = ca.vertcat(rack.numbers(p), SX.zeros(pitman.NUMBERS.size - rack.NUMBERS.size))
     else:
         numbers = pitman.linkage_numbers(p)
-    return wheels, numbers, parameters.chassis_inertia(p, linkage=gear == "pitman"), contact
+    return numbers, parameters.chassis_inertia(p, linkage=gear == "pitman"), contact
 
 
 @dataclass(frozen=True)
@@ -196,9 +199,9 @@ def emitted(made: Made) -> tuple[dict[str, list[str]], dict[str, object], dict[s
     return {function.name(): names}, {made.variant.name: made.sizes}, made.files()
 
 
-def pair_files() -> dict[str, str]:
+def pair_files(code: Code) -> dict[str, str]:
     """What all axles take whose wheels share a body: both sweeps and the report."""
-    values = [inward_sweep_function(), outward_sweep_function(), pair_function(CODE.wheel)]
+    values = [inward_sweep_function(), outward_sweep_function(), pair_function(code.wheel)]
     constant = {"inward_sweep_pair": (6, 7, 8), "outward_sweep_pair": (7, 8), "report_pair": (12, 13, 14)}
     shared = {"outward_sweep_pair": (6,), "report_pair": (8, 11)}
     tangents = [forward(f, constant=constant[f.name()]) for f in values]
@@ -220,28 +223,45 @@ def shared_seeds(
     return found
 
 
-def functions() -> tuple[tuple[ca.Function, list[str]], ...]:
-    """Every function of the axles that all vehicles share, with the entries that it reads."""
+def functions(code: Code) -> tuple[tuple[ca.Function, list[str]], ...]:
+    """Every function of the axles that all vehicles with such wheels share, with the entries that it reads."""
     return (
         _function("axle_double_wishbone", _corner, ("side", "driven")),
         _function("axle_outline", _outline, ("side",)),
         _function("axle_pitman", _geared, ("side", "gain")),
         _function("axle_rack", _racked, ("side", "gain")),
         _function("axle_none", _fixed, ("side", "gain")),
+        _function(WHEEL, partial(_wheel, code)),
         *(_function(f"vehicle_{gear}", partial(_common, gear)) for gear in GEARS),
     )
 
 
+def _scalars(code: Code) -> tuple[dict[str, list[str]], str]:
+    """(function -> entries that it reads, text of axles_scalar.inc) with the wheels of ``code``."""
+    made, gear = functions(code), rack.function()
+    text = emit_file([*(f for f, _ in made), gear, forward(gear, constant=(1,))], GENERATOR)
+    return {f.name(): names for f, names in made}, text
+
+
+def of_law(name: str) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Of vehicles on tires of another law: function -> entries that it reads, file name -> text.
+
+    These files stand in the place of those of the same name that come with jounce.
+    """
+    code = Code(replace(load_vehicle(COMMON), tire=name))
+    entries, text = _scalars(code)
+    return entries, {"axles_scalar.inc": text, **pair_files(code), **code.files()}
+
+
 def files() -> dict[str, str]:
     """File name to text."""
-    made, kinds = functions(), variants()
-    entries = {f.name(): names for f, names in (*made, *(kind.numbers for kind in kinds))}
+    kinds = variants()
+    entries, text = _scalars(CODE)
+    entries |= {f.name(): names for f, names in (kind.numbers for kind in kinds)}
     sizes = {kind.variant.name: kind.sizes for kind in kinds}
-    gear = rack.function()
-    scalars = [*(f for f, _ in made), gear, forward(gear, constant=(1,))]
     return {
-        "axles_scalar.inc": emit_file(scalars, GENERATOR),
+        "axles_scalar.inc": text,
         "axles_entries.json": json.dumps({"entries": entries, "sizes": sizes}, indent=1) + "\n",
-        **pair_files(),
+        **pair_files(CODE),
         **{name: text for kind in kinds for name, text in kind.files().items()},
     }

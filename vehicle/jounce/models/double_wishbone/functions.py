@@ -39,7 +39,7 @@ def numbers(vehicle: Vehicle) -> dict[str, ca.DM | list[ca.DM]]:
         "linkage": ca.evalf(steering.linkage_numbers(p)),
         "inner numbers": [ca.evalf(steering.inner_numbers(p, axle, side)) for axle, side in parameters.CORNERS],
         "corner numbers": corners,
-        "wheel numbers": ca.DM([vehicle[name] for name in wheel.entries(1.0).values()]),
+        "wheel numbers": ca.DM([vehicle[n] for n in wheel.entries(1.0, vehicle.tires(vehicle.axles[0])).values()]),
         "axial": [n[[first["wheel_along"], first["shaft"]]] for n in corners],
         "chassis numbers": ca.evalf(parameters.chassis_inertia(p)),
     }

@@ -154,9 +154,10 @@ def derive_function(vehicle: Vehicle, corner: ca.Function, wheels: ca.Function) 
     first = NUMBERS.first
     axial = [ca.vertcat(n[first["wheel_along"]], n[first["shaft"]]) for n in corners]
     wheel = Wheel(tires.find(vehicle.tire))
-    sides = {side: wheels(ca.vertcat(*(p[name] for name in wheel.entries(side).values())))
-             for side in ((1.0, -1.0) if wheel.law.sided else (1.0,))}  # fmt: skip
-    wheel_numbers = [sides.get(side, sides[1.0]) for _, side in CORNERS]
+    kinds = [(vehicle.tires(axle), side if wheel.law.sided else 1.0) for axle, side in CORNERS]
+    sets = {(prefix, side): wheels(ca.vertcat(*(p[name] for name in wheel.entries(side, prefix).values())))
+            for prefix, side in dict.fromkeys(kinds)}  # fmt: skip
+    wheel_numbers = [sets[kind] for kind in kinds]
     inner = [steering.inner_numbers(p, axle, side) for axle, side in CORNERS]
     points = [ca.vertcat(*(outline_points(p, name, axle, side) for name in outline.POINTS)) for axle, side in CORNERS]
     parts = [_interleaved(v) for v in ([corner(n) for n in corners], axial, wheel_numbers, inner, points)]

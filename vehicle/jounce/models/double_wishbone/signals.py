@@ -256,10 +256,16 @@ def _law(vehicle: Vehicle) -> tires.Law:
         law = tires.find(vehicle.tire)
     except KeyError as error:
         raise DataError(f"{vehicle.name}: {error.args[0]}") from None
-    if missing := [name for name in law.entries if f"tire.{name}" not in vehicle.entries]:
-        raise DataError(f"{vehicle.name}: no entry 'tire.{missing[0]}' ({len(missing)} in all), which the tire law "
+    wanted = (f"{tires}.{name}" for tires in vehicle.sets_of_tires for name in law.entries)
+    if missing := [name for name in wanted if name not in vehicle.entries]:
+        raise DataError(f"{vehicle.name}: no entry {missing[0]!r} ({len(missing)} in all), which the tire law "
                         f"{law.name} takes")  # fmt: skip
     return law
+
+
+def _plain(vehicle: Vehicle) -> bool:
+    """Are its tires of the HMMWV's law, and the same on all axles?"""
+    return _law(vehicle) is tires.TMEASY and vehicle.sets_of_tires == ("tire",)
 
 
 def table(vehicle: Vehicle, ledger: Path = LEDGER) -> SignalTable:
@@ -275,7 +281,7 @@ def table(vehicle: Vehicle, ledger: Path = LEDGER) -> SignalTable:
     signals = tuple(s for group in groups for s in group)
     states = tuple(_states(vehicle, inner(law)))
     known = Ledger.read(ledger)
-    if vehicle.axles != DEFAULT or vehicle.powertrain:
+    if vehicle.axles != DEFAULT or vehicle.powertrain or (ledger == LEDGER and not _plain(vehicle)):
         names = [*(g.name + c for g in signals for c in g.components), *(s.name for s in states)]
         known = ledger_of(vehicle.axles, names)
     return SignalTable(vehicle.name, signals, states, derivatives=True, ledger=known)

@@ -122,7 +122,7 @@ class Code:
         vehicle, wheel, vectors = self.vehicle, self.wheel, self._vectors
         com = [vehicle[f"chassis.com.{a}"] for a in "xyz"]
         own = [*_flat(vectors["chassis numbers"]), *com, *[0.0] * 3, rest.gravity(vehicle)]
-        wheels = [[vehicle[n] for n in wheel.entries(side).values()] for _, side in CORNERS]
+        wheels = [[vehicle[n] for n in wheel.entries(side, vehicle.tires(a)).values()] for a, side in CORNERS]
         rows = _array("linkage", vectors["linkage"]) + _array("chassis_numbers", own)
         rows += _table("inner_numbers", vectors["inner numbers"]) + _table("wheel_numbers", wheels)
         rows += _table("axial", vectors["axial"])

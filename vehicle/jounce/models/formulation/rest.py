@@ -47,7 +47,7 @@ def gravity(vehicle: Vehicle) -> float:
 def find(vehicle: Vehicle) -> Rest:
     """The rest. Raises DataError where there is none."""
     look, v = _balance(vehicle), np.zeros(3 + len(CORNERS))
-    v[0] = vehicle["tire.unloaded_radius"] - COMPRESSED - float(np.mean(_hubs(vehicle)))
+    v[0] = vehicle.of_tires(vehicle.axles[0], "unloaded_radius") - COMPRESSED - float(np.mean(_hubs(vehicle)))
     for _ in range(ROUNDS):
         residual, quaternion = (np.array(m) for m in look(v))
         # tires have no derivative where nothing moves, so differences it is
@@ -81,10 +81,10 @@ def _balance(vehicle: Vehicle) -> ca.Function:
     normal = {"normal": [0.0, 0.0, 1.0]}
     inputs = [x for name, size in wheel.inputs.sizes.items() for x in normal.get(name, [0.0] * size)]
     total, bodies = ca.MX.zeros(27), []
-    for k, (_, side) in enumerate(CORNERS):
+    for k, (axle, side) in enumerate(CORNERS):
         end = made["inner"](link, vectors["inner numbers"][k])
         corner = made["corner"](ca.vertcat(v[3 + k], 0, 0), end, [0.0] * 3, vectors["corner numbers"][k])
-        of_wheel = [vehicle[name] for name in wheel.entries(side).values()]
+        of_wheel = [vehicle[name] for name in wheel.entries(side, vehicle.tires(axle)).values()]
         results = made["wheel"](corner[: HUB.size], chassis, own, inputs, of_wheel)
         body = made["inward_sweep"](corner, results[: LOADS.size], vectors["axial"][k])
         total += body[:27]

@@ -1,6 +1,5 @@
 /* Emitted by jounce.models.double_wishbone.emit; do not edit. */
 enum {
-    JN_FIRST_ENTRY = 18,
     JN_LINKAGE_arm = 0,
     JN_LINKAGE_idler = 2,
     JN_LINKAGE_base = 4,
