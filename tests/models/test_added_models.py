@@ -37,7 +37,7 @@ from jounce_tools.sweep import plan
 from jounce_tools.sweep.run import run_case
 path, folder = Path("sweep.toml"), Path("swept") / "results"
 folder.mkdir(parents=True)
-planned, cases = plan.planned(path, plan.read(path), FmuModel(open_builtin("pendulum")))
+planned, cases = plan.planned(path, plan.read(path), lambda _: FmuModel(open_builtin("pendulum")))
 for case in cases:
     (folder / f"case-{case.number:06}.parquet").write_bytes(run_case(planned, case))
 """

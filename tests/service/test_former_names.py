@@ -57,7 +57,7 @@ def on_the_command_line(values: dict[str, Value], _folder: Path) -> float:
 def in_a_sweep(values: dict[str, Value], folder: Path) -> float:
     content = {"vehicle": "hmmwv", "duration": 1.0, "set": dict(values), "output_interval": 0.1}
     model: Any = SimpleNamespace(table=TABLE, tick_length=0.001, build="b")
-    _, [case] = planned(folder / "sweep.toml", content, model)
+    _, [case] = planned(folder / "sweep.toml", content, lambda _: model)
     return case.parameters[NEW]
 
 

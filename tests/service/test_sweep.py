@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from integrator_model import TABLE, IntegratorModel
+from integrator_model import IntegratorModel
 
 from jounce_fmu.importer.trajectory import run as trajectory
 from jounce_service.hosting.fmu_model import FmuModel
@@ -34,7 +34,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "sweep.md"
 def plan_of(tmp_path: Path, text: str) -> tuple[Plan, list[Case]]:
     path = tmp_path / "sweep.toml"
     path.write_text(text)
-    return planned(path, read(path), IntegratorModel())
+    return planned(path, read(path), lambda _: IntegratorModel())
 
 
 def drawn(tmp_path: Path, text: str, name: str = "limit") -> list[float]:
@@ -80,7 +80,15 @@ def test_draws_follow_their_distribution(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("", "duration is missing"), ("duration = 1\nmodle = 'x'", "no key 'modle'; expected vehicle, model, duration"),
+    ("", "duration is missing"), ("duration = 1\nmodle = 'x'", "no key 'modle'; expected vehicle, tire, road,"),
+    ("manoeuvre = 'park'\nduration = 1", "duration and manoeuvre; expected one of them"),
+    ("manoeuvre = 'parc'", "no such manoeuvre; expected "),
+    ("duration = 1\n[grid]\nmanoeuvre.speed = [1]", r"\[grid\] manoeuvre.speed: expected manoeuvre = NAME above"),
+    ("manoeuvre = 'step-steer'\n[grid]\nmanoeuvre.sped = [1]", "sped: step-steer has no such setting; expected "),
+    ("manoeuvre = 'step-steer'\n[set]\nmanoeuvre.speed = 'x'", "manoeuvre.speed = 'x': expected a finite number"),
+    ("duration = 1\n[grid]\ntire = [1]", r"\[grid\] tire = \[1\]: expected a list of strings"),
+    ("duration = 1\nroad = 'a.jnt'\n[grid]\nroad = ['b.jnt']", r"road: expected it once"),
+    ("duration = 1\n[grid]\nvehicle = ['hmmwv', 'hmmwv']", "each value once"),
     ("duration = true", "duration = True: expected a number"), ("duration = 1\n[", "sweep.toml: "),
     ("duration = 0.0005", "duration 0.0005 s: expected a whole multiple"), ("duration = nan", "duration nan s"),
     ("duration = 1\noutput_interval = 0", "output_interval 0.0 s: expected at least one tick"),
@@ -115,12 +123,12 @@ def test_the_file_of_the_docs_can_be_used_with_and_without_the_quotes(tmp_path: 
     (tmp_path / "steer.csv").write_text("time,steering_wheel_angle\n0,0\n")
     model, path = FmuModel(runs.open_builtin("hmmwv")), tmp_path / "sweep.toml"
     path.write_text(example)
-    plan, cases = planned(path, read(path), model)
+    plan, cases = planned(path, read(path), lambda _: model)
     assert len(cases) == 300
     assert cases[150].parameters == {"init.speed": 20.0, "terrain.mu": 0.5} | {
         n: cases[50].parameters[n] for n in ("chassis.mass", "chassis.com.z")}
     path.write_text(re.sub(r'^"(.*?)"', r"\1", example, flags=re.MULTILINE))
-    assert planned(path, read(path), model) == (plan, cases)
+    assert planned(path, read(path), lambda _: model) == (plan, cases)
 
 
 def test_inputs_are_those_of_simulate_beside_the_file(tmp_path: Path) -> None:
@@ -142,11 +150,11 @@ def test_a_case_that_fails_keeps_its_rows_up_to_there_and_says_why(tmp_path: Pat
     (tmp_path / "in.csv").write_text("time,velocity.x\n0,10\n")
     plan, cases = plan_of(tmp_path, "duration = 0.01\ninputs = 'in.csv'\noutputs = ['position', 'tick_count']\n"
                                     '[grid]\nlimit = [1e9, 0.045]\nvalid = [true, false]\n')
-    cases.append(Case(4, 0, {"limit": 1e9, "valid": 7.0}))
+    cases.append(Case(4, 0, {"limit": 1e9, "valid": 7.0}, cases[0].vehicle))
     results = Results(tmp_path / "out", plan, cases)
     for case in cases:
         results.put(case, runs.run_case(plan, case))
-    failed = results.write_table(TABLE)
+    failed = results.write_table()
     assert failed.keys() == {1, 2, 3, 4}
     assert "position.x passed 0.045" in failed[2]
     assert "valid = 7.0" in failed[4]
@@ -174,7 +182,7 @@ def test_a_file_that_was_cut_is_no_result(tmp_path: Path, in_process: None) -> N
 def test_a_worker_with_another_build_ends_the_sweep(tmp_path: Path, in_process: None) -> None:
     plan, cases = plan_of(tmp_path, "duration = 0.01\n")
     with pytest.raises(runs.OtherBuild, match="a worker has .*: expected other"):
-        runs.run_case(replace(plan, build="other"), cases[0])
+        runs.run_case(replace(plan, builds={cases[0].vehicle: "other"}), cases[0])
 
 
 @pytest.mark.parametrize(("old", "new", "words"), [
@@ -201,7 +209,7 @@ def test_changed_inputs_and_other_draws_are_refused_and_so_is_a_folder_of_someth
     plan, cases = plan_of(tmp_path, text)
     Results(tmp_path / "out", plan, cases)
     with pytest.raises(UsageError, match="other draws: .*another sweep"):
-        Results(tmp_path / "out", plan, [Case(0, 0, {"limit": 5.0})])
+        Results(tmp_path / "out", plan, [Case(0, 0, {"limit": 5.0}, "hmmwv")])
     (tmp_path / "in.csv").write_text("time,force\n0,2\n")
     with pytest.raises(UsageError, match=r"inputs \(SHA-256\)"):
         Results(tmp_path / "out", *plan_of(tmp_path, text))
@@ -229,6 +237,65 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(
     monkeypatch.setattr("jounce.optional.find_spec", lambda name: None)
     assert main(["sweep", "s.toml"]) == 2
     assert re.search("pyarrow and ray are not installed: pip install .*pyarrow.* .*ray", capsys.readouterr().err)
+
+
+def test_vehicles_tires_and_roads_are_swept_and_each_case_is_that_of_its_own_vehicle(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="the extra sweep is not installed")
+    assert main(["terrain", "iso", "--class", "C", "--seed", "7", "--length", "60", "-o", str(tmp_path / "c.jnt")]) == 0
+    (tmp_path / "s.toml").write_text(
+        "duration = 0.2\noutput_interval = 0.2\noutputs = ['speed', 'com.pos.z']\n"
+        "[grid]\nvehicle = ['hmmwv', 'utv']\n'init.speed' = [5, 10]\n")
+    (tmp_path / "r.toml").write_text(
+        "duration = 0.2\noutput_interval = 0.2\noutputs = ['com.pos.z']\nroad = 'c.jnt'\n'set'.'init.speed' = 5\n")
+
+    def opened(vehicle: str) -> FmuModel:
+        return FmuModel(runs.open_builtin(vehicle))
+
+    plan, cases = planned(tmp_path / "s.toml", read(tmp_path / "s.toml"), opened)
+    assert [(c.texts["vehicle"], c.vehicle, c.parameters["init.speed"]) for c in cases] == [
+        (v, v, s) for v in ("hmmwv", "utv") for s in (5.0, 10.0)]
+    results = Results(tmp_path / "out", plan, cases)
+    for case in cases:
+        results.put(case, runs.run_case(plan, case))
+    assert results.write_table() == {}
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(tmp_path / "out/cases.parquet")
+    assert table["vehicle"].to_pylist() == ["hmmwv", "hmmwv", "utv", "utv"]
+    heights = [pq.read_table(results.path(c))["com.pos.z"][0].as_py() for c in cases]
+    assert heights[0] == heights[1] != heights[2] == heights[3]
+    plan, [case] = planned(tmp_path / "r.toml", read(tmp_path / "r.toml"), opened)
+    assert case.vehicle.endswith("vehicle.toml") and plan.described["road"] == "c.jnt"
+    (tmp_path / "rough.parquet").write_bytes(runs.run_case(plan, case))
+    rough = pq.read_table(tmp_path / "rough.parquet")["com.pos.z"].to_pylist()
+    assert rough[1] != rough[0]
+
+
+def test_a_manoeuvre_is_swept_and_its_metrics_are_those_of_the_command(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="the extra sweep is not installed")
+    import pyarrow.parquet as pq
+
+    (tmp_path / "s.toml").write_text(
+        "manoeuvre = 'brake-straight'\ndraws = 2\n[grid]\nmanoeuvre.speed = [10]\n"
+        "[random]\n'chassis.mass' = { distribution = 'uniform', low = 1900, high = 2100 }\n")
+    plan, cases = planned(tmp_path / "s.toml", read(tmp_path / "s.toml"), lambda v: FmuModel(runs.open_builtin(v)))
+    cases.append(replace(cases[0], number=2, parameters={**cases[0].parameters, "manoeuvre.speed": 1e9}))
+    results = Results(tmp_path / "out", plan, cases)
+    for case in cases:
+        results.put(case, runs.run_case(plan, case))
+    [(number, reason)] = results.write_table().items()
+    assert number == 2 and "init.speed = 1000000000.0: expected" in reason
+    table = pq.read_table(tmp_path / "out/cases.parquet")
+    mass = cases[0].parameters["chassis.mass"]
+    assert main(["test", "brake-straight", "--setting", "speed=10", "--set", f"chassis.mass={mass!r}",
+                 "-o", str(tmp_path / "one")]) in (0, 1)  # fmt: skip
+    found = json.loads((tmp_path / "one/metrics.json").read_text())["metrics"]
+    for name, metric in found.items():
+        assert table[name][0].as_py() == metric["value"]
+        assert table.schema.field(name).metadata[b"unit"].decode() == metric["unit"]
+        assert table[name][2].as_py() is None
+    assert table["passed"][0].as_py() == all(m["passed"] is not False for m in found.values())
+    assert table["status"].to_pylist() == ["done", "done", "failed"]
 
 
 def descendants(pid: int) -> dict[int, str]:
@@ -294,7 +361,7 @@ def test_a_sweep_on_ray_that_is_killed_goes_on_and_has_the_bits_of_runs_in_proce
     assert before.items() <= results().items()
 
     model = FmuModel(runs.open_builtin("hmmwv"))
-    plan, cases = planned(tmp_path / "s.toml", read(tmp_path / "s.toml"), model)
+    plan, cases = planned(tmp_path / "s.toml", read(tmp_path / "s.toml"), lambda _: model)
     columns = [model.table.by_name(n).index for n in plan.outputs]
     for case in (cases[0], cases[7], cases[int(min(set(results()) - set(before)).stem[-6:])]):
         kept = pq.read_table(Results(out, plan, cases).path(case))

@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -57,11 +58,15 @@ def run(arguments: argparse.Namespace) -> int:
     path: Path = arguments.sweep
     content = plan.read(path)
     content["vehicle"] = arguments.vehicle or content["vehicle"]
+    if arguments.vehicle and "vehicle" in content.get("grid", {}):
+        raise UsageError(f"--vehicle {arguments.vehicle}: {path.name} has vehicles in [grid]; expected one of the two")
     if Path(content["vehicle"]).exists():  # workers have another working directory
         content["vehicle"] = str(Path(content["vehicle"]).resolve())
-    model = FmuModel(open_builtin(content["vehicle"]))
-    content["set"] |= dict(scalar(model.table, text, "parameter") for text in arguments.set)
-    planned, cases = plan.planned(path, content, model)
+    opened = cache(lambda vehicle: FmuModel(open_builtin(vehicle)))
+    if arguments.set:
+        table = opened(content["vehicle"]).table
+        content["set"] |= dict(scalar(table, text, "parameter") for text in arguments.set)
+    planned, cases = plan.planned(path, content, opened)
     results = Results(arguments.output or Path(path.stem), planned, cases)
     ended = {n for n, failed in results.failures().items() if not (failed and arguments.retry)}
     left = [c for c in cases if c.number not in ended]
@@ -70,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if left:
             progress.show()
-            runs = run_on_ray(planned, left, model.table, workers=arguments.workers, address=arguments.address)
+            runs = run_on_ray(planned, left, workers=arguments.workers, address=arguments.address)
             with closing(runs):
                 for case, encoded in runs:
                     results.put(case, encoded)
@@ -79,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         code = INTERRUPTED
     finally:
         progress.end()
-        failures = results.write_table(model.table)
+        failures = results.write_table()
     rest = len(cases) - progress.done
     sys.stdout.write(
         f"{progress.done} of {len(cases)} cases in {results.folder}, {len(left) - rest} of them new, "

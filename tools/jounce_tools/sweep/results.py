@@ -7,35 +7,42 @@ once and whole, so that a sweep that was killed goes on with the cases that have
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from jounce.signals import SignalTable
-from jounce_service.hosting.models import Vector
 from jounce_tools.errors import UsageError
 from jounce_tools.sweep.plan import Case, Plan
 
 _PLAN: Final = "sweep.json"
 _TABLE: Final = "cases.parquet"
 _FAILED: Final = b"failed"
+#: Key of the metadata that says whether a manoeuvre's limits hold.
+PASSED: Final = b"passed"
 
 
-def encode(plan: Plan, case: Case, table: SignalTable, rows: Sequence[tuple[float, Vector]], failed: str) -> bytes:
-    """A case's Parquet file: ``case``, ``time`` [s] and outputs, which are all of ``plan``'s; ``failed`` says why."""
+#: Name -> unit, of the columns of a case's file behind its number.
+Columns = Mapping[str, str]
+
+
+def encode(case: Case, build: str, columns: Columns, rows: Any, failed: str, **more: str) -> bytes:
+    """A case's Parquet file: ``case`` and the columns of the rows (n, columns); ``failed`` says why it failed.
+
+    ``more`` is kept beside build and parameters in the schema's metadata.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    fields = [_field("case", pa.int64(), "1"), _field("time", pa.float64(), "s")]
-    fields += [_field(n, pa.float64(), table.by_name(n).signal.unit) for n in plan.outputs]
-    known = {"model": plan.model, "build": plan.build, "parameters": json.dumps(case.parameters)}
+    fields = [_field("case", pa.int64(), "1"), *(_field(n, pa.float64(), unit) for n, unit in columns.items())]
+    known = {"model": case.vehicle, "build": build, "parameters": json.dumps(case.parameters), **case.texts, **more}
     schema = pa.schema(fields, metadata=known | ({"failed": failed} if failed else {}))
-    values = np.array([y for _, y in rows]).reshape(len(rows), len(plan.outputs))
-    columns = [np.full(len(rows), case.number), np.array([t for t, _ in rows], dtype=np.float64), *values.T]
+    values = np.asarray(rows, np.float64).reshape(-1 if columns else 0, len(columns))
     sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns, schema=schema), sink, compression="zstd")
+    table = pa.table([np.full(len(values), case.number), *values.T], schema=schema)
+    pq.write_table(table, sink, compression="zstd")
     encoded: bytes = sink.getvalue().to_pybytes()
     return encoded
 
@@ -79,25 +86,48 @@ class Results:
             found[case.number] = known.get(_FAILED, b"").decode()
         return found
 
-    def write_table(self, table: SignalTable) -> dict[int, str]:
-        """``cases.parquet``: number, draw, parameters with units, and the status of each case. Gives the failures."""
+    def write_table(self) -> dict[int, str]:
+        """``cases.parquet``: number, draw, what is swept with units, metrics, status of each case. Gives failures."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        failures = self.failures()
-        names = list(self._cases[0].parameters)
-        fields = [_field("case", pa.int64(), "1"), _field("draw", pa.int64(), "1")]
-        fields += [_field(n, pa.float64(), table.by_name(n).signal.unit) for n in names]
-        fields += [pa.field("status", pa.string(), nullable=False), pa.field("reason", pa.string())]
-        why = [failures.get(c.number) for c in self._cases]
-        columns = [[c.number for c in self._cases], [c.draw for c in self._cases]]
-        columns += [[c.parameters[n] for c in self._cases] for n in names]  # type: ignore[misc]
+        failures, cases = self.failures(), self._cases
+        columns: dict[Any, list[Any]] = {
+            _field("case", pa.int64(), "1"): [c.number for c in cases],
+            _field("draw", pa.int64(), "1"): [c.draw for c in cases],
+        }
+        columns |= {pa.field(n, pa.string(), nullable=False): [c.texts[n] for c in cases] for n in cases[0].texts}
+        columns |= {_field(n, pa.float64(), self._plan.units[n]): [c.parameters[n] for c in cases]
+                    for n in cases[0].parameters}  # fmt: skip
+        if self._plan.manoeuvre:
+            columns |= self._metrics(failures)
+        why = [failures.get(c.number) for c in cases]
         status = ["not run" if w is None else "failed" if w else "done" for w in why]
-        written = pa.table([*columns, status, [w or None for w in why]], schema=pa.schema(fields))
+        columns |= {pa.field("status", pa.string(), nullable=False): status,
+                    pa.field("reason", pa.string()): [w or None for w in why]}  # fmt: skip
         sink = pa.BufferOutputStream()
-        pq.write_table(written, sink, compression="zstd")
+        pq.write_table(pa.table(list(columns.values()), schema=pa.schema(list(columns))), sink, compression="zstd")
         _put(self.folder / _TABLE, sink.getvalue().to_pybytes())
         return {n: w for n, w in failures.items() if w}
+
+    def _metrics(self, failures: Mapping[int, str]) -> dict[Any, list[Any]]:
+        """Columns of the metrics that any case has; a case without one has no value there."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        tables = {c.number: pq.read_table(self.path(c)) for c in self._cases if failures.get(c.number) == ""}
+        fields = {f.name: f for t in tables.values() for f in t.schema if f.name != "case"}
+        found = {n: [t[n][0].as_py() if t is not None and n in t.column_names else None
+                     for t in (tables.get(c.number) for c in self._cases)] for n in fields}  # fmt: skip
+        passed = [t.schema.metadata[PASSED] == b"true" if t is not None else None
+                  for t in (tables.get(c.number) for c in self._cases)]  # fmt: skip
+        columns = {pa.field(n, pa.float64(), metadata=fields[n].metadata): [_number(v) for v in values]
+                   for n, values in found.items()}  # fmt: skip
+        return columns | {pa.field("passed", pa.bool_()): passed}
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _field(name: str, kind: Any, unit: str) -> Any:

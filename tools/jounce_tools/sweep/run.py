@@ -7,7 +7,8 @@ from collections.abc import Generator, Sequence
 from functools import cache
 from typing import Any, Final
 
-from jounce.signals import SignalTable
+import numpy as np
+
 from jounce_fmu.importer.host import FmuError, open_builtin
 from jounce_fmu.importer.trajectory import InputError, interval, ticks
 from jounce_fmu.importer.trajectory import run as trajectory
@@ -17,6 +18,7 @@ from jounce_service.hosting.values import check_scalar, select
 from jounce_service.transport.errors import ServiceError
 from jounce_tools.errors import UsageError
 from jounce_tools.simulate.run import started
+from jounce_tools.sweep.manoeuvre import driven
 from jounce_tools.sweep.plan import Case, Plan
 from jounce_tools.sweep.results import encode
 
@@ -33,11 +35,15 @@ class OtherBuild(Exception):
 
 
 def run_case(plan: Plan, case: Case) -> bytes:
-    """Runs one case as ``jounce simulate`` would; its Parquet file, with the reason in it where it failed."""
-    model = _open(plan.model)
-    if model.build != plan.build:
-        raise OtherBuild(f"a worker has {model.build}: expected {plan.build}")
-    rows: list[tuple[float, Vector]] = []
+    """Runs one case as ``jounce simulate`` or ``jounce test`` would; its Parquet file, with the reason in it where it
+    failed.
+    """
+    model = _open(case.vehicle)
+    if model.build != plan.builds[case.vehicle]:
+        raise OtherBuild(f"a worker has {model.build}: expected {plan.builds[case.vehicle]}")
+    if plan.manoeuvre:
+        return driven(plan, case)
+    rows: list[Vector] = []
     table = model.table
     try:
         # Here, and not before: a draw may be out of bounds, and that is a result as well.
@@ -47,15 +53,19 @@ def run_case(plan: Plan, case: Case) -> bytes:
             n_ticks = ticks(plan.duration, begun.instance.tick_length, "duration")
             every = interval(plan.output_interval, begun.instance.tick_length, "output_interval")
             for time, y in trajectory(begun.instance, begun.u, begun.inputs, n_ticks=n_ticks, every=every):
-                rows.append((time, y[columns]))
+                rows.append(np.array([time, *y[columns]]))
         failed = ""
     except (ServiceError, InputError, FmuError) as error:
         failed = str(error)
-    return encode(plan, case, table, rows, failed)
+    return encode(case, model.build, _columns(plan), rows, failed)
+
+
+def _columns(plan: Plan) -> dict[str, str]:
+    return {} if plan.manoeuvre else {"time": "s"} | {n: plan.units[n] for n in plan.outputs}
 
 
 def run(
-    plan: Plan, cases: Sequence[Case], table: SignalTable, *, workers: int | None, address: str
+    plan: Plan, cases: Sequence[Case], *, workers: int | None, address: str
 ) -> Generator[tuple[Case, bytes]]:
     """Runs cases on Ray and gives each with its file as it ends, in no order; closing the iterator ends all.
 
@@ -89,7 +99,8 @@ def run(
                     raise UsageError(str(error.cause)) from error
                 raise
             except RayError as error:
-                encoded = encode(plan, case, table, [], f"{type(error).__name__}: {error}".splitlines()[0])
+                reason = f"{type(error).__name__}: {error}".splitlines()[0]
+                encoded = encode(case, plan.builds[case.vehicle], _columns(plan), [], reason)
             yield case, encoded
     finally:
         ray.shutdown()
