@@ -30,7 +30,8 @@ class Mass:
     @property
     def second(self) -> Array:
         """(3, 3) S: integral of (x - c)(x - c)^T dm."""
-        return np.trace(self.inertia) / 2 * np.eye(3) - self.inertia
+        second: Array = np.trace(self.inertia) / 2 * np.eye(3) - self.inertia
+        return second
 
 
 def from_second(mass: float, com: Array, second: Array) -> Mass:
@@ -140,11 +141,9 @@ def beam(path: Array, section: Section, density: float, up: Array) -> Mass:
         length = float(np.linalg.norm(end - start))
         along = (end - start) / length
         height = up - along * (up @ along)
-        norm = float(np.linalg.norm(height))
-        if norm < 1e-6:  # a piece along `up`: its height is across, whichever way
-            height, norm = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))]), 0.0
-            norm = float(np.linalg.norm(height))
-        height /= norm
+        if np.linalg.norm(height) < 1e-6:  # a piece along `up`: its height is across, whichever way
+            height = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
+        height /= np.linalg.norm(height)
         width = np.cross(height, along)
         mass = density * section.area * length
         second = mass * length**2 / 12 * np.outer(along, along) + density * length * (

@@ -43,8 +43,14 @@ class Table:
     def __contains__(self, key: str) -> bool:
         return key in self.content
 
+    def note_source(self) -> None:
+        """Takes the source of all of the entry's numbers, where it has one."""
+        if source := self.text("source", ""):
+            self.sources[self.where] = source
+
     def done(self) -> None:
         """Raises ArchitectureError where a key has not been taken."""
+        self.note_source()
         for key in self.content:
             if key not in self._taken:
                 near = get_close_matches(key, self._taken, n=1)

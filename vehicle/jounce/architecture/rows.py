@@ -56,7 +56,8 @@ def turned(vector: Array) -> Array:
     k = cross_matrix(vector)
     if angle < 1e-8:
         return np.eye(3) + k + k @ k / 2
-    return np.eye(3) + np.sin(angle) / angle * k + (1 - np.cos(angle)) / angle**2 * k @ k
+    rotation: Array = np.eye(3) + np.sin(angle) / angle * k + (1 - np.cos(angle)) / angle**2 * k @ k
+    return rotation
 
 
 def cross_matrix(a: Array) -> Array:

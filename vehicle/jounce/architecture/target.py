@@ -62,6 +62,8 @@ class Joint:
     """(3,) unit vector; without meaning for ball and rod."""
     length: float = 0.0
     """Of a rod [m]."""
+    steer: Array = field(default_factory=lambda: np.zeros(3))
+    """What moves point_b in its body, per radian of the steering wheel [m/rad]."""
 
     @property
     def rows(self) -> int:
