@@ -344,9 +344,7 @@ def _correct(made: Architecture, table: Table) -> None:
     parts = [c for c in made.components.values() if c.assembly == assembly or c.name == assembly]
     if not parts:
         raise table.fault(f"assembly = {assembly!r}: expected an assembly's name")
-    if not (table.number("mass", "kg") > 0):
-        raise table.fault(f"mass = {table.content['mass']} kg: expected more than 0")
-    whole = Mass(table.number("mass", "kg"), table.vector("com", "m"),
+    whole = Mass(table.number("mass", "kg", above=0), table.vector("com", "m"),
                  inertia.tensor(table.vector("inertia", "kg m2", sizes=(3, 4, 6))))  # fmt: skip
     table.done()
     if wrong := inertia.fault(whole):

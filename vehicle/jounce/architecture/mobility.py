@@ -35,12 +35,12 @@ class Mobility:
 def count(model: Multibody) -> Mobility:
     """Counts at the drawn pose and at random ones that the joints allow."""
     jacobian = rows.joints(model, rows.drawn(model))[1]
-    drawn = _rank(jacobian)
+    drawn, basis = _rank(jacobian), free(jacobian)
     ranks = [drawn]
     random = np.random.default_rng(0)
     for _ in range(POSES if model.joints else 0):
         step = random.uniform(-REACH, REACH, 6 * len(model.bodies))
-        if (pose := closed(model, rows.drawn(model).moved(free(jacobian) @ (free(jacobian).T @ step)))) is not None:
+        if (pose := closed(model, rows.drawn(model).moved(basis @ (basis.T @ step)))) is not None:
             ranks.append(_rank(rows.joints(model, pose)[1]))
     motions = 6 * len(model.bodies) - max(ranks)
     return Mobility(len(jacobian), motions, 6 * len(model.bodies) - drawn, _redundant(model, jacobian, max(ranks)))
@@ -52,8 +52,7 @@ def closed(model: Multibody, pose: Pose, steps: int = 20) -> Pose | None:
         residual, jacobian = rows.joints(model, pose)
         if np.abs(residual).max(initial=0.0) < 1e-9:
             return pose
-        step: Array = np.linalg.lstsq(jacobian, -residual, rcond=ZERO)[0]
-        pose = pose.moved(step)
+        pose = pose.moved(np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=ZERO)[0], dtype=np.float64))
     return None
 
 
