@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jounce.architecture import inertia
-from jounce.architecture.graph import mass_of
+from jounce.architecture.entries import mass_of
 from jounce.architecture.inertia import Mass
 from jounce.architecture.read import Table
 

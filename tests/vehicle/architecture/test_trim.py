@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jounce.architecture import composite, mobility, rows, trim
+from jounce.architecture.load import architecture_file
 from jounce.architecture.read import ArchitectureError
 from jounce.architecture.target import Multibody
 
@@ -81,7 +82,7 @@ def test_a_body_that_nothing_holds_up_is_named() -> None:
 
 
 def test_dual_wheels_share_the_load_of_one(tmp_path: Path) -> None:
-    text = Path(composite.architecture_file("class7")).read_text()
+    text = Path(architecture_file("class7")).read_text()
     path = tmp_path / "dual.toml"
     path.write_text(text.replace("driven = true", "driven = true\ndual = 0.32"))
     _, model = composite.build(path)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.architecture import inertia, rows
-from jounce.architecture.graph import WORLD, Architecture, Edge, WheelOn, architecture_file, load
+from jounce.architecture.graph import WORLD, Architecture, Edge, WheelOn
+from jounce.architecture.load import architecture_file, load
 from jounce.architecture.read import ArchitectureError
 from jounce.architecture.target import GROUND, ROWS, Body, Joint, Limit, Motor, Multibody, Spring, Wheel
 from jounce.axles import wheel_names

@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce.architecture import graph
-from jounce.architecture.graph import Architecture, Component, Edge, WheelOn, WheelType
+from jounce.architecture import entries
+from jounce.architecture.graph import Architecture, Component, Edge, WheelOn, WheelType, offsets
 from jounce.architecture.inertia import Mass
 from jounce.architecture.read import Table
 
@@ -51,7 +51,7 @@ class Axle:
             raise self.table.fault(f"wheel = {wheel!r}: expected a [[wheel_type]], one of "
                                    f"{', '.join(self.made.wheel_types) or 'which there is none'}")  # fmt: skip
         self.kind = self.made.wheel_types[wheel]
-        self.offsets = graph.offsets(self.table.number("dual", "m", 0.0, least=0))
+        self.offsets = offsets(self.table.number("dual", "m", 0.0, least=0))
         self.driven = self.table.flag("driven")
 
     def point(self, name: str, side: float = 1.0) -> Array:
@@ -65,7 +65,7 @@ class Axle:
     def body(self, part: str, key: str = "", side: float = 1.0) -> str:
         """Adds the body of a part's table; its name."""
         inner = self.table.table(key or part)
-        mass = graph.mass_of(inner)
+        mass = entries.mass_of(inner)
         inner.done()
         if side < 0:
             flip = np.diag(_MIRROR)

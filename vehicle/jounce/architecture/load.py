@@ -1,0 +1,81 @@
+"""An architecture as its file describes it: components, and connections between them (Lesiv 2011, Fig. 1).
+
+    [[assembly]]            name; [[assembly.component]] ..., [[assembly.connection]] ...
+    [[component]]           name, kind rigid | box | cylinder | beam | panel, its mass or material, its geometry
+    [[connection]]          a, b, kind rigid | ball | hinge | slider | line | rod | spring | damper | motor | limit
+    [[suspension]]          name, template, frame, and what the template asks for (`jounce.architecture.templates`)
+    [[wheel_type]]          name, radius, mass, inertia, tire: for suspensions to name
+    [[wheel]]               body, radius, tire: a component that turns on a hinge
+    [[mass_correction]]     assembly, mass, com, inertia
+
+A component is named by its assembly and itself, `cab.shell`; outside assemblies by itself. An assembly's name alone is
+its first component. [[rigid]], [[joint]] and [[spring]] are connections too. Positions are of the drawn vehicle.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from jounce.architecture import entries, read, templates
+from jounce.architecture.graph import Architecture
+from jounce.architecture.read import ArchitectureError, Table
+from jounce.architecture.target import ROWS
+
+#: Name of the file in a vehicle's folder.
+FILE: Final = "architecture.toml"
+_BUILTIN: Final = Path(__file__).parent / "trucks"
+
+
+def truck_names() -> tuple[str, ...]:
+    """Names of the architectures that come with jounce, sorted."""
+    return tuple(sorted(p.stem for p in _BUILTIN.glob("*.toml")))
+
+
+def architecture_file(name: str | Path) -> Path:
+    """The file of a built-in architecture, or of a user's own: by its path, or that of its folder.
+
+    Raises ArchitectureError.
+    """
+    for path in (_BUILTIN / f"{name}.toml", Path(name), Path(name) / FILE):
+        if path.is_file():
+            return path
+    known = ", ".join(truck_names())
+    raise ArchitectureError(f"architecture {str(name)!r}: expected a file that exists, a folder with {FILE}, or one of "
+                            f"{known}")  # fmt: skip
+
+
+def load(path: Path) -> Architecture:
+    """Reads the file. Raises ArchitectureError, which names the entry."""
+    table = read.read(path)
+    made = Architecture(table.text("name", path.stem), table.text("description", ""), sources=table.sources)
+    table.note_source()
+    assemblies = table.tables("assembly")
+    inner: list[tuple[Table, str]] = []
+    for assembly in assemblies:
+        name = assembly.text("name")
+        if any(c.assembly == name for c in made.components.values()):
+            raise assembly.fault(f"name {name!r} is taken; expected a name of its own")
+        for component in assembly.tables("component"):
+            made.add(entries.component(component, name))
+        inner += [(t, name) for t in assembly.tables("connection")]
+        assembly.done()
+    for component in table.tables("component"):
+        made.add(entries.component(component, ""))
+    for t in table.tables("wheel_type"):
+        entries.wheel_type(made, t)
+    for t in table.tables("suspension"):
+        templates.add(made, t)
+    for t, name in inner:
+        made.edges.append(entries.connection(made, t, prefix=f"{name}."))
+    for key, kinds in (("connection", (*ROWS, *entries.OTHERS)), ("rigid", ("rigid",)), ("joint", tuple(ROWS)),
+                       ("spring", ("spring",))):  # fmt: skip
+        made.edges += [entries.connection(made, t, kinds) for t in table.tables(key)]
+    for t in table.tables("wheel"):
+        made.wheels.append(entries.wheel(made, t))
+    for t in table.tables("mass_correction"):
+        entries.correct(made, t)
+    table.done()
+    if not made.components:
+        raise table.fault("has no component; expected tables [[component]] or [[assembly]]")
+    return made
