@@ -6,8 +6,10 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from jounce_tools.cli import demo as demo_command
 from jounce_tools.cli import main
 from jounce_tools.demo import run as demo
 from jounce_tools.demo.run import Child, DemoError, load
@@ -33,7 +35,7 @@ def test_the_demo_runs_three_processes_and_writes_its_files(
     stand_in: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    assert main(["demo", f"--out={out}", "--duration=1.0", "--speed=10"]) == 0, capsys.readouterr().err
+    assert main(["demo", f"--out={out}", "--only=lanes", "--duration=1.0", "--speed=10"]) == 0, capsys.readouterr().err
     told = capsys.readouterr().out
     assert "real-time factor [-]" in told and "soil" in told and "asphalt_iso" in told and "cones hit [-]" in told
     assert all((out / name).read_bytes().startswith(b"\x89PNG") for name in ("demo.png", "vehicle.png"))
@@ -47,6 +49,34 @@ def test_the_demo_runs_three_processes_and_writes_its_files(
     # The wrench that the soil program sends is the one that the model gets, one tick later.
     assert pilot["wheel_FL.tire_force.z"][-1] == pytest.approx(soil["load_FL"][-1], rel=0.05)
     assert not (out / "asphalt_terramechanics.csv").exists()
+
+
+def test_the_second_act_drives_by_pedals_over_the_rough_road_and_parks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["demo", f"--out={out}", "--only=rough"]) == 0, capsys.readouterr().err
+    assert "gear changes [-]" in capsys.readouterr().out
+    assert all((out / name).read_bytes().startswith(b"\x89PNG") for name in ("rough.png", "rough_vehicle.png"))
+    log, scene = load(out / "rough_driver.csv"), read(out / "rough.mcap")
+    assert scene.values[-1, scene.names.index("speed")] == log["speed"][-1]
+    x, rises = log["wheel_FL.pos.x"], log["wheel_FL.pos.z"] - log["wheel_FL.pos.z"][0]
+    assert np.interp(142.0, x, rises) == pytest.approx(2.4, abs=0.1)  # on top of the ramp
+    assert abs(np.interp(170.0, x, rises)) < 0.1
+    assert abs(log["ref_frame.pos.y"]).max() < 0.5
+    assert log["speed"].max() == pytest.approx(12.0, rel=0.1)
+    assert set(log["gearbox.gear"]) >= {0.0, 1.0, 2.0, 3.0}
+    assert log["gear_selector"][-1] == -2.0 and abs(log["speed"][-1]) < 0.01
+    assert x[-1] == pytest.approx(285.0, abs=2.0)
+
+
+def test_without_a_compiler_the_demo_says_what_it_leaves_out(
+    stand_in: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo_command, "obstacle", lambda: "it needs a C compiler")
+    assert main(["demo", f"--out={tmp_path}", "--only=rough"]) == 0
+    said = capsys.readouterr()
+    assert "no drive by pedals: it needs a C compiler" in said.err and "nothing was run" in said.out
 
 
 def test_a_dying_child_is_reported_with_its_own_words(tmp_path: Path) -> None:

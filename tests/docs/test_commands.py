@@ -53,6 +53,7 @@ PLAN: dict[str, object] = {
     "python3 -m venv .venv && . .venv/bin/activate && pip install . && jounce demo": By("docs/test_commands.py"),
     "python3 -m venv .venv && . .venv/bin/activate && pip install '.[test]' && pytest": Takes(
         "is how the tests themselves run"),
+    "jounce demo --only rough": By("clients/test_demo.py"),
     "jounce simulate --sample in.csv": RUNS,
     "jounce simulate --inputs in.csv -o out.csv --set init.speed=10": RUNS,
     "jounce export": RUNS,

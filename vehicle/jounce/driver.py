@@ -53,6 +53,16 @@ class Outputs(Protocol):
         """The value of a scalar, or an array with the components of a vector."""
 
 
+class Course(Protocol):
+    """A path along x."""
+
+    def path(self, x: float, /) -> tuple[float, float, float]:
+        """y [m], heading [rad] and curvature [1/m] at x [m]."""
+
+    def lateral_error(self, x: float, y: float, /) -> float:
+        """Distance of a place from the path [m], left positive."""
+
+
 @dataclass(frozen=True)
 class Vehicle:
     """Data of the vehicle that the autopilot uses."""
@@ -146,7 +156,7 @@ class Autopilot:
         return torque
 
 
-def road_wheel_angle(course: DoubleLaneChange, sight: Sight, vehicle: Vehicle, gains: Gains) -> float:
+def road_wheel_angle(course: Course, sight: Sight, vehicle: Vehicle, gains: Gains) -> float:
     """Road-wheel angle [rad], left positive, by the law in the module's docstring."""
     _, heading, _ = course.path(sight.x)
     _, _, curvature = course.path(sight.x + gains.preview * sight.speed)

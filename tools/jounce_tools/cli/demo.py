@@ -1,4 +1,4 @@
-"""``jounce demo``: an autopilot and a terramechanics program drive the vehicle, in three processes."""
+"""``jounce demo``: lane changes on soil and asphalt, and a drive by pedals over a rough road."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from jounce_fmu.importer.tables import model_table
 from jounce_fmu.models import data_sets
 from jounce_tools.cli.assignments import add_vehicle
 from jounce_tools.cli.main import FAILED
-from jounce_tools.demo.run import DemoError, Settings, demonstrate, recording, report
+from jounce_tools.demo.acts import ACTS, demonstrate
+from jounce_tools.demo.rough import Drive, obstacle
+from jounce_tools.demo.run import DemoError, Result, Settings, recording, report, table_of
 from jounce_tools.errors import UsageError
 
 #: Seconds between two lines of progress where there is no terminal.
@@ -34,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--speed", type=number, default=Settings.speed,
                         help="speed on soil and on asphalt in m/s; a third run is at the 80 km/h of ISO 3888-1 "
                              "(default: %(default)s)")
+    parser.add_argument("--only", choices=ACTS, help="one act: the lane changes, or the drive by pedals over a rough "
+                                                     "road (default: both)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,31 +49,58 @@ def run(arguments: argparse.Namespace) -> int:
     model, vehicle = model_table(arguments.vehicle).name, Path(arguments.vehicle)
     own = () if arguments.vehicle in data_sets() else (f"--vehicle={vehicle.resolve()}",)
     settings = Settings(arguments.output, model, arguments.soil, arguments.duration, arguments.speed, own)
+    acts: tuple[str, ...] = (arguments.only,) if arguments.only else ACTS
+    if "rough" in acts and (why := obstacle()):
+        sys.stderr.write(f"jounce demo: no drive by pedals: {why}\n")
+        acts = tuple(act for act in acts if act != "rough")
     progress = Progress(sys.stderr)
     try:
-        results = demonstrate(settings, progress)
+        results, drive = demonstrate(settings, arguments.vehicle, acts, progress)
         progress("drawing")
-        from jounce_tools.demo.plot import draw  # matplotlib takes a second to import
-        from jounce_tools.view import picture as view
-        from jounce_tools.view.scene import read
-
-        picture = settings.out / "demo.png"
-        draw(results, picture, settings.model)
-        wrote = f"{picture} and the CSV files beside it"
-        if (fastest := results[-1]).recorded:
-            shown, pilot = settings.out / "vehicle.png", fastest.pilot
-            scene = read(recording(settings.out, fastest.ground))
-            hardest = float(pilot["time"][np.argmax(np.abs(pilot["com.lin_acc.y"]))])
-            view.write_png(scene, min(hardest, float(scene.time[-1])), "chase", shown)
-            wrote = f"{picture}, {shown}, and the CSV files and recordings beside them; `jounce view` shows these"
+        shown = [*(_lanes(results, settings) if results else []), *(_rough(drive, settings) if drive else [])]
     except DemoError as error:
         progress.end()
         sys.stderr.write(f"jounce demo: {error}\n")
         return FAILED
     finally:
         progress.end()
-    sys.stdout.write(f"{report(results)}\n\nwrote {wrote}\n")
+    tables = [*([report(results)] if results else []), *([table_of([("rough road", drive.facts)])] if drive else [])]
+    pictures = ", ".join(str(settings.out / name) for name in shown)
+    told = "".join(f"{table}\n\n" for table in tables)
+    beside = "the CSV files and recordings beside them; `jounce view` shows these"
+    sys.stdout.write(f"{told}wrote {pictures}, and {beside}\n" if shown else "nothing was run\n")
     return 0
+
+
+def _lanes(results: list[Result], settings: Settings) -> list[str]:
+    """Names of the pictures of the lane changes."""
+    from jounce_tools.demo.plot import draw  # matplotlib takes a second to import
+
+    draw(results, settings.out / "demo.png", settings.model)
+    if not (fastest := results[-1]).recorded:
+        return ["demo.png"]
+    hardest = np.argmax(np.abs(fastest.pilot["com.lin_acc.y"]))
+    _view(settings, fastest.ground, float(fastest.pilot["time"][hardest]), "vehicle.png")
+    return ["demo.png", "vehicle.png"]
+
+
+def _rough(drive: Drive, settings: Settings) -> list[str]:
+    """Names of the pictures of the drive over the rough road."""
+    from jounce_tools.demo.rough_plot import draw
+
+    draw(drive, settings.out / "rough.png")
+    if not drive.recorded:
+        return ["rough.png"]
+    _view(settings, "rough", drive.steepest, "rough_vehicle.png")
+    return ["rough.png", "rough_vehicle.png"]
+
+
+def _view(settings: Settings, ground: str, time: float, name: str) -> None:
+    from jounce_tools.view import picture
+    from jounce_tools.view.scene import read
+
+    scene = read(recording(settings.out, ground))
+    picture.write_png(scene, min(time, float(scene.time[-1])), "chase", settings.out / name)
 
 
 class Progress:

@@ -1,4 +1,4 @@
-"""The demonstration: a server and two programs, each a process of its own, in lockstep over a unix socket.
+"""The demonstration's first act: a server and two programs, each a process, in lockstep over a unix socket.
 
 On soil the terramechanics program (1 kHz) carries the vehicle and the autopilot (50 Hz) drives it through the double
 lane change of ISO 3888-1, gently; on asphalt the model's own tires carry it and the autopilot drives alone, at the same
@@ -11,13 +11,11 @@ import contextlib
 import csv
 import json
 import math
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,10 +26,8 @@ from numpy.typing import NDArray
 from jounce.contact.soil import SOILS
 from jounce.course import ISO_SPEED, DoubleLaneChange
 from jounce.driver import PERIOD
-from jounce.optional import missing
-from jounce_client import Client, JounceError, ParameterValue
+from jounce_client import Client, ParameterValue
 from jounce_client.examples.on_soil import PARAMETERS, start_on_soil
-from jounce_tools.interrupt import asked_to_stop
 
 Table = dict[str, NDArray[np.float64]]
 #: Wall-clock time [s] a child gets to start, and to end after SIGTERM.
@@ -144,16 +140,27 @@ class Child:
 @contextlib.contextmanager
 def serving(folder: Path, *options: str) -> Iterator[tuple[Child, str]]:
     """A server process on a unix socket in ``folder``, with further options, and its address."""
-    ready, socket = folder / "ready", folder / "s"
-    server = Child("server", ["jounce_tools.cli", "serve", "--address=", f"--socket-path={socket}",
-                              f"--ready-file={ready}", *options], folder)
-    try:
-        deadline = time.monotonic() + _START
+    with starting("server", folder, *options) as started:
+        yield started()
+
+
+@contextlib.contextmanager
+def starting(name: str, folder: Path, *options: str) -> Iterator[Callable[[], tuple[Child, str]]]:
+    """The same server while it starts; what is given waits for it, up to ``_START`` s. Raises DemoError."""
+    ready, socket = folder / f"{name}.ready", folder / f"{name}.s"
+    server = Child(name, ["jounce_tools.cli", "serve", "--address=", f"--socket-path={socket}",
+                          f"--ready-file={ready}", *options], folder)
+    deadline = time.monotonic() + _START
+
+    def started() -> tuple[Child, str]:
         while not ready.exists():
             if not server.running() or time.monotonic() > deadline:
-                raise DemoError(f"the server did not start within {_START:g} s:\n{server.words()}")
+                raise DemoError(f"the {name} did not start within {_START:g} s:\n{server.words()}")
             time.sleep(0.02)
-        yield server, f"unix:{socket}"
+        return server, f"unix:{socket}"
+
+    try:
+        yield started
     finally:
         server.stop()
 
@@ -243,36 +250,19 @@ def load(path: Path) -> Table:
 
 def report(results: list[Result]) -> str:
     """The table as text; a dash where a run has no such number."""
-    labels = list(results[0].facts)
+    return table_of([(r.ground, r.facts) for r in results])
+
+
+def table_of(columns: Sequence[tuple[str, Mapping[str, float]]]) -> str:
+    """A table of columns with a title and numbers by label, which are the same in all."""
+    labels = list(columns[0][1])
     wide = max(map(len, labels))
-    lines = [" " * wide + "".join(f"{r.ground:>13}" for r in results)]
+    lines = [" " * wide + "".join(f"{title:>13}" for title, _ in columns)]
     for label in labels:
         cells = ("-" if math.isnan(v) else format(v, ".4g" if abs(v) < 1e4 else ".0f")
-                 for v in (r.facts[label] for r in results))
+                 for v in (facts[label] for _, facts in columns))  # fmt: skip
         lines.append(f"{label:<{wide}}" + "".join(f"{cell:>13}" for cell in cells))
     return "\n".join(lines)
-
-
-def demonstrate(settings: Settings, progress: Callable[[str], None]) -> list[Result]:
-    """Runs every ground in turn and writes logs into ``settings.out``. Raises DemoError."""
-    settings.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="jounce-") as name:
-        folder = Path(name)
-        records = () if missing("mcap") else (f"--record={folder / 'recordings'}",)
-        options = (*records, *settings.options)
-        with asked_to_stop(at_once=True) as seen, serving(folder, *options) as (server, address):
-            try:
-                results = [run_ground(g, settings, server, address, folder, progress) for g in GROUNDS]
-            except (JounceError, DemoError) as error:
-                if seen():  # Ctrl-C ends the server, too, and what it still was to do fails
-                    raise KeyboardInterrupt from error
-                if isinstance(error, DemoError):
-                    raise
-                server.running()
-                raise DemoError(f"the server refused: {error}") from error
-        for result in (r for r in results if r.recorded):  # the server has ended, so they are whole
-            shutil.move(folder / "recordings" / result.recorded, recording(settings.out, result.ground))
-    return results
 
 
 def recording(out: Path, ground: str) -> Path:
