@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jounce.data import DataError, Vehicle
+from jounce.data import DataError, Vehicle, load_vehicle
 from jounce.models.double_wishbone.arrange import arranged
 from jounce.suspension.checks import AxleReport, check_axle
+from jounce_fmu.build.library import BadRequest, BuildError
+from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.importer.instance import FmuError
 from jounce_tools.vehicle.rest import Standing, standing
 
 #: What may end a range, for people.
@@ -36,24 +40,53 @@ class Report:
         return sum(a.sides * len(a.aggregates) for a in self.axles)
 
 
-def check(vehicle: Vehicle, progress: Callable[[float], None] = lambda _: None) -> Report:
-    """Checks every axle, and where all are well what else the model would refuse, and the rest position."""
+def check(name: str | Path, progress: Callable[[float], None] = lambda _: None) -> Report:
+    """Checks every axle of a vehicle, by its name or path, its rest position, and whether the model takes it.
+
+    Raises DataError where the data cannot be read.
+    """
+    vehicle = load_vehicle(name)
     axles = []
     for k, own in enumerate(vehicle.axles):
-        progress(k / (len(vehicle.axles) + 1))
+        progress(k / (len(vehicle.axles) + 2))
         axles.append(check_axle(vehicle, own))
     faults, warnings = [f for a in axles for f in a.faults], [w for a in axles for w in a.warnings]
     rest = None
+    progress(1.0 - 1.0 / (len(vehicle.axles) + 2))
+    refused = refusals(vehicle, name, warnings)
+    faults += [text for text in refused if not any(text in fault or fault in text for fault in faults)]
     if not faults and vehicle.tire != Vehicle.tire:
         warnings.append(f"at rest: not computed for tires of the law {vehicle.tire}")
     elif not faults:
         try:
-            arranged(vehicle)
             rest = standing(vehicle)
             warnings += _far(vehicle, rest)
         except (ArithmeticError, DataError) as error:
-            faults.append(str(error).removeprefix(f"{vehicle.name}: ").removeprefix(f"vehicle {vehicle.name!r}: "))
+            faults.append(_plain(error, vehicle))
     return Report(vehicle.name, tuple(axles), rest, tuple(faults), tuple(warnings))
+
+
+def refusals(vehicle: Vehicle, name: str | Path, warnings: list[str]) -> list[str]:
+    """The words with which the model refuses the data of a vehicle, or cannot start at rest with them, if it does.
+
+    They are those of the model itself, which is built for it. Where that cannot be done, ``warnings`` gets the reason.
+    """
+    try:
+        arranged(vehicle)
+        with open_builtin(name).instance("check") as instance:
+            instance.setup()
+    except FmuError as error:
+        return [str(error).partition(": ")[2]]  # behind the call's name
+    except (BadRequest, DataError) as error:
+        return [_plain(error, vehicle)]
+    except BuildError as error:
+        warnings.append(f"whether the model takes the data was not tried: {error}")
+    return []
+
+
+def _plain(error: Exception, vehicle: Vehicle) -> str:
+    """What it says, without the vehicle's name."""
+    return str(error).removeprefix(f"{vehicle.name}: ").removeprefix(f"vehicle {vehicle.name!r}: ")
 
 
 def _far(vehicle: Vehicle, rest: Standing) -> Iterator[str]:

@@ -44,9 +44,13 @@ def run(arguments: argparse.Namespace) -> int:
     return actions[arguments.action](arguments)
 
 
-def _loaded(arguments: argparse.Namespace) -> Vehicle:
+def _need_casadi() -> None:
     if lacking := missing("casadi"):
         raise UsageError(lacking)
+
+
+def _loaded(arguments: argparse.Namespace) -> Vehicle:
+    _need_casadi()
     return load_vehicle(arguments.vehicle)
 
 
@@ -57,10 +61,10 @@ def _new(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    vehicle = _loaded(arguments)
+    _need_casadi()
     from jounce_tools.vehicle import check
 
-    found = check.check(vehicle, progress=arguments.progress.at)
+    found = check.check(arguments.vehicle, progress=arguments.progress.at)
     if arguments.json:
         json.dump(check.as_json(found), sys.stdout, indent=1)
         sys.stdout.write("\n")

@@ -56,6 +56,10 @@ static const char *coordinate_of(int wheel) {
 #endif
 }
 
+#ifdef JN_LOOPED
+#include "axles_branch.inc"
+#endif
+
 /* Finds a suspension that cannot close; the fault names the corner, its angle and the loop. */
 static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
     int w;
@@ -74,7 +78,11 @@ static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
                      corner_names[w], jn_axles[w / 2].loops[upper], coordinate_of(w));
         return 1;
     }
+#ifdef JN_LOOPED
+    return refuse_branch(x, e, f);
+#else
     return 0;
+#endif
 }
 
 static double sum(const double *lanes, int k) {

@@ -146,6 +146,7 @@ typedef struct {
     int paired;     /* its wheels share a body: the lanes of both belong together, and their coordinates are the axle's */
     int preload[2]; /* places among the corner numbers: of the springs' preloads, and of the wheel's design height */
     int height;
+    int dependent; /* coordinates that the loops decide, without a closed form */
     const char *coordinates[2];
 } jn_kind;
 /* By lanes, of vehicles on other axles than the hmmwv's: where the drive torque reacts on the wheel's carrier; the same

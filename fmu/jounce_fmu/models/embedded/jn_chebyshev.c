@@ -14,7 +14,6 @@
 #include "jn_lanes.h"
 #include "jn_guess.inc"
 
-#define GUESS 2e-4   /* largest error from which two Newton steps reach rounding [rad or m] */
 #define TOGGLE 0.2   /* part of the design position's determinant at which the box ends */
 #define PIVOT 1e-3   /* least pivot, as part of its row */
 #define CLOSED 1e-10 /* error of a loop that counts as closed here [m] */
@@ -272,7 +271,7 @@ static verdict alone(const jn_loops *l, jn_guess_fit *fit, int v, int least, dou
         const verdict found = attempt(l, &one, design, tensor, numbers, capacity, v);
         if (found != GOOD) return found;
         fit->degrees[v] = one.degrees[v];
-        if (one.error < GUESS) return GOOD;
+        if (one.error < JN_GUESS_ERROR) return GOOD;
     }
     return TOO_STEEP;
 }
@@ -293,7 +292,7 @@ static verdict fit_over(const jn_loops *l, const int *least, jn_guess_fit *fit, 
     for (;;) {
         const verdict found = attempt(l, fit, design, tensor, numbers, capacity, -1);
         if (found != GOOD) return found;
-        if (fit->error < GUESS) return GOOD;
+        if (fit->error < JN_GUESS_ERROR) return GOOD;
         v = steepest(l, fit, tensor);
         if (v < 0) return TOO_STEEP;
         fit->degrees[v]++;

@@ -13,6 +13,9 @@ enum {
     JN_GUESS_MOST = 16      /* dependent coordinates */
 };
 
+/* Largest error of a guess within its box, from which two Newton steps reach rounding [rad or m]. */
+#define JN_GUESS_ERROR 2e-4
+
 /* Numbers of one guess, in order; then the coefficients. */
 enum { JN_GUESS_centre, JN_GUESS_scale = JN_GUESS_VARIABLES, JN_GUESS_coefficients = 2 * JN_GUESS_VARIABLES };
 

@@ -91,14 +91,16 @@ class Kinds:
             return ""
         rows = []
         for axle, variant in zip(axles, self.lanes.variant_of, strict=True):
-            kind = suspension_of(axle.kind)
+            kind, dependent = suspension_of(axle.kind), 0
             if kind.embedded:
+                dependent = self.sizes[variant]["dependent"]
                 preload, height = [str(k) for k in self.sizes[variant]["preload"]], str(self.sizes[variant]["height"])
             else:
                 preload, height = ["JN_CORNER_NUMBER_preload"], "JN_CORNER_NUMBER_wheel_height0"
             places = ", ".join((preload * 2)[:2])
             names = ", ".join(f'"{name} ({unit})"' for unit, name in kind.coordinates)
-            rows.append(f'{{"{axle.name}", {int(kind.paired)}, {{{places}}}, {height}, {{{names}}}}}')
+            rows.append(f'{{"{axle.name}", {int(kind.paired)}, {{{places}}}, {height}, {dependent}, '
+                        f"{{{names}}}}}")
         return f"static const jn_kind jn_kinds[JN_AXLES] = {{\n    {_lines(rows)},\n}};\n"
 
     def reactions(self) -> str:
