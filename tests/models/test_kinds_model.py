@@ -205,7 +205,7 @@ def test_links_that_are_assembled_another_way_are_a_fault_of_axle_and_wheel(
     guess = Kinds._guess
 
     def wrong(self: Kinds, variant: str) -> str:
-        there = "".join(f"    JN_PUT(u, {k}, JN_CONST({v!r}));\n" for k, v in enumerate(folded))
+        there = "".join(f"    JN_PUT(u, {k}, JN_CONST({v!r}));\n" for k, v in enumerate(folded.tolist()))
         text = guess(self, variant)
         return f"{text.removesuffix('}')}{there}}}" if variant == "macpherson" else text
 

@@ -50,7 +50,7 @@ def refused(path: Path) -> str:
     ({"front.shock.rebound": 1e6}, "front.shock.rebound = 1000000: too stiff for RK4"),
     ({"brake.capacity": 1e9}, "brake.capacity = 1000000000: expected up to"),
     ({"chassis.inertia.xy": 1e6}, "chassis.inertia is not positive definite"),
-    ({"tire.rim_radius": 1.0}, "expected a radius below tire.unloaded_radius"),
+    ({"tire.rim_radius": 1.0}, "expected a value above tire.rim_radius"),
     ({"chassis.mass": 1e6}, "no static equilibrium"),
 ])  # fmt: skip
 def test_the_check_knows_what_the_model_refuses(tmp_path: Path, changes: dict[str, float], words: str) -> None:
