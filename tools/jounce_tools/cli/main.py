@@ -33,7 +33,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "terrain": ("jounce_tools.cli.terrain", "pack a road or terrain, make a random road, show what a file holds"),
     "vehicle": ("jounce_tools.vehicle.command", "start, check and describe a vehicle of your own by axles"),
     "test": ("jounce_tools.cli.test", "drive standard manoeuvres: metrics, limits and a report"),
-    "view": ("jounce_tools.view.command", "show a recorded run: a page in 3-D, a picture or a film"),
+    "view": ("jounce_tools.view.command", "show a session or a recorded run: a page in 3-D, a picture or a film"),
     "bridge": ("jounce_tools.bridge.command", "join a session for a program that speaks another protocol"),
     "completion": ("jounce_tools.completion", "print the code by which a shell completes jounce's command line"),
     "demo": ("jounce_tools.cli.demo", "run the demonstration: a driver and a soil program drive the vehicle"),

@@ -4,69 +4,79 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from jounce_tools.view.look import Array, Look, tire
 from jounce_tools.view.picture import BODY_COLOURS, CAMERAS, size_of
-from jounce_tools.view.scene import Array, Scene, tire
+from jounce_tools.view.scene import Scene
 
-_STYLE = """
-:root { color-scheme: light dark; } * { box-sizing: border-box; }
-body { --sky: #e9edf2; --grid: #c3c8ce; font: 14px/1.4 system-ui, sans-serif; margin: 0;
-  background: #fff; color: #222; }
-@media (prefers-color-scheme: dark) {
-  body { --sky: #20242b; --grid: #3c434d; background: #16181c; color: #ddd; } }
-h1 { font-size: 1rem; margin: 0.4rem 0.8rem; } main { display: grid; grid-template-columns: 1fr 18rem; gap: 0.6rem;
-  padding: 0 0.8rem 0.8rem; } #scene { width: 100%; height: 62vh; display: block; } #plot { width: 100%; height: 20vh; }
-.bar { display: flex; gap: 0.6rem; align-items: center; margin: 0.4rem 0; flex-wrap: wrap; }
-#time { flex: 1; min-width: 8rem; } td { padding: 0.1rem 0.5rem; border-bottom: 1px solid #8884; }
-td:nth-child(2) { text-align: right; font-variant-numeric: tabular-nums; } aside { overflow-x: auto; }
-@media (max-width: 45rem) { main { grid-template-columns: 1fr; } #scene { height: 45vh; } }
-"""
-_BODY = """<h1>{title}</h1>
-<main><section>
-<canvas id="scene" role="img" aria-label="The vehicle in space; the table has its main values"></canvas>
-<div class="bar"><button id="play">Play</button><button id="camera">Camera</button>
-<label>Speed <select id="speed"><option>0.1</option><option>0.5</option><option selected>1</option><option>2</option>
-<option>10</option></select></label><input id="time" type="range" step="any" aria-label="Time"></div>
-<div class="bar"><label>Signal <select id="signal"></select></label></div>
-<canvas id="plot" role="img" aria-label="The chosen signal over time"></canvas>
-</section><aside><table id="values"></table>
-<p>Space plays and pauses, the arrow keys step, c changes the camera. Green: tire forces. Red: path.</p></aside></main>
-"""
+STATIC = Path(__file__).parent / "static"
+#: Scripts of every page, in the order in which they stand; each kind of page has one more.
+_SCRIPTS = ("algebra.js", "series.js", "links.js", "painter.js", "drawing.js", "plots.js", "page.js")
+#: Cameras that a page has beside those of pictures: at a wheel, and one that does not turn with the vehicle.
+_MORE_CAMERAS = {"wheel": ((-0.9, 2.2, 0.4), 1.8), "free": ((-6.0, -6.0, 4.0), 2.0)}
 #: Nothing may be asked of any other place, not even of the page's own.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 
 
-def packed(scene: Scene) -> str:
-    """The object ``run`` of view.js, as JSON that may stand in a script."""
-    content = {
-        "name": scene.name, "time": _floats(scene.time), "values": _floats(scene.values), "names": scene.names,
-        "units": scene.units, "wheels": scene.wheels, "body": [np.round(f, 4).tolist() for f in scene.body],
-        "colours": BODY_COLOURS, "radius": scene.radius, "plane": scene.ground, "cameras": CAMERAS,
-        "tire": [np.round(c, 4).tolist() for c in tire(scene.radius, scene.width)], "size": size_of(scene),
+def text_of(name: str) -> str:
+    """A file of the page."""
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def script(last: str) -> str:
+    """The scripts of a page as one; ``last`` is recorded.js or live.js."""
+    return "\n".join(text_of(name) for name in (*_SCRIPTS, last))
+
+
+def packed_look(look: Look) -> dict[str, Any]:
+    """The object `Look` of drawing.js."""
+    return {
+        "name": look.name, "names": look.names, "units": look.units, "wheels": look.wheels,
+        "body": [np.round(f, 4).tolist() for f in look.body], "colours": BODY_COLOURS, "radius": look.radius,
+        "plane": look.ground, "cameras": {**CAMERAS, **_MORE_CAMERAS}, "links": [asdict(k) for k in look.links],
+        "tire": [np.round(c, 4).tolist() for c in tire(look.radius, look.width)], "size": size_of(look),
+        "surface": None,
     }  # fmt: skip
-    return json.dumps(content).replace("</", "<\\/")
 
 
-def _floats(values: Array) -> str:
-    """Little-endian float32 in base64."""
-    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
+def packed(scene: Scene) -> dict[str, Any]:
+    """The object `Run` of recorded.js."""
+    run = packed_look(scene) | {"time": _base64(scene.time, "<f8"), "values": _base64(scene.values, "<f4")}
+    if scene.surface is not None:
+        rows, columns, _ = scene.surface.shape
+        origin = scene.surface.reshape(-1, 3).mean(axis=0)
+        run["surface"] = {"rows": rows, "columns": columns, "origin": origin.tolist(),
+                          "points": _base64(scene.surface - origin, "<f4")}  # fmt: skip
+    return run
 
 
-def write_html(scene: Scene, path: Path) -> None:
-    """Writes the page, whole or not at all."""
-    title = escape(f"{scene.name}, {scene.time[0]:.2f} to {scene.time[-1]:.2f} s")
-    script = (Path(__file__).parent / "view.js").read_text(encoding="utf-8")
-    text = (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{_STYLE}</style></head>\n<body>{_BODY.format(title=title)}"
-        f"<script>const run = {packed(scene)};\n{script}</script></body></html>\n"
+def _base64(values: Array, kind: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+
+
+def html(title: str, head: str, scripts: str) -> str:
+    """A whole page."""
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>{head}'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"></head>\n'
+        f"<body>{text_of('page.html').format(title=escape(title))}{scripts}</body></html>\n"
     )
+
+
+def write_html(scenes: Sequence[Scene], path: Path) -> None:
+    """Writes the page of a run, and of a second one for a comparison, whole or not at all."""
+    scene = scenes[0]
+    title = f"{scene.name}, {scene.time[0]:.2f} to {scene.time[-1]:.2f} s"
+    head = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><style>{text_of("page.css")}</style>'
+    runs = json.dumps([packed(s) for s in scenes]).replace("</", "<\\/")
+    text = html(title, head, f"<script>globalThis.runs = {runs};\n{script('recorded.js')}</script>")
     part = path.with_name(path.name + ".part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)

@@ -16,13 +16,15 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from jounce_tools.errors import UsageError
-from jounce_tools.view.scene import Array, Scene, spun, tire
+from jounce_tools.view.look import Array, Look, tire
+from jounce_tools.view.scene import Scene, spun
 
 #: Where each camera stands in axes that turn with the heading [m], and how long its lens is.
 CAMERAS = {"chase": ((-7.5, 3.5, 2.9), 2.3), "side": ((0.3, -9.0, 1.2), 2.6), "front": ((8.0, -3.2, 1.8), 2.4),
            "top": ((-0.01, 0.0, 14.0), 2.0)}  # fmt: skip
 _INCH = 100
 _DARK, _TIRE, _GROUND, _PATH, _FORCE = "#1b1e24", "#2b2b2b", "#c9cdd2", "#c4461f", "#2b8a3e"
+_LINKS = {"rod": "#e0a030", "spring": "#3ba55c", "shock": "#7a5bd0"}
 #: Of the faces of the body: sides, floor, then from the front over the roof to the rear.
 BODY_COLOURS = ("#5b7fa6", "#5b7fa6", "#3d5a7a", "#4c6f96", "#7d9dc0", "#8fadcd", "#7d9dc0", "#4c6f96")
 #: Length of an arrow per force [m/N]; nearest depth that is drawn [m]; half of the grid and its step [m].
@@ -45,9 +47,9 @@ class Camera:
         return np.column_stack([seen[:, 0], -seen[:, 1]]) * (self.lens / safe)[:, None], depth
 
 
-def size_of(scene: Scene) -> float:
+def size_of(look: Look) -> float:
     """How much farther away a camera stands than from a vehicle of 4.5 m."""
-    return float(np.ptp(np.concatenate(scene.body)[:, 0])) / 4.5
+    return float(np.ptp(np.concatenate(look.body)[:, 0])) / 4.5
 
 
 def looking(scene: Scene, time: float, name: str) -> Camera:
@@ -75,6 +77,8 @@ def draw(scene: Scene, time: float, camera: str = "chase", size: tuple[int, int]
     axis.axis("off")
     view = looking(scene, time, camera)
     _lines(axis, view, _grid(scene, time), _GROUND, 0.8, 0)
+    if scene.surface is not None:
+        _net(axis, view, scene.surface)
     path = _path(scene)
     _lines(axis, view, np.stack([path[:-1], path[1:]], axis=1), _PATH, 1.6, 1)
     faces = _faces(scene, time)
@@ -82,6 +86,7 @@ def draw(scene: Scene, time: float, camera: str = "chase", size: tuple[int, int]
     shown = [(view.project(f)[0], colour) for f, colour in faces if view.project(f)[1].min() > _NEAR]
     axis.add_collection(PolyCollection([f for f, _ in shown], facecolors=[c for _, c in shown], edgecolors=_DARK,
                                        linewidths=0.6, zorder=2))  # fmt: skip
+    _links(axis, view, scene, time)
     _lines(axis, view, _forces(scene, time), _FORCE, 2.2, 3)
     said = f"{scene.name}   t = {time:.2f} s   {3.6 * scene.at('speed', time):.1f} km/h"
     axis.text(-wide + 0.04, 0.93, said, fontsize=13, color=_DARK)
@@ -93,6 +98,31 @@ def _lines(axis: Axes, view: Camera, segments: Array, colour: str, width: float,
     keep = (depth.reshape(-1, 2) > _NEAR).all(axis=1)
     shown = list(flat.reshape(-1, 2, 2)[keep])
     axis.add_collection(LineCollection(shown, colors=colour, linewidths=width, zorder=order))
+
+
+def _net(axis: Axes, view: Camera, surface: Array) -> None:
+    """The ground of a file as faces, lighter where it looks up to the left; those far away are left out."""
+    near = np.linalg.norm(surface[:, :, :2] - view.eye[:2], axis=2) < _GRID * 1.5
+    keep = near[:-1, :-1] & near[1:, 1:]
+    corners = np.stack([surface[:-1, :-1], surface[1:, :-1], surface[1:, 1:], surface[:-1, 1:]], axis=2)[keep]
+    if not len(corners):
+        return
+    flat, depth = view.project(corners.reshape(-1, 3))
+    flat, depth = flat.reshape(-1, 4, 2), depth.reshape(-1, 4)
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 3] - corners[:, 0])
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    light = np.clip(0.84 + 1.2 * normal[:, 0] + 0.6 * normal[:, 1] * np.sign(normal[:, 2]), 0.4, 1.0)
+    order = [k for k in np.argsort(-depth.mean(axis=1)) if depth[k].min() > _NEAR]
+    axis.add_collection(PolyCollection(list(flat[order]), facecolors=[(g, g, g) for g in light[order]], linewidths=0.3,
+                                       edgecolors="face", zorder=0))  # fmt: skip
+
+
+def _links(axis: Axes, view: Camera, scene: Scene, time: float) -> None:
+    """Rods, springs and shocks, over the wheels and the body, so that they are seen."""
+    lines = scene.lines(time)
+    for kind, colour in _LINKS.items():
+        chosen = [k for k, link in enumerate(scene.links) if link.kind == kind]
+        _lines(axis, view, lines[chosen], colour, 1.4 if kind == "rod" else 2.4, 3)
 
 
 def ground(scene: Scene, x: Array, y: Array) -> Array:

@@ -1,0 +1,181 @@
+"""The page of a running session from the command line: finds the session, or makes one that drives by itself."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import math
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from jounce.terrain.packed import Terrain
+from jounce_client import AsyncClient, Client, JounceError, Pacing, Session, Tls
+from jounce_fmu.importer.tables import model_table
+from jounce_fmu.models import data_sets
+from jounce_fmu.models.roads import on_road
+from jounce_tools.demo.run import DemoError, serving
+from jounce_tools.errors import UsageError
+from jounce_tools.manoeuvres.bench import Car, State, driver_inputs, measure
+from jounce_tools.manoeuvres.places import There
+from jounce_tools.view import live
+from jounce_tools.view.look import look_of
+
+#: Of the demonstration: speed [m/s], time between two commands [ticks], sway of the path [m] and its length [m].
+_SPEED, _PERIOD, _SWAY, _LENGTH = 10.0, 10, 2.0, 60.0
+_DRIVER = "driver"
+_FAILED = 1
+
+
+def watched(arguments: argparse.Namespace, terrain: Terrain | None) -> int:
+    """Shows a session of a server until Ctrl-C. Raises UsageError."""
+    parameters = dict(_parameter(text) for text in arguments.set)
+    tls = Tls(ca=arguments.tls_ca) if arguments.tls_ca else None
+
+    async def shown() -> None:
+        async with await AsyncClient.connect(arguments.address, tls=tls, token=arguments.token) as client:
+            session = await _session(client, arguments)
+            await _show(client, session, parameters, terrain, arguments)
+
+    return _run(shown())
+
+
+def demonstrated(arguments: argparse.Namespace, terrain: Terrain | None) -> int:
+    """Starts a server, drives a vehicle in real time and shows it until Ctrl-C. Raises UsageError, DataError."""
+    vehicle = arguments.vehicle if terrain is None else str(on_road(arguments.vehicle, arguments.terrain))
+    name = model_table(vehicle).name
+    own = () if vehicle in data_sets() else (f"--vehicle={Path(vehicle).resolve()}",)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            sys.stderr.write("starting a server ...\n")
+            with serving(Path(folder), *own) as (_, address), _driven(address, name, terrain) as session:
+                async def shown() -> None:
+                    async with await AsyncClient.connect(address) as client:
+                        await _show(client, session, {}, terrain, arguments)
+
+                return _run(shown())
+        except (DemoError, JounceError) as error:
+            sys.stderr.write(f"jounce view: {error}\n")
+            return _FAILED
+
+
+async def _session(client: AsyncClient, arguments: argparse.Namespace) -> Session:
+    """The session that the options name, or the only one."""
+    number, token = arguments.session, arguments.session_token
+    if number is None:
+        found = [s.session_id for s in await client.list_sessions()]
+        if len(found) != 1:
+            raise UsageError(f"{len(found)} sessions{': ' if found else ''}{', '.join(found)}; expected --session ID")
+        number = found[0]
+    status = await client.get_session(Session(number, token))
+    return Session(number, token, status.tick_seconds, status.model)
+
+
+async def _show(client: AsyncClient, session: Session, parameters: Mapping[str, float], terrain: Terrain | None,
+                arguments: argparse.Namespace) -> None:  # fmt: skip
+    look = look_of(await client.describe(session.model), parameters)
+    if terrain is None and look.ground is None:
+        sys.stderr.write("the ground is not a plane and is not drawn; --road FILE shows it\n")
+    shown = live.Shown(client, session, look, terrain, control=bool(session.token))
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    async with _listening(shown, arguments) as port:
+        host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
+        sys.stdout.write(f"open http://{host}:{port} in a browser; Ctrl-C ends\n")
+        sys.stdout.flush()
+        await ended.wait()
+
+
+@contextlib.asynccontextmanager
+async def _listening(shown: live.Shown, arguments: argparse.Namespace) -> AsyncIterator[int]:
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            server = await stack.enter_async_context(live.serving(shown, arguments.host, arguments.port))
+        except OSError as error:
+            raise UsageError(f"--host {arguments.host} --port {arguments.port}: {error.strerror or error}") from error
+        yield next(iter(server.sockets)).getsockname()[1]
+
+
+def _run(shown: Any) -> int:
+    try:
+        asyncio.run(shown)
+    except JounceError as error:
+        sys.stderr.write(f"jounce view: {error}\n")
+        return _FAILED
+    return 0
+
+
+def _parameter(text: str) -> tuple[str, float]:
+    name, _, number = text.partition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not name or not math.isfinite(value):
+        raise UsageError(f"--set {text}: expected NAME=VALUE with a finite number")
+    return name, value
+
+
+@contextlib.contextmanager
+def _driven(address: str, model: str, terrain: Terrain | None) -> Iterator[Session]:
+    """A session in real time with a driver, who sways along the road and begins again at its end."""
+    place = There(Client.connect(address), model)
+    try:
+        car = measure(place, {})
+    finally:
+        place.close()
+    with (
+        Client.connect(address) as client,
+        client.create_session(
+            model, {"init.speed": _SPEED}, participants=[_DRIVER], pacing=Pacing(overrun="SLIP")
+        ) as session,
+    ):
+        stop = threading.Event()
+        thread = threading.Thread(target=_drive, args=(client, session, car, _length(terrain), stop), daemon=True)
+        thread.start()
+        try:
+            yield session
+        finally:
+            stop.set()
+            thread.join(5.0)
+
+
+def _length(terrain: Terrain | None) -> float:
+    return math.inf if terrain is None else max(terrain.length - 10.0, 10.0)
+
+
+def _drive(client: Client, session: Session, car: Car, length: float, stop: threading.Event) -> None:
+    wants = ["ref_frame.pos", "ref_frame.yaw", "speed"]
+    with contextlib.suppress(JounceError), client.join(
+            session, _DRIVER, owns=driver_inputs(car.wheels), wants=wants, period=_PERIOD) as member:  # fmt: skip
+        state: State = member.start
+        while not stop.is_set():
+            if float(state["ref_frame.pos"][0]) > length:
+                client.reset(session)
+                state = member.sync()
+            try:
+                state = member.step(steered(car, state))
+            except JounceError as error:
+                if error.reason != "WRONG_EPOCH":
+                    raise
+                state = member.sync()
+
+
+def steered(car: Car, state: State) -> list[float]:
+    """Steering-wheel angle [rad], then drive and brake torques [N.m]: along a sine, at the demonstration's speed."""
+    x, y, _ = (float(v) for v in state["ref_frame.pos"])
+    wave = 2.0 * math.pi / _LENGTH
+    target, slope = _SWAY * math.sin(wave * x), _SWAY * wave * math.cos(wave * x)
+    heading = math.atan(slope) + max(-0.2, min(0.2, 0.15 * (target - y)))
+    turn = math.remainder(heading - float(state["ref_frame.yaw"]), 2.0 * math.pi)
+    angle = max(-car.most_steering, min(car.most_steering, car.ratio * max(-0.3, min(0.3, 0.7 * turn))))
+    torque = car.mass * car.radius * 0.8 * (_SPEED - float(state["speed"]))
+    driven = max(0.0, min(torque, 0.4 * car.mass * car.gravity * car.radius)) / max(len(car.driven), 1)
+    braked = max(0.0, min(-torque, 0.4 * car.mass * car.gravity * car.radius)) / len(car.wheels)
+    return [angle, *(driven if w in car.driven else 0.0 for w in car.wheels), *[braked] * len(car.wheels)]

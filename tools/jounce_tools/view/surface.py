@@ -1,0 +1,133 @@
+"""The ground of a terrain file as a mesh: a part of it, fine where there are obstacles."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jounce.terrain.obstacles import Obstacle, heights
+from jounce.terrain.packed import Terrain
+
+Array = NDArray[np.float64]
+#: How far the ground is drawn beyond the edge of a file whose ground goes on there [m].
+_BEYOND = 15.0
+#: Distance of points on an obstacle [m], and most points along and across that obstacles may add.
+_FINE, _MOST_FINE = 0.04, 400
+
+
+def surface(t: Terrain, low: Array, high: Array, *, raised: float = 0.0, most: int = 40000) -> Array:
+    """(rows, columns, 3) [m]: points of the ground in the world, at least those from ``low`` to ``high``, both (2,).
+
+    Rows follow u and columns v of the terrain. ``raised`` is `terrain.height`. With more than ``most`` points the
+    ground is drawn more coarsely; a file ends at its edge, or goes on a little where its ground does.
+    """
+    u, v = _all(t)
+    i = _inside(t, u, low, high)
+    u = u[i]
+    if t.kind != "ROAD":
+        corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
+        across = _straight(t, corners)[:, 1]
+        keep = _between(v, across.min(), across.max())
+        v = v[keep]
+    share = (len(u) * len(v) / most) ** 0.5
+    if share > 1.0:
+        columns = max(min(len(v), 12), int(len(v) / share))
+        v = _thinned(v, columns)
+        u = _thinned(u, max(2, most // len(v)))
+    if t.obstacles and t.kind != "ROAD":
+        u, v = _refined(t, u, v)
+    beyond = _BEYOND if t.edge != "FAULT" else 0.0
+    uu, vv = np.meshgrid(u, _padded(v, beyond), indexing="ij")
+    return _points(t, uu, vv, raised)
+
+
+def _all(t: Terrain) -> tuple[Array, Array]:
+    """Positions of rows and columns."""
+    v = t.v if t.kind == "ROAD" else t.dv * np.arange(t.heights.shape[1], dtype=np.float64)
+    return t.du * np.arange(len(t.heights), dtype=np.float64), v
+
+
+def _straight(t: Terrain, places: Array) -> Array:
+    """(n, 2): u, v of places (n, 2), of a grid that lies straight."""
+    c, s = np.cos(t.yaw), np.sin(t.yaw)
+    found: Array = (places - np.array(t.origin)) @ np.array([[c, -s], [s, c]])
+    return found
+
+
+def _inside(t: Terrain, u: Array, low: Array, high: Array) -> slice:
+    """The rows that the box needs."""
+    if t.kind == "ROAD":
+        wide = float(np.abs(t.v).max())
+        near = np.all((t.line[:, :2] >= low - wide) & (t.line[:, :2] <= high + wide), axis=1)
+        rows = np.flatnonzero(near)
+        return slice(int(rows[0]), int(rows[-1]) + 1) if len(rows) > 1 else slice(None)
+    along = _straight(t, np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])]))[:, 0]
+    return _between(u, along.min(), along.max())
+
+
+def _between(x: Array, low: float, high: float) -> slice:
+    """At least two neighbouring positions, which lie around the range where they can."""
+    first = int(np.clip(np.searchsorted(x, low) - 1, 0, len(x) - 2))
+    return slice(first, int(np.clip(np.searchsorted(x, high) + 1, first + 2, len(x))))
+
+
+def _thinned(x: Array, count: int) -> Array:
+    return np.asarray(x[np.unique(np.linspace(0, len(x) - 1, count).round().astype(int))], np.float64)
+
+
+def _refined(t: Terrain, u: Array, v: Array) -> tuple[Array, Array]:
+    """More rows and columns where obstacles are."""
+    for o in t.obstacles:
+        corners = _corners(o)
+        box = _straight(t, corners)
+        u = _finer(u, box[:, 0])
+        v = _finer(v, box[:, 1])
+    return u, v
+
+
+def _corners(o: Obstacle) -> Array:
+    """(4, 2): a rectangle around an obstacle."""
+    along = np.array([np.cos(o.yaw), np.sin(o.yaw)])
+    left = np.array([-along[1], along[0]])
+    back = o.extent if o.shape in ("HALF_ROUND", "BUMP") else 0.1
+    return np.array([np.array([o.x, o.y]) + s * along + w * left
+                     for s in (-back, o.extent) for w in (-o.width / 2 - 0.05, o.width / 2 + 0.05)])  # fmt: skip
+
+
+def _finer(x: Array, reach: Array) -> Array:
+    low, high = max(reach.min(), x[0]), min(reach.max(), x[-1])
+    if high <= low:
+        return x
+    count = int(min((high - low) / _FINE + 2, _MOST_FINE))
+    return np.unique(np.concatenate([x, np.linspace(low, high, count)]))
+
+
+def _padded(v: Array, beyond: float) -> Array:
+    outside = np.array([1e-3, beyond])  # a plane beyond the edge may begin with a step
+    return np.concatenate([v[0] - outside[::-1], v, v[-1] + outside]) if beyond else v
+
+
+def _points(t: Terrain, u: Array, v: Array, raised: float) -> Array:
+    """Places at u, v with their height: bilinear, as the model has it without `smooth`, with the obstacles on it."""
+    rows, columns = _all(t)
+    inner = np.clip(v, columns[0], columns[-1])
+    i = np.clip(np.floor(u / t.du).astype(int), 0, len(rows) - 2)
+    j = np.clip(np.searchsorted(columns, inner, side="right") - 1, 0, len(columns) - 2)
+    f, g = u / t.du - i, (inner - columns[j]) / (columns[j + 1] - columns[j])
+    h = t.heights
+    z = (1 - f) * ((1 - g) * h[i, j] + g * h[i, j + 1]) + f * ((1 - g) * h[i + 1, j] + g * h[i + 1, j + 1])
+    if t.edge == "PLANE":
+        z = np.where(inner == v, z, t.height)
+    if t.kind == "ROAD":
+        line = (1 - f)[..., None] * t.line[i] + f[..., None] * t.line[i + 1]
+        ahead = np.gradient(t.line[:, :2], axis=0)
+        ahead = (1 - f)[..., None] * ahead[i] + f[..., None] * ahead[i + 1]
+        ahead /= np.linalg.norm(ahead, axis=-1, keepdims=True)
+        x, y = line[..., 0] - v * ahead[..., 1], line[..., 1] + v * ahead[..., 0]
+        z = z + line[..., 2] + line[..., 3] * inner
+    else:
+        c, s = np.cos(t.yaw), np.sin(t.yaw)
+        x, y = t.origin[0] + c * u - s * v, t.origin[1] + s * u + c * v
+    if t.obstacles:
+        z = z + heights(t.obstacles, x, y)
+    return np.stack([x, y, z + raised], axis=-1)
