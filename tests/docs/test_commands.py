@@ -111,6 +111,7 @@ PLAN: dict[str, object] = {
         "tools/manoeuvres/test_command.py"),
     "jounce test step-steer --compare utv -o both": By("tools/manoeuvres/test_command.py"),
     "jounce test step-steer --set chassis.mass=2400 --compare step -o changed": By("tools/manoeuvres/test_command.py"),
+    "jounce test step-steer --measured data.csv --band 0.05 -o validated": By("tools/manoeuvres/test_command.py"),
     "jounce test step-steer --address 127.0.0.1:50051": By("tools/manoeuvres/test_command.py"),
     "jounce bridge ardupilot --address 127.0.0.1:50051": By("clients/bridges/test_ardupilot.py"),
     "jounce bridge udp --address 127.0.0.1:50051 --send speed --receive steering_wheel_angle --layout": By(

@@ -176,3 +176,44 @@ def test_ctrl_c_keeps_the_runs_that_were_finished(tmp_path: Path) -> None:
     assert process.returncode == 130 and "interrupted; what was finished is kept" in err
     assert (tmp_path / "out" / "park" / "metrics.json").is_file()
     assert not (tmp_path / "out" / "ride" / "report.html").exists()
+
+
+def test_measured_lines_are_laid_over_bands_around_the_run(step: Path, tmp_path: Path,
+                                                           capsys: pytest.CaptureFixture[str]) -> None:
+    with (step / "run.csv").open() as file:
+        rows = list(csv.reader(file))
+    at = rows[0].index("ref_frame.ang_vel.z [rad/s]")
+    times = [float(r[0]) for r in rows[1:]]
+    rates = [float(r[at]) for r in rows[1:]]
+    largest = max(map(abs, rates))
+    # A quarter of the samples is 6 % of the largest rate away, the others 3 %; one sample lies after the run.
+    measured = [r + (0.06 if k % 4 == 0 else 0.03) * largest for k, r in enumerate(rates)]
+    lines = [f"{t!r},{v!r}" for t, v in zip([*times, times[-1] + 1.0], [*measured, 99.0], strict=True)]
+    (tmp_path / "data.csv").write_text("\n".join(["time,ref_frame.ang_vel.z [rad/s]", *lines]))
+    command = f"step-steer --vehicle utv {QUICK} --measured {tmp_path / 'data.csv'} --band 0.05 -o {tmp_path / 'v'}"
+    assert run(command) == 0
+    outside = len(rates[::4])
+    share = 100.0 * (1.0 - outside / len(rates))
+    said = capsys.readouterr().out
+    assert f"ref_frame.ang_vel.z: {share:.1f} % of the measured samples within {0.05 * largest:.4g} rad/s" in said
+    assert f"largest difference {0.06 * largest:.4g}" in said
+    page = (tmp_path / "v/report.html").read_text()
+    assert "Measured and simulated" in page and f"{share:.1f} %" in page
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("time,ref_frame.ang_vel.zz\n0,1\n", "data.csv line 1 column 2: no signal 'ref_frame.ang_vel.zz'; expected"),
+    ("time,speed [km/h]\n0,1\n", "speed is in km/h; expected m/s"), ("time\n0\n", "no column but time; expected"),
+    ("time,speed\n0,nan\n", "line 2 column speed: 'nan': expected a finite number"),
+    ("time,speed\n100,1\n", "no sample from 0 to "),
+    (None, "data.csv: No such file"),
+])  # fmt: skip
+def test_measured_data_that_cannot_be_laid_over_the_run_are_refused(
+    text: str | None, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.csv"
+    if text is not None:
+        data.write_text(text)
+    assert run(f"brake-straight --vehicle utv --setting speed=2 --measured {data} -o {tmp_path / 'v'}") == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "v/report.html").exists()

@@ -19,8 +19,9 @@ from jounce_tools.cli.assignments import add_vehicle, pair
 from jounce_tools.cli.main import FAILED, INTERRUPTED
 from jounce_tools.errors import UsageError
 from jounce_tools.interrupt import asked_to_stop
-from jounce_tools.manoeuvres import files
+from jounce_tools.manoeuvres import files, measured
 from jounce_tools.manoeuvres.bench import Bench, Interrupted, Log, measure
+from jounce_tools.manoeuvres.found import Plot
 from jounce_tools.manoeuvres.manoeuvre import Manoeuvre, find, manoeuvres, settings_of, with_limits
 from jounce_tools.manoeuvres.places import STEP_ERRORS, Here, There
 
@@ -59,6 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare", metavar="OTHER", help="another vehicle, or the folder of an earlier run, on the same pages"
     )
+    parser.add_argument("--measured", type=Path, metavar="FILE", help="CSV of measured outputs over the time of the "
+                        "main run, laid over bands around it (docs/manoeuvres.md)")  # fmt: skip
+    parser.add_argument("--band", default="0.1", metavar="SHARE", help="half of the width of those bands over the "
+                        "largest magnitude of each signal (default: %(default)s)")  # fmt: skip
     parser.add_argument("--address", help="run on this server, host:port or unix:/path, instead of in this process")
     parser.add_argument("--token", default="", help="bearer token for the server")
     parser.add_argument("--tls-ca", type=Path, metavar="FILE", help="PEM file of the authority of the server's TLS")
@@ -71,16 +76,22 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     chosen = list(manoeuvres().values()) if arguments.names == ["all"] else [find(n) for n in arguments.names]
     parameters = {n: _value(v) for n, v in (pair(text) for text in arguments.set)}
-    own = {n: _number(n, v) for n, v in (pair(text, "--setting") for text in arguments.setting)}
+    own = {n: _setting(n, v) for n, v in (pair(text, "--setting") for text in arguments.setting)}
     chosen = [with_limits(m, arguments.limit) for m in chosen]
     settings = [settings_of(m, own) for m in chosen]
     folders = _folders(arguments.output, chosen, arguments.vehicle)
     earlier = _earlier(arguments.compare, chosen)
+    share = _number("--band ", arguments.band)
+    if share <= 0.0:
+        raise UsageError(f"--band {arguments.band}: expected a number above 0")
+    if arguments.measured and len(chosen) > 1:
+        raise UsageError(f"--measured {arguments.measured}: expected one manoeuvre with it")
     code = 0
     with asked_to_stop() as stop:
         place = _place(arguments, arguments.vehicle)
         other = _place(arguments, arguments.compare) if arguments.compare and not earlier else None
         try:
+            data = measured.read(arguments.measured, place.units) if arguments.measured else None
             for m, s, folder in zip(chosen, settings, folders, strict=True):
                 job = _Job(m, s, parameters, arguments, stop)
                 done = job.drive(place, folder)
@@ -91,7 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
                 elif m.name in earlier:
                     results = [earlier[m.name], *results]
                     logs = []
-                _write_report(m, results, logs, folder)
+                beside = measured.judged(data, done.log, place.units, share) if data else None
+                _write_report(m, results, logs, folder, beside)
                 code = code or (0 if done.result.passed else FAILED)
         except Interrupted:
             sys.stderr.write("jounce test: interrupted; what was finished is kept\n")
@@ -171,11 +183,15 @@ class _Job:
         return shlex.join([*words, *(["--address", a.address] if a.address else [])])
 
 
-def _write_report(m: Manoeuvre, results: Sequence[files.Result], logs: Sequence[Log], folder: Path) -> None:
+def _write_report(m: Manoeuvre, results: Sequence[files.Result], logs: Sequence[Log], folder: Path,
+                  beside: tuple[list[measured.Judged], list[Plot]] | None) -> None:  # fmt: skip
     from jounce_tools.manoeuvres import report  # matplotlib takes a second to import
 
-    report.write(m, results, logs, folder / "report.html")
+    report.write(m, results, logs, folder / "report.html", beside)
     sys.stdout.write("".join(f"{report.printed(r)}\n" for r in results))
+    for j in beside[0] if beside else ():
+        sys.stdout.write(f"  {j.signal}: {100.0 * j.inside:.1f} % of the measured samples within {j.band:.4g} "
+                         f"{j.unit}, largest difference {j.largest:.4g}\n")  # fmt: skip
     sys.stdout.write(
         f"  {report.verdict(results[-1])}\nwrote {folder / 'report.html'}, metrics.json, run.csv, run.mcap\n"
     )
@@ -221,11 +237,15 @@ def _value(text: str) -> float | str | bool:
         return {"true": True, "false": False}.get(text.lower(), text)
 
 
-def _number(name: str, text: str) -> float:
+def _setting(name: str, text: str) -> float:
+    return _number(f"--setting {name}=", text)
+
+
+def _number(where: str, text: str) -> float:
     try:
         value = number(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UsageError(f"--setting {name}={text}: expected a number")
+        raise UsageError(f"{where}{text}: expected a number")
     return value

@@ -12,14 +12,19 @@ from jounce_tools.manoeuvres.bench import Log
 from jounce_tools.manoeuvres.files import Result, plots_of
 from jounce_tools.manoeuvres.found import DEGREE, Array, Plot, lateral
 from jounce_tools.manoeuvres.manoeuvre import Manoeuvre
+from jounce_tools.manoeuvres.measured import Judged
 from jounce_tools.page import Page
 
 _COLOURS = ("#1f5fa8", "#c4461f", "#2b8a3e", "#7b4fa3", "#a07a12", "#1c8c8c", "#b03a6f", "#666666")
 _DASHES = ("-", "--", ":", "-.")
 
 
-def write(manoeuvre: Manoeuvre, results: Sequence[Result], logs: Sequence[Log], path: Path) -> None:
-    """Writes the page for one vehicle, or for several beside each other; ``logs`` are their main runs."""
+def write(manoeuvre: Manoeuvre, results: Sequence[Result], logs: Sequence[Log], path: Path,
+          beside: tuple[Sequence[Judged], Sequence[Plot]] | None = None) -> None:  # fmt: skip
+    """Writes the page for one vehicle, or for several beside each other; ``logs`` are their main runs.
+
+    ``beside`` is what was measured.
+    """
     first = results[0]
     names = _names(results)
     page = Page(f"{manoeuvre.title}: {' and '.join(names)}")
@@ -42,6 +47,14 @@ def write(manoeuvre: Manoeuvre, results: Sequence[Result], logs: Sequence[Log], 
         page.heading("Time histories of the main run")
         page.text("; ".join(f"{n}: {g.title}, {g.end}" for n, g in zip(names, logs, strict=False)) + ".")
         page.drawings(histories(logs, names))
+    if beside:
+        page.heading("Measured and simulated")
+        page.text("The boundaries are a constant distance from the simulated line, the largest of it times --band. "
+                  "ISO 19364 and ISO 19365 compare so; their tolerances are not public and were not used.")  # fmt: skip
+        page.table(["signal", "half of the band", "largest difference", "rms difference", "unit", "inside"], [
+            [j.signal, _number(j.band), _number(j.largest), _number(j.rms), j.unit, f"{100.0 * j.inside:.1f} %"]
+            for j in beside[0]])  # fmt: skip
+        page.drawings([(drawn([plot], names), plot.title) for plot in beside[1]])
     page.heading("What was done")
     page.text(manoeuvre.text).text(f"After: {manoeuvre.source}.")
     if manoeuvre.unchecked:

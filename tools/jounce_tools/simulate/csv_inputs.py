@@ -6,11 +6,13 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jounce.signals import Scalar, SignalTable
 from jounce.values import number
@@ -31,11 +33,38 @@ FORMAT: Final = (
     "An input acts with its value at the start of a tick. Inputs without a column keep their start value.",
     "Without a column `steering_wheel_rate` the rate is the slope of `steering_wheel_angle` (0 with `--hold`).",
 )
+Array = NDArray[np.float64]
 _HEADER: Final = re.compile(r"\s*([^\[\]]*?)\s*(?:\[([^\[\]]*)\])?\s*")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column's name stands for."""
+
+    name: str
+    unit: str
+    value: Callable[[str, str], float]
+    """Of a place in the file and the text there. Raises UsageError."""
 
 
 def read_inputs(path: Path, table: SignalTable, *, hold: bool = False) -> Track:
     """Reads a CSV of inputs. Raises UsageError naming line, column, value and what is expected."""
+    scalars: list[Scalar] = []
+
+    def column(where: str, name: str) -> Column:
+        scalar = _column(where, table, name)
+        scalars.append(scalar)
+        return Column(scalar.name, scalar.signal.unit, lambda place, text: _value(place, scalar, text))
+
+    times, values = read_columns(path, column)
+    return Track(tuple(scalars), times, values, hold)
+
+
+def read_columns(path: Path, column: Callable[[str, str], Column]) -> tuple[Array, Array]:
+    """Reads a CSV whose first column is the time: times (n,) [s], which rise, and values (n, other columns).
+
+    ``column`` gives a place in the file and the name there a meaning, or raises UsageError, as this does.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
         lines = list(_lines(text))
@@ -49,25 +78,25 @@ def read_inputs(path: Path, table: SignalTable, *, hold: bool = False) -> Track:
         raise UsageError(f"{path.name} line {at} column 1: {header[0]!r}: expected time")
     if twice := next((n for i, n in enumerate(names) if n in names[:i]), None):
         raise UsageError(f"{path.name} line {at}: column {twice!r} is there twice; expected once")
-    scalars = tuple(_column(f"{path.name} line {at} column {i}", table, name) for i, name in enumerate(names[1:], 2))
-    _check_units(f"{path.name} line {at}", scalars, units)
+    columns = [column(f"{path.name} line {at} column {i}", name) for i, name in enumerate(names[1:], 2)]
+    _check_units(f"{path.name} line {at}", columns, units)
     if rows and rows[0][1][0].strip() in ("s", "[s]"):
         (at, row), *rows = rows
         _check_length(f"{path.name} line {at}", row, header)
-        _check_units(f"{path.name} line {at}", scalars, [u.strip().removeprefix("[").removesuffix("]") for u in row])
+        _check_units(f"{path.name} line {at}", columns, [u.strip().removeprefix("[").removesuffix("]") for u in row])
     times: list[float] = []
     values: list[list[float]] = []
     for at, row in rows:
         where = f"{path.name} line {at}"
         _check_length(where, row, header)
-        time = _time(where, row[0])
+        time = finite(where, "time", row[0])
         if times and time <= times[-1]:
             raise UsageError(f"{where} column time: {row[0]!r}: expected more than {times[-1]!r} s")
         times.append(time)
-        values.append([_value(where, s, text) for s, text in zip(scalars, row[1:], strict=True)])
+        values.append([c.value(where, text) for c, text in zip(columns, row[1:], strict=True)])
     if not times:
         raise UsageError(f"{path.name}: no line has values; expected at least one")
-    return Track(scalars, np.array(times), np.array(values).reshape(len(times), len(scalars)), hold)
+    return np.array(times), np.array(values).reshape(len(times), len(columns))
 
 
 def sample(table: SignalTable) -> str:
@@ -115,9 +144,9 @@ def _column(where: str, table: SignalTable, name: str) -> Scalar:
         raise UsageError(f"{where}: {with_expected(error)}") from error
 
 
-def _check_units(where: str, scalars: tuple[Scalar, ...], units: tuple[str, ...] | list[str]) -> None:
+def _check_units(where: str, columns: Sequence[Column], units: Sequence[str]) -> None:
     for name, unit, own in zip(
-        ("time", *(s.name for s in scalars)), units, ("s", *(s.signal.unit for s in scalars)), strict=True
+        ("time", *(c.name for c in columns)), units, ("s", *(c.unit for c in columns)), strict=True
     ):
         if unit and unit != own and not (own == "1" and unit == "-"):
             raise UsageError(f"{where}: {name} is in {unit}; expected {own}")
@@ -128,13 +157,14 @@ def _check_length(where: str, row: list[str], header: list[str]) -> None:
         raise UsageError(f"{where}: {len(row)} columns; expected {len(header)}")
 
 
-def _time(where: str, text: str) -> float:
+def finite(where: str, name: str, text: str) -> float:
+    """The number of a cell. Raises UsageError."""
     try:
         value = number(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise UsageError(f"{where} column time: {text!r}: expected a finite number")
+        raise UsageError(f"{where} column {name}: {text!r}: expected a finite number")
     return value
 
 
