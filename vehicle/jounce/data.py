@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.axles import DEFAULT, Axle, AxleError, axles_of, wheel_names
-from jounce.contact.tires.from_tir import tire_entries
-from jounce.contact.tires.tir import TireFileError
+from jounce.contact.tires.from_tir import law_of, tire_entries
+from jounce.contact.tires.tir import TireFileError, read_tir
 from jounce.renamed import FORMER, present, twice
 from jounce.terrain.packed import TerrainError, kind_of
 
@@ -162,22 +162,19 @@ def with_tire_files(vehicle: Vehicle, files: Mapping[str, str | Path]) -> Vehicl
         raise DataError(f"{vehicle.name}: no tire file of the axle {lacking}; expected one of each axle: "
                         f"{', '.join(names)}")  # fmt: skip
     entries = {n: e for n, e in vehicle.entries.items() if not n.startswith("tire.")}
-    laws: dict[str, str] = {}
-    for axle in names if any(files) else ("",):
-        path = Path(files[axle] if axle in files else files[""])
-        try:
-            numbers, laws[axle] = tire_entries(path)
-        except TireFileError as error:
-            raise DataError(f"{vehicle.name}: {error}") from error
+    try:
+        read = {a: read_tir(files[a] if a in files else files[""]) for a in (names if any(files) else ("",))}
+        law = law_of(*read.values())
+        made = {axle: tire_entries(tire, law) for axle, tire in read.items()}
+    except TireFileError as error:
+        raise DataError(f"{vehicle.name}: {error}") from error
+    for axle, numbers in made.items():
         was, now = (vehicle.tires(axle) if axle else vehicle.sets_of_tires[0]), f"tire.{axle}" if axle else "tire"
         own = {n: Entry(*number) for n, number in numbers.items()}
         for name in ("rim_stiffness", "rim_damping"):  # no file has them
             own[f"tire.{name}"] = vehicle.entries.get(f"{was}.{name}", own[f"tire.{name}"])
         entries |= {now + n.removeprefix("tire"): e for n, e in own.items()}
-    if len(set(laws.values())) > 1:
-        raise DataError(f"{vehicle.name}: the axles' tire files are of {' and '.join(sorted(set(laws.values())))} ("
-                        f"{', '.join(f'{axle}: {law}' for axle, law in laws.items())}); expected one law for all")
-    return replace(vehicle, entries=entries, tire=next(iter(laws.values())))
+    return replace(vehicle, entries=entries, tire=law)
 
 
 def of_any_tires(parameters: Mapping[str, float], name: str) -> float | None:

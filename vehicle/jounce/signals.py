@@ -34,6 +34,7 @@ class Signal:
     Bounds are inclusive; a value beyond a bound by rounding only is set to the bound (`jounce.values`). ``used_where``
     names an Enumeration parameter and the item for which an input is used; its bounds hold only then. ``least_up``
     makes a vector x y z a direction of any length: if it is used, its z must be at least this fraction of the length.
+    ``least_nonzero``: of an input that may be 0, the least other value.
     ``text`` is the start value of a String, a type that only the Python FMUs have. ``former`` maps former names of
     items to the present ones. ``rate_of`` is the scalar whose rate this input is.
     """
@@ -49,6 +50,7 @@ class Signal:
     maximum: float = math.inf
     used_where: tuple[str, str] | None = None
     least_up: float = 0.0
+    least_nonzero: float = 0.0
     nominal: float = 1.0
     type: Type = "Real"
     variability: Variability = "continuous"

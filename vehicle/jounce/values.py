@@ -77,6 +77,8 @@ def check(scalar: Scalar, value: float) -> float:
     within = min(max(value, signal.minimum), signal.maximum)
     if within != value and abs(within - value) > _rounding(signal, within):
         raise OutOfRange(scalar.name, value, expected(signal))
+    if 0.0 < within < signal.least_nonzero - _rounding(signal, signal.least_nonzero):
+        raise OutOfRange(scalar.name, value, expected(signal))
     return within
 
 
@@ -102,7 +104,8 @@ def is_used(table: SignalTable, signal: Signal, parameters: Mapping[str, float])
 
 
 def _unbounded(scalar: Scalar) -> Scalar:
-    return replace(scalar, signal=replace(scalar.signal, minimum=-math.inf, maximum=math.inf, least_up=0.0))
+    return replace(scalar, signal=replace(scalar.signal, minimum=-math.inf, maximum=math.inf, least_up=0.0,
+                                          least_nonzero=0.0))
 
 
 def check_direction(name: str, signal: Signal, vector: Sequence[float]) -> None:
@@ -124,10 +127,10 @@ def expected(signal: Signal) -> str:
     if signal.type == "Boolean":
         return "true or false"
     kind = "a finite number" if signal.type == "Real" else "a whole number"
-    low, high = signal.minimum, signal.maximum
+    low, high = signal.least_nonzero or signal.minimum, signal.maximum
     bounds = [f"from {low!r}"] * math.isfinite(low) + [f"to {high!r}"] * math.isfinite(high)
     unit = [] if signal.unit == "1" else [signal.unit if bounds else f"[{signal.unit}]"]
-    return " ".join([kind, *bounds, *unit])
+    return " ".join([*["0 or"] * (signal.least_nonzero > 0.0), kind, *bounds, *unit])
 
 
 def _meaning(signal: Signal, requested: object) -> float | None:

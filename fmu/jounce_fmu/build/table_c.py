@@ -39,7 +39,7 @@ def emit_table(table: SignalTable, model_name: str) -> str:
         rows.append(
             f"    {{\"{s.name}\", {s.value_reference}U, '{_KINDS[g.causality]}', '{_TYPES[g.type]}', "
             f"{fixed}, {s.index}, {bounds}, {more}, {_number(g.nominal)}, {switch}, {_number(at)}, "
-            f"{_number(g.least_up)}}},\n"
+            f"{_number(g.least_up)}, {_number(g.least_nonzero)}}},\n"
         )
     return (
         _banner(table, model_name)

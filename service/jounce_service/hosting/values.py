@@ -37,6 +37,8 @@ class Selection:
     #: Bounds. They are finite, so a value within them is finite, too.
     minimum: Vector
     maximum: Vector
+    #: Indices, in this selection, of inputs with a gap between 0 and their least other value.
+    gaps: tuple[int, ...] = ()
     #: Whether some scalars must be whole numbers.
     whole: bool = False
     #: Indices, in this selection, of x, y and z of each direction vector.
@@ -99,6 +101,7 @@ class Selector:
             np.array([s.index for s in scalars], dtype=np.intp),
             np.maximum([s.minimum for s in scalars], -_MOST),
             np.minimum([s.maximum for s in scalars], _MOST),
+            tuple(k for k, s in enumerate(scalars) if s.signal.least_nonzero),
             any(s.signal.type != "Real" for s in scalars),
             *_directions(scalars),
         )
@@ -134,7 +137,8 @@ def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
         )
     # Fast path: clipping leaves the bytes of valid values alone. NaN and values out of bounds change, and -0.0 may.
     within = np.fmax(np.fmin(vector, selection.maximum), selection.minimum)
-    if selection.whole or within.tobytes() != vector.tobytes():
+    gap = any(0.0 < vector[k] < selection.scalars[k].signal.least_nonzero for k in selection.gaps)
+    if gap or selection.whole or within.tobytes() != vector.tobytes():
         pairs = zip(selection.scalars, vector.tolist(), strict=True)
         vector = np.array([check_scalar(scalar, value) for scalar, value in pairs], dtype=np.float64)
     check_directions(selection, vector)

@@ -61,8 +61,9 @@ class Participation:
         self._evictions = 0
         self._engine = Engine(instance, config, setup.pacing, self.advance_if_due, stalls)
         every = select(self.table.inputs, ("*",), "input")
+        low = np.maximum(every.minimum, [s.signal.least_nonzero for s in every.scalars])  # a line must not end in a gap
         self._barrier = Barrier(
-            setup.start, setup.expected, bounds=(every.minimum, every.maximum), longest=config.max_ticks_per_call
+            setup.start, setup.expected, bounds=(low, every.maximum), longest=config.max_ticks_per_call
         )
         if self._engine.pacer is not None:
             self._barrier.notice = self._engine.pacer.notice

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.axles import Axle as AxleData
+from jounce.contact.tires.vertical import load_at
 from jounce.data import Vehicle
 from jounce.dynamics.graph import ROOT
 from jounce.dynamics.loops import Placed
@@ -24,8 +25,6 @@ from jounce_tools.vehicle.sweeps import Springs
 
 Array = NDArray[np.float64]
 _ITERATIONS = 60
-#: What the load of a tire comes from.
-_TIRE = ("unloaded_radius", "vertical_stiffness", "vertical_stiffness_quadratic")
 _STEP = 0.01
 #: Step of a difference quotient [m or rad]; error that counts as balance, as part of the weight.
 _NUDGE, _BALANCED = 1e-6, 1e-7
@@ -147,7 +146,7 @@ class _Weights:
     def at(self, travel: float, height: float, up: Array, gravity: float) -> _Carried:
         """At that travel, the chassis origin at that height [m]; ``up``: unit vector in chassis axes."""
         axle = self.axle
-        radius, linear, quadratic = (self.vehicle.of_tires(self.own, n) for n in _TIRE)
+        radius = self.vehicle.of_tires(self.own, "unloaded_radius")
         self.coordinates = axle.at_travel((travel, travel), 0.0, self.coordinates)
         position, solved = axle.position(self.coordinates), axle.solve(self.coordinates)
         parallel, _ = motions(position)
@@ -163,7 +162,7 @@ class _Weights:
             upright = np.sqrt(1.0 - tilt * tilt)
             away = (height + float(wheel.centre @ up)) / upright
             pressed = max(radius - away, 0.0)
-            force = linear * pressed + quadratic * pressed * pressed
+            force = _load(self.vehicle, self.own.name, pressed)
             contacts.append(wheel.centre + away * (tilt * wheel.axis - up) / upright)
             load += force
             work += force * float(up @ velocity(wheel.twist @ parallel, contacts[-1]))
@@ -201,13 +200,18 @@ def _linkage_moment(vehicle: Vehicle) -> Array:
     return found
 
 
+def _load(vehicle: Vehicle, axle: str, deflection: float) -> float:
+    """Of one tire [N]."""
+    start = vehicle.tires(axle)
+    return load_at(lambda name: entry.value if (entry := vehicle.entries.get(f"{start}.{name}")) else None, deflection)
+
+
 def _on_ground(vehicle: Vehicle, stand: _Stand, height: float, gravity: float) -> tuple[float, float, float]:
     """(travel, suspension force, load of the ground) of one wheel, the chassis origin at that height over the axle."""
-    radius, linear, quadratic = (vehicle.of_tires(stand.axle, n) for n in _TIRE)
+    radius = vehicle.of_tires(stand.axle, "unloaded_radius")
 
     def load(travel: float) -> float:
-        pressed = max(radius - (height + stand.centre + travel), 0.0)
-        return linear * pressed + quadratic * pressed * pressed
+        return _load(vehicle, stand.axle, radius - (height + stand.centre + travel))
 
     low, high = float(stand.travel[0]), float(stand.travel[-1])
     for _ in range(_ITERATIONS):

@@ -34,6 +34,7 @@ typedef struct {
     int switched_by;  /* of an input that is used only if p[switched_by] == switched_at; -1: always used */
     double switched_at;
     double least_up;  /* of a direction, a vector of any length: smallest z of its unit vector; 0 for other signals */
+    double least_nonzero; /* of an input that may be 0: its least other value; else 0 */
 } jn_signal;
 
 /* Read-only data of a model beside its parameters, such as a file among the FMU's resources. */

@@ -5,12 +5,16 @@ Other programs add theirs with `register`.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from jounce.contact.tires.coefficients import MF61 as _MF61
 from jounce.contact.tires.coefficients import PAC2002 as _PAC2002
+from jounce.contact.tires.coefficients import POINTS
 from jounce.contact.tires.law import Law, Stiffness, later
-from jounce.signals import State
+from jounce.signals import Signal, State
 
-__all__ = ["LAWS", "MF61", "PAC2002", "TMEASY", "Law", "find", "laws", "register", "unregister"]
+__all__ = ["LAWS", "MF61", "MF61_CURVE", "PAC2002", "PAC2002_CURVE", "TMEASY", "Law", "find", "laws", "register",
+           "unregister"]  # fmt: skip
 
 _CURVES = (
     *(f"{of}_{axis}" for axis in "xy" for of in ("slip_stiffness", "peak_force", "sliding_force", "peak_slip",
@@ -80,6 +84,7 @@ MAGIC_FORMULA = (
     "max_load",
     "max_inclination",
     "pressure",
+    "least_pressure",
     "reference_friction",
     "blend_begin",
     "blend_end",
@@ -94,27 +99,44 @@ MAGIC_FORMULA = (
     "DREFF",
     "BREFF",
     "FREFF",
+    "Q_RE0",
+    "Q_V1",
+    "Q_V2",
+    "PFZ1",
 )
 _LAGGED = tuple(State(f"slip.{axis}", "1", f"lagged slip, {text}", 1e-2)
                 for axis, text in (("x", "longitudinal"), ("y", "lateral")))  # fmt: skip
 
 
-def _magic_formula(name: str, more: tuple[str, ...]) -> Law:
+_PRESSURE = Signal("tire_pressure", "input", "Pa", "inflation pressure; 0: that of tire.pressure", minimum=0.0,
+                   frame="", nominal=1e5)  # fmt: skip
+
+
+def _magic_formula(name: str, more: tuple[str, ...], *, curve: bool = False) -> Law:
     module = "jounce.contact.tires.magic_formula"
+    stiffnesses, rising = TMEASY.stiffnesses, TMEASY.rising
+    if curve:
+        parts = [(f"load_curve_deflection_{k}", f"load_curve_stiffness_{k}") for k in range(POINTS)]
+        more = (*more, *(name for part in parts for name in part))
+        rising = (*rising, *pairwise(deflection for deflection, _ in parts))
+        stiffnesses = (*stiffnesses[1:], *(Stiffness(stiffness, "spring", "normal") for _, stiffness in parts))
     return Law(
-        name=name, parameters=(*MAGIC_FORMULA, *more), sided=("side",),
+        name=f"{name}_curve" if curve else name, parameters=(*MAGIC_FORMULA, *more), sided=("side",),
         contact=later(module, f"contact_{name}"), start=later(module, f"start_{name}"),
-        states=(*TMEASY.states, *_LAGGED), rising=TMEASY.rising, stiffnesses=TMEASY.stiffnesses,
-        quick=True,
+        states=(*TMEASY.states, *_LAGGED), inputs=(_PRESSURE,), bounded=(("tire_pressure", "pressure"),),
+        rising=rising, stiffnesses=stiffnesses, quick=True,
     )  # fmt: skip
 
 
 #: The Magic Formula; see `jounce.contact.tires.magic_formula`.
 PAC2002 = _magic_formula("pac2002", ("combined_slip", *_PAC2002))
 MF61 = _magic_formula("mf61", _MF61)
+#: The same with a curve of the load over the deflection in place of a linear stiffness.
+PAC2002_CURVE = _magic_formula("pac2002", ("combined_slip", *_PAC2002), curve=True)
+MF61_CURVE = _magic_formula("mf61", _MF61, curve=True)
 
 #: Those that come with jounce.
-LAWS = (TMEASY, PAC2002, MF61)
+LAWS = (TMEASY, PAC2002, MF61, PAC2002_CURVE, MF61_CURVE)
 
 _known = {law.name: law for law in LAWS}
 

@@ -33,6 +33,11 @@ MF61: Final = tuple(_MF61.split())
 PLAIN: Final = {"UNLOADED_RADIUS": "unloaded_radius", "FNOMIN": "FNOMIN", "NOMPRES": "NOMPRES", "LONGVL": "LONGVL"}
 """What both read beside them -> the parameter under `tire.` that has it."""
 
+POINTS: Final = 24
+"""Most points of a curve of load over deflection."""
+SOFTEST: Final = 0.05
+"""Least factor of pressure on the vertical stiffness [1]."""
+
 
 def neutral(name: str) -> float:
     """Value of a coefficient that a file leaves out: factors are 1, PKY4 is 2, all others 0."""

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final, NamedTuple
-
-import numpy as np
 
 from jounce.contact.tires import MF61, find
 from jounce.contact.tires.coefficients import MF61 as MF61_COEFFICIENTS
 from jounce.contact.tires.coefficients import PAC2002 as PAC2002_COEFFICIENTS
-from jounce.contact.tires.tir import TireFile, TireFileError, read_tir
+from jounce.contact.tires.tir import TireFile, TireFileError
+from jounce.contact.tires.vertical import vertical_of
 
-__all__ = ["Number", "tire_entries"]
+__all__ = ["Number", "law_of", "tire_entries"]
 
 #: Parameters that a file says nothing of: (value, unit, description, minimum).
 _OWN: Final[Mapping[str, tuple[float, str, str, float]]] = {
@@ -27,6 +25,8 @@ _OWN: Final[Mapping[str, tuple[float, str, str, float]]] = {
     "bore_deflection": (0.1, "rad", "turn on the spot at which the bore torque is all there", 0.001),
 }
 _UNITS: Final = {"LONGITUDINAL_STIFFNESS": "N/m", "LATERAL_STIFFNESS": "N/m"}
+ANY_PRESSURE = 5e6
+"""Largest pressure [Pa] where the file does not depend on it."""
 STIFFEST, MOST_DAMPING = 5e5, 5e3
 """Of the tread at rest [N/m], [N.s/m]: what a step of 1 ms holds with the spin of a light wheel."""
 
@@ -43,17 +43,25 @@ class Number(NamedTuple):
     items: tuple[str, ...] = ()
 
 
-def tire_entries(path: Path) -> tuple[dict[str, Number], str]:
-    """Entries `tire.*` of a vehicle from a tire file, in the order of the law, and the law's name.
+def tire_entries(tire: TireFile, law: str = "") -> dict[str, Number]:
+    """Entries `tire.*` of a vehicle from a tire file, in the order of the law; ``law``, else that of the file.
 
     What a file says nothing of has a value that its source calls an assumption. Raises TireFileError.
     """
-    tire = read_tir(path)
     try:
         made = _entries(tire)
     except TireFileError as error:
-        raise TireFileError(f"{path.name}: {error}") from error
-    return {f"tire.{n}": made[f"tire.{n}"] for n in find(tire.law).entries}, tire.law
+        raise TireFileError(f"{tire.path.name}: {error}") from error
+    return {f"tire.{n}": made[f"tire.{n}"] for n in find(law or law_of(tire)).entries}
+
+
+def law_of(*tires: TireFile) -> str:
+    """The law that tires of these files have: one with a curve where one of them has a curve. Raises TireFileError."""
+    laws = {tire.law for tire in tires}
+    if len(laws) > 1:
+        each = ", ".join(f"{tire.path.name}: {tire.law}" for tire in tires)
+        raise TireFileError(f"tire files of {' and '.join(sorted(laws))} ({each}); expected one law for all axles")
+    return f"{tires[0].law}_curve" if any(len(t.curve) > 1 or len(t.bottoming) > 1 for t in tires) else tires[0].law
 
 
 def _entries(tire: TireFile) -> dict[str, Number]:
@@ -70,9 +78,15 @@ def _entries(tire: TireFile) -> dict[str, Number]:
     for name, key in (("unloaded_radius", "UNLOADED_RADIUS"), ("width", "WIDTH"), ("rim_radius", "RIM_RADIUS")):
         put(name, v[key], "m", "dimension of the tire", 0.001)
     f0 = tire.coefficient("LFZO") * v["FNOMIN"]
-    stiffness, quadratic = _vertical(tire)
-    put("vertical_stiffness", stiffness, "N/m", "vertical stiffness", 0.0)
-    put("vertical_stiffness_quadratic", quadratic, "N/m2", "progressive vertical stiffness")
+    vertical = vertical_of(tire)
+    put("vertical_stiffness", vertical.stiffness, "N/m", "vertical stiffness, at nominal load", 0.0)
+    put("vertical_stiffness_quadratic", vertical.quadratic, "N/m2", "progressive vertical stiffness")
+    for k, (deflection, stiffness) in enumerate(vertical.curve):
+        text = f"point {k} of the curve of load over deflection"
+        put(f"load_curve_deflection_{k}", deflection, "m", f"{text}: deflection", 0.0)
+        put(f"load_curve_stiffness_{k}", stiffness, "N/m", f"{text}: stiffness from there on", 0.0)
+    for name, value in (("Q_RE0", 1.0), ("Q_V1", 0.0), ("Q_V2", 0.0), ("PFZ1", 0.0)):
+        put(name, v.get(name, value), "1", f"coefficient {name} of radius and vertical stiffness")
     put("vertical_damping", v.get("VERTICAL_DAMPING", 0.0), "N.s/m", "vertical damping", 0.0)
     # FZMIN 0 would divide by zero
     put("min_load", max(v.get("FZMIN", 0.0), 0.01 * v["FNOMIN"]), "N", "least load of the formula", 0.001)
@@ -80,8 +94,13 @@ def _entries(tire: TireFile) -> dict[str, Number]:
     lean = min(abs(v.get("CAMMIN", -0.2618)), abs(v.get("CAMMAX", 0.2618))) or 0.2618
     put("max_inclination", lean, "rad", "largest inclination of the formula", 0.0)
     put("FNOMIN", v["FNOMIN"], "N", "nominal load", 0.001)
-    put("NOMPRES", v.get("NOMPRES", 0.0), "Pa", "nominal pressure; 0: pressure has no effect", 0.0)
-    put("pressure", v.get("INFLPRES", v.get("NOMPRES", 0.0)), "Pa", "inflation pressure", 0.0)
+    nominal = v.get("NOMPRES", 0.0)
+    put("NOMPRES", nominal, "Pa", "nominal pressure; 0: pressure has no effect", 0.0)
+    least, most = v.get("PRESMIN", 0.5 * nominal), v.get("PRESMAX", 1.5 * nominal or ANY_PRESSURE)
+    why = source if "PRESMAX" in v or not nominal else "assumption: half to one and a half of the nominal pressure"
+    put("least_pressure", least, "Pa", "least pressure that the inputs count with", 0.0, why)
+    pressure = min(max(v.get("INFLPRES", nominal), least), most)
+    made["tire.pressure"] = Number(pressure, "Pa", source, "inflation pressure", least, most)
     put("LONGVL", v.get("LONGVL", 16.7), "m/s", "speed of the measurement", 0.001)
     given = any(name in v for name in ("DREFF", "BREFF", "FREFF"))
     for name, value in (("DREFF", 0.0), ("BREFF", 0.0), ("FREFF", 0.0 if given else 1.0 / 3.0)):
@@ -103,22 +122,6 @@ def _entries(tire: TireFile) -> dict[str, Number]:
     value = 2.0 if ellipse else 1.0
     made["tire.combined_slip"] = Number(value, "1", source, combined, 1.0, 2.0, ("WEIGHTS", "ELLIPSE"))
     return made
-
-
-def _vertical(tire: TireFile) -> tuple[float, float]:
-    """(linear [N/m], quadratic [N/m2]) stiffness: of the curve by least squares, else of QFZ, else of the spring."""
-    v = tire.values
-    if len(tire.curve) > 2:
-        d, f = np.array(tire.curve).T
-        fit = np.linalg.lstsq(np.stack([d, d * d], axis=1), f, rcond=None)[0]
-        return float(fit[0]), float(fit[1])
-    first = v.get("Q_FZ1", v.get("QFZ1", 0.0))
-    if first > 0.0:
-        second = v.get("Q_FZ2", v.get("QFZ2", 0.0))
-        return first * v["FNOMIN"] / v["UNLOADED_RADIUS"], second * v["FNOMIN"] / v["UNLOADED_RADIUS"] ** 2
-    if v.get("VERTICAL_STIFFNESS", 0.0) > 0.0:
-        return v["VERTICAL_STIFFNESS"] * v.get("LCZ", 1.0), 0.0
-    raise TireFileError("VERTICAL_STIFFNESS is missing; expected it above 0, or QFZ1, or [DEFLECTION_LOAD_CURVE]")
 
 
 def _stiffness_at_rest(tire: TireFile, f0: float) -> float:

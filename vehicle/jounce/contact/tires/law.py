@@ -177,6 +177,8 @@ class Law:
     """None: the states start as they say themselves, and the contact carries no force along the plane at rest."""
     query_point: Callable[[Hub, Numbers], SX] = lowest_point
     """(hub, numbers) -> where the terrain is looked up (3) [m], world axes."""
+    bounded: tuple[tuple[str, str], ...] = ()
+    """Inputs whose bounds are those of a parameter's entry, each with the parameter. 0 is allowed besides."""
     rising: tuple[tuple[str, str], ...] = ()
     """Pairs of parameters of which the second must be above the first."""
     stiffnesses: tuple[Stiffness, ...] = ()

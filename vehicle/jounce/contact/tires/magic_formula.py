@@ -24,10 +24,10 @@ import casadi as ca
 
 from jounce.contact.standstill import SOFT, STATES, Hold, Motion, Standstill, rolled_on, standstill
 from jounce.contact.tires import mf61, pac2002
-from jounce.contact.tires.coefficients import MF61, PAC2002, PLAIN
+from jounce.contact.tires.coefficients import MF61, PAC2002, PLAIN, POINTS, SOFTEST
 from jounce.contact.tires.formula import TINY, Forces, Slips
 from jounce.contact.tires.law import Contact, Hub, Plane, Started, Starting
-from jounce.contact.tires.patch import patch
+from jounce.contact.tires.patch import patch, spring
 from jounce.math.algebra import SX, cross, dot
 from jounce.math.layout import Layout
 
@@ -103,11 +103,35 @@ def _evaluated(formula: Formula, at: Slips, par: Numbers) -> Forces:
                                "aligning": f.aligning * par["side"], "arm": f.arm * par["side"]})  # fmt: skip
 
 
-def _rolling_radius(load: SX, par: Numbers) -> SX:
-    """R_e = R_0 - F_z0 / k (D atan(B F_z / F_z0) + F F_z / F_z0) [m] (MF-Tyre 5.2, PAC2002: DREFF, BREFF, FREFF)."""
+def _rolling_radius(load: SX, stiffer: SX, par: Numbers) -> SX:
+    """R_e = Q_RE0 R_0 - F_z0 / k (D atan(B F_z / F_z0) + F F_z / F_z0) [m] (MF-Tyre 6.2: DREFF, BREFF, FREFF)."""
     ratio = load / par["FNOMIN"]
     share = par["DREFF"] * ca.atan(par["BREFF"] * ratio) + par["FREFF"] * ratio
-    return par["unloaded_radius"] - par["FNOMIN"] / ca.fmax(par["vertical_stiffness"], SOFT) * share
+    stiffness = ca.fmax(par["vertical_stiffness"], SOFT) * stiffer
+    return par["Q_RE0"] * par["unloaded_radius"] - par["FNOMIN"] / stiffness * share
+
+
+def _radial(deflection: SX, par: Numbers) -> SX:
+    """Force of the radial spring [N] at nominal pressure and rest.
+
+    With a curve it is linear between the curve's points: each has the stiffness from there on.
+    """
+    if "load_curve_stiffness_0" not in par:
+        return spring(deflection, par)
+    force, before = par["vertical_stiffness_quadratic"] * deflection * deflection, SX(0)
+    for k in range(POINTS):
+        stiffness = par[f"load_curve_stiffness_{k}"]
+        force += (stiffness - before) * ca.fmax(deflection - par[f"load_curve_deflection_{k}"], 0.0)
+        before = stiffness
+    return force
+
+
+def _pressures(par: Numbers) -> tuple[SX, SX]:
+    """(inflation pressure [Pa], its factor on the vertical stiffness: 1 + PFZ1 dp, MF-Tyre 6.2)."""
+    asked, nominal = par["tire_pressure"], par["NOMPRES"]
+    pressure = ca.if_else(asked > 0.0, ca.fmax(asked, par["least_pressure"]), par["pressure"])
+    change = ca.if_else(nominal > 0.0, (pressure - nominal) / ca.fmax(nominal, SOFT), 0.0)
+    return pressure, ca.fmax(1.0 + par["PFZ1"] * change, SOFTEST)
 
 
 def _lag(slip: SX, sliding: SX, pace: SX, length: SX) -> SX:
@@ -116,8 +140,12 @@ def _lag(slip: SX, sliding: SX, pace: SX, length: SX) -> SX:
 
 
 def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers) -> Contact:
-    at = patch(hub, terrain, par)
+    pressure, stiffer = _pressures(par)
     radius, n = par["unloaded_radius"], terrain.normal
+    spin = dot(hub.axis, hub.turning)
+    fast = ca.fabs(spin) * radius / par["LONGVL"]
+    stiff = stiffer * (1.0 + par["Q_V2"] * fast)  # Pacejka and Besselink 2012, Eq. 4.E68, without its shear terms
+    at = patch(hub, terrain, par, lambda deflection: stiff * _radial(deflection, par))
     touching = at.load > 0.0
     load = _within(at.load, par)
     more = at.load / load
@@ -134,11 +162,12 @@ def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers
     trail = length / 6.0  # of a brush with a parabolic pressure (Pacejka and Besselink 2012, Eq. 3.15)
     settled = par["FNOMIN"] / ca.fmax(par["vertical_stiffness"], SOFT)
     on = ca.fmax(rolled_on(parts["travelled"], trail), blend)
-    at_rest = _rolling_radius(par["FNOMIN"], par)
-    rolling_radius = at_rest + on * (_rolling_radius(load, par) - at_rest)
+    at_rest = _rolling_radius(par["FNOMIN"], SX(1), par)
+    rolling_radius = at_rest + on * (_rolling_radius(load, stiffer, par) - at_rest)
+    rolling_radius += blend * par["Q_V1"] * radius * fast * fast
     rolling_radius = ca.if_else(at.flat, at.height * at.upright, rolling_radius * at.by_level)
     lateral_radius = radius - settled
-    spin, turn = dot(hub.axis, hub.turning), dot(hub.turning, n)
+    turn = dot(hub.turning, n)
     yaw = (turn - spin * at.lean) * at.by_tilted * at.by_tilted
     tilting = lateral_radius * dot(hub.turning, cross(at.down, at.left))
     swung = ca.if_else(at.flat, 0.0, rest_of * (rolling_radius - lateral_radius) * at.lean)
@@ -148,7 +177,7 @@ def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers
     by_rest = 1.0 / ca.fmax(1.0 - ca.sqrt(xi * xi + eta * eta), SMALL_SLIP)
     slip = ca.fmax(ca.fmin(xi * by_rest, MOST), -MOST)
     tan = ca.fmax(ca.fmin(-eta * by_rest, STEEPEST), -STEEPEST)
-    f = _evaluated(formula, Slips(load, slip, tan, at.camber, par["pressure"], speed, mu, at.lean), par)
+    f = _evaluated(formula, Slips(load, slip, tan, at.camber, pressure, speed, mu, at.lean), par)
     pace = speed + ca.sqrt(dot(sliding, sliding) + TINY)
     lag = ca.vertcat(_lag(xi, sliding[0], pace, ca.fmax(f.length_x, SHORTEST)),
                      _lag(eta, sliding[1], pace, ca.fmax(f.length_y, SHORTEST)))  # fmt: skip

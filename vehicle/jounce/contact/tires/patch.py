@@ -7,7 +7,7 @@ The patch is a single point: where the disc's own radius towards the plane meets
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from jounce.contact.tires.law import TILT_MIN, Hub, Plane
 from jounce.math.algebra import SX, cross, dot
 from jounce.suspension.springs import hard_contact
 
-__all__ = ["LEAN", "Patch", "patch"]
+__all__ = ["LEAN", "Patch", "patch", "spring"]
 
 LEAN: Final = 0.15
 """Sine of the lean up to which the deflection is Chrono's."""
@@ -61,8 +61,15 @@ class Patch:
     """Normal force [N], >= 0."""
 
 
-def patch(hub: Hub, terrain: Plane, par: Mapping[str, SX]) -> Patch:
+def spring(deflection: SX, par: Mapping[str, SX]) -> SX:
+    """Force of a radial spring [N], linear and quadratic."""
+    return deflection * (par["vertical_stiffness"] + par["vertical_stiffness_quadratic"] * deflection)
+
+
+def patch(hub: Hub, terrain: Plane, par: Mapping[str, SX], radial: Callable[[SX], SX] | None = None) -> Patch:
     """The patch of a wheel; ``par`` has radii, width, vertical stiffness and damping of tire and rim.
+
+    ``radial``: deflection [m] -> force of the tire's radial spring [N], else that of `spring`.
 
     Up to `LEAN` the measure of the deflection is Chrono's, upright (R - h) - R lean^2, with the spring's force as load.
     It falls off with the lean by half R lean^2 more than the radial gap R - h / upright, and the plane gives no work in
@@ -87,13 +94,13 @@ def patch(hub: Hub, terrain: Plane, par: Mapping[str, SX]) -> Patch:
     camber = ca.atan(lean / upright)
 
     vx, vy, vz = dot(hub.velocity, heading), dot(hub.velocity, left), dot(hub.velocity, n)
-    spring = deflection * (par["vertical_stiffness"] + par["vertical_stiffness_quadratic"] * deflection)
-    spring *= by_tilted * level
+    pushed = spring(deflection, par) if radial is None else radial(deflection)
+    pushed *= by_tilted * level
     # beyond LEAN dampers meet the speed at the contact, which tilting moves along the normal: with the hub's they push
     beyond = ca.if_else(flat, 0.0, lean - ca.fmax(ca.fmin(lean, LEAN), -LEAN))
     rising = vz + beyond * arm * dot(hub.turning, heading)
     rim = hard_contact(deflection - (radius - par["rim_radius"]), -rising, par["rim_stiffness"], par["rim_damping"])
     rim *= by_tilted * level  # as the spring's: load and moment from one potential
-    load = ca.if_else(deflection > 0.0, ca.fmax(spring - par["vertical_damping"] * rising, 0.0) + rim, 0.0)
+    load = ca.if_else(deflection > 0.0, ca.fmax(pushed - par["vertical_damping"] * rising, 0.0) + rim, 0.0)
     return Patch(lean, upright, heading, left, down, height, deflection, by_level, by_tilted, flat, arm, reach, camber,
                  ca.vertcat(vx, vy, vz), load)  # fmt: skip

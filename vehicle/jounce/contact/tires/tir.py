@@ -11,10 +11,11 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from jounce.contact.tires.coefficients import MF61, PAC2002, neutral
+from jounce.contact.tires.coefficients import MF61, PAC2002, POINTS, neutral
 
 __all__ = ["TireFile", "TireFileError", "read_tir"]
 
@@ -30,6 +31,7 @@ _UNITS: Final[Mapping[str, Mapping[str, float]]] = {
     "TIME": {"second": 1.0, "sec": 1.0, "s": 1.0, "millisecond": 1e-3},
     "PRESSURE": {"pascal": 1.0, "pa": 1.0, "kpascal": 1e3, "kpa": 1e3, "bar": 1e5, "psi": 6894.757293168},
 }
+_PRESSURES: Final = ("IP", "IP_NOM", "NOMPRES", "INFLPRES", "PRESMIN", "PRESMAX")
 #: Keys with a dimension -> powers of the units.
 _DIMENSIONS: Final[Mapping[str, Mapping[str, int]]] = {
     **dict.fromkeys(("UNLOADED_RADIUS", "WIDTH", "RIM_RADIUS"), {"LENGTH": 1}),
@@ -37,9 +39,11 @@ _DIMENSIONS: Final[Mapping[str, Mapping[str, int]]] = {
     **dict.fromkeys(("VERTICAL_STIFFNESS", "LONGITUDINAL_STIFFNESS", "LATERAL_STIFFNESS"), {"FORCE": 1, "LENGTH": -1}),
     "VERTICAL_DAMPING": {"FORCE": 1, "TIME": 1, "LENGTH": -1},
     "LONGVL": {"LENGTH": 1, "TIME": -1},
-    **dict.fromkeys(("IP", "IP_NOM", "NOMPRES", "INFLPRES"), {"PRESSURE": 1}),
+    **dict.fromkeys(_PRESSURES, {"PRESSURE": 1}),
 }
 _POSITIVE: Final = ("UNLOADED_RADIUS", "WIDTH", "RIM_RADIUS", "FNOMIN", "LONGVL")
+#: Keys that some programs write in another way.
+_SPELLINGS: Final = {"Q_FZ1": "QFZ1", "Q_FZ2": "QFZ2", "Q_RE0": "QRE0", "Q_V1": "QV1", "Q_V2": "QV2"}
 _GEOMETRY: Final = ("UNLOADED_RADIUS", "WIDTH", "RIM_RADIUS", "FNOMIN")
 #: What a tire of a road vehicle can have, in SI units. A file beyond it mostly has other units than it says.
 _RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
@@ -47,8 +51,10 @@ _RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
     "FNOMIN": (50.0, 1e6, "N"), "FZMIN": (0.0, 1e6, "N"), "FZMAX": (50.0, 1e7, "N"), "LONGVL": (0.1, 200.0, "m/s"),
     **dict.fromkeys(("VERTICAL_STIFFNESS", "LONGITUDINAL_STIFFNESS", "LATERAL_STIFFNESS"), (1e3, 1e8, "N/m")),
     "VERTICAL_DAMPING": (0.0, 1e6, "N.s/m"), "LFZO": (0.01, 100.0, "1"),
-    **dict.fromkeys(("IP", "IP_NOM", "NOMPRES", "INFLPRES"), (0.0, 5e6, "Pa")),
+    **dict.fromkeys(_PRESSURES, (0.0, 5e6, "Pa")),
 }  # fmt: skip
+#: Keys of which the second must be above the first.
+_RISING: Final = (("FZMIN", "FZMAX"), ("CAMMIN", "CAMMAX"), ("PRESMIN", "PRESMAX"), ("RIM_RADIUS", "UNLOADED_RADIUS"))
 _LARGEST_COEFFICIENT: Final = 1e6
 #: Without them there is no curve.
 _CURVES: Final = (
@@ -87,6 +93,8 @@ class TireFile:
     """What a user should know: what is taken instead of what the file says."""
     curve: tuple[tuple[float, float], ...] = ()
     """[DEFLECTION_LOAD_CURVE]: deflection [m], load [N]."""
+    bottoming: tuple[tuple[float, float], ...] = ()
+    """[BOTTOMING_CURVE]: the same of what the rim adds."""
 
     def coefficient(self, name: str) -> float:
         """A coefficient, or what stands for one that is left out."""
@@ -128,12 +136,14 @@ def read_tir(path: str | Path) -> TireFile:
     _alias(values, "NOMPRES", "IP_NOM")
     _alias(values, "INFLPRES", "IP")
     _alias(values, "LKYG", "LKG")
+    for key, other in _SPELLINGS.items():
+        _alias(values, key, other)
     _check(raw, values)
     known = {*(PAC2002 if law == "pac2002" else MF61), *_DIMENSIONS, "DREFF", "BREFF", "FREFF", "CAMMIN", "CAMMAX",
-             "FITTYP", "USE_MODE", "LCZ", "QFZ1", "QFZ2", "Q_FZ1", "Q_FZ2", "LKG"}  # fmt: skip
-    curve = _curve(raw, factors)
+             "FITTYP", "USE_MODE", "LCZ", "LKG", *_SPELLINGS.values(), *_SPELLINGS, "PFZ1"}  # fmt: skip
+    curve, bottoming = _curve(raw, factors, "DEFLECTION_LOAD_CURVE"), _curve(raw, factors, "BOTTOMING_CURVE")
     unused = tuple(sorted(values.keys() - known))
-    return TireFile(Path(path), law, values, raw.texts, unused, tuple(raw.notes), curve)
+    return TireFile(Path(path), law, values, raw.texts, unused, tuple(raw.notes), curve, bottoming)
 
 
 def _lines(path: Path) -> _Raw:
@@ -255,20 +265,28 @@ def _check(raw: _Raw, values: Mapping[str, float]) -> None:
     if present and len(present) < len(_COMBINED):
         lacking = next(key for key in _COMBINED if key not in values)
         raise raw.fault_of(lacking, f"expected a number, as for {present[0]} (line {raw.lines[present[0]]})")
-    for low, high in (("FZMIN", "FZMAX"), ("CAMMIN", "CAMMAX"), ("RIM_RADIUS", "UNLOADED_RADIUS")):
+    for low, high in _RISING:
         if low in values and high in values and not values[low] < values[high]:
             raise raw.fault_of(high, f"{values[high]:g}: expected a number above {low}")
+    pressure = values.get("INFLPRES", values.get("NOMPRES", 0.0))
+    for key, sign in (("PRESMIN", 1.0), ("PRESMAX", -1.0)):
+        if pressure and sign * (pressure - values.get(key, pressure)) < 0.0:
+            raise raw.fault_of(key, f"{values[key]:g} Pa: expected a range that the pressure {pressure:g} Pa is in")
     if values["PKY1"] >= 0.0:
         raise raw.fault_of("PKY1", f"{values['PKY1']:g}: expected a number below 0, of a force that opposes the slip")
 
 
-def _curve(raw: _Raw, factors: Mapping[str, float]) -> tuple[tuple[float, float], ...]:
-    rows = raw.tables.get("DEFLECTION_LOAD_CURVE", [])
-    at = raw.sections.get("DEFLECTION_LOAD_CURVE", 0)
+def _curve(raw: _Raw, factors: Mapping[str, float], section: str) -> tuple[tuple[float, float], ...]:
+    rows, at = raw.tables.get(section, []), raw.sections.get(section, 0)
     if any(len(row) != 2 for row in rows):
-        raise raw.fault(at, "[DEFLECTION_LOAD_CURVE]: expected rows of deflection and load")
+        raise raw.fault(at, f"[{section}]: expected rows of deflection and load")
+    if len(rows) > POINTS:
+        raise raw.fault(at, f"[{section}]: {len(rows)} rows; expected at most {POINTS}")
     points = tuple((d * factors["LENGTH"], f * factors["FORCE"]) for d, f in rows)
-    for (d0, f0), (d1, f1) in zip(points, points[1:], strict=False):
-        if not (d1 > d0 and f1 > f0):
-            raise raw.fault(at, "[DEFLECTION_LOAD_CURVE]: expected deflection and load to rise from row to row")
+    rises = section == "DEFLECTION_LOAD_CURVE"
+    for (d0, f0), (d1, f1) in pairwise(points):
+        if not (d1 > d0 and (f1 > f0 if rises else f1 >= f0)):
+            raise raw.fault(at, f"[{section}]: expected deflection and load to rise from row to row")
+    if any(not (0.0 <= d <= 3.0 and 0.0 <= f <= 1e7) for d, f in points):
+        raise raw.fault(at, f"[{section}]: expected deflections of 0 to 3 m and loads of 0 to 1e7 N, after [UNITS]")
     return points

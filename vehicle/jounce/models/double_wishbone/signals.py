@@ -72,7 +72,12 @@ def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
                      start=(0.0, 0.0, 1.0), minimum=-1e300, maximum=1e300, used_where=ground, least_up=0.05)
         yield Signal(f"{p}.terrain_mu", "input", "1", "terrain friction there", start=(0.8,), minimum=0.0, maximum=2.0,
                      frame="", used_where=ground)
-        yield from (replace(s, name=f"{p}.{s.name}") for s in law.inputs)
+        for s in law.inputs:
+            own = replace(s, name=f"{p}.{s.name}")
+            if parameter := dict(law.bounded).get(s.name):
+                entry = vehicle.entries[f"{vehicle.tires(axle)}.{parameter}"]
+                own = replace(own, maximum=entry.maximum, least_nonzero=entry.minimum)
+            yield own
         if vehicle.powertrain:
             yield from powered.wheel_inputs(p)
     yield Signal("chassis.ext_force", "input", "N", "external force at the chassis reference point", XYZ,
