@@ -13,6 +13,9 @@ from jounce.data import load_vehicle, with_tire_files
 from jounce.values import OutOfRange, check
 from jounce_fmu.importer.host import Factory, FmuError, open_builtin
 from jounce_fmu.models.tires import on_tires
+from jounce_service.hosting.values import check as check_all
+from jounce_service.hosting.values import select
+from jounce_service.transport.errors import InputOutOfRange
 from jounce_tools.vehicle.rest import standing
 
 DATA = Path(__file__).parents[1] / "data" / "tires"
@@ -94,6 +97,10 @@ def test_a_pressure_outside_the_range_of_the_file_is_refused(car: Factory, press
         u[place.index] = pressure
         with pytest.raises(FmuError, match=r"wheel_FR\.tire_pressure = .*: expected 0, or 400000 to 1000000"):
             fmu.set_inputs(u)
+    every = select(car.table.inputs, ("*",), "input")
+    assert check_all(every, [s.start for s in car.table.inputs]).tolist() == [s.start for s in car.table.inputs]
+    with pytest.raises(InputOutOfRange, match="wheel_FR.tire_pressure"):
+        check_all(every, u)
     with car.instance("x") as fmu, pytest.raises(FmuError, match=r"tire\.pressure = .*: expected 400000 to 1000000"):
         fmu.setup({"tire.pressure": pressure})
 

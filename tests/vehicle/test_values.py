@@ -226,3 +226,19 @@ def test_very_short_and_very_long_directions_are_directions(vector: tuple[float,
 def test_no_vector_at_all_is_no_direction() -> None:
     with pytest.raises(OutOfRange, match=r"n = \(0.0, 0.0, 0.0\): expected a vector of any length"):
         check_direction("n", Signal("n", "input", "1", "", XYZ, least_up=0.05), (0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, 0.9, 2e5, 3e5, 4e5])
+def test_an_input_with_a_least_value_besides_zero_takes_both(value: float) -> None:
+    assert check(pressure(), value) == value
+
+
+@pytest.mark.parametrize("value", [-2.0, 2.4, 1.9e5, 4.1e5])
+def test_an_input_with_a_least_value_besides_zero_refuses_what_lies_between(value: float) -> None:
+    with pytest.raises(OutOfRange, match="expected 0 or a finite number from 200000.0 to 400000.0 Pa"):
+        check(pressure(), value)
+
+
+def pressure() -> Scalar:
+    signal = Signal("p", "input", "Pa", "", minimum=-1.0, maximum=4e5, least_nonzero=2e5, nominal=1e5)
+    return SignalTable("m", (signal,)).inputs[0]

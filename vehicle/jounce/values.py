@@ -26,6 +26,8 @@ _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|n
 _WHOLE = 2.0**53
 #: Allowance for rounding at a bound, relative to the bound, or to the nominal value if the bound is 0.
 _ROUNDING = 1e-9
+#: What counts as 0, relative to the nominal value, for an input that may be 0 or above a least value.
+_ZERO = 1e-5
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -77,9 +79,15 @@ def check(scalar: Scalar, value: float) -> float:
     within = min(max(value, signal.minimum), signal.maximum)
     if within != value and abs(within - value) > _rounding(signal, within):
         raise OutOfRange(scalar.name, value, expected(signal))
-    if 0.0 < within < signal.least_nonzero - _rounding(signal, signal.least_nonzero):
+    if in_gap(signal, within):
         raise OutOfRange(scalar.name, value, expected(signal))
     return within
+
+
+def in_gap(signal: Signal, value: float) -> bool:
+    """Whether it lies between 0, where roundings and difference quotients count as 0, and `Signal.least_nonzero`."""
+    least = signal.least_nonzero
+    return _ZERO * signal.nominal < value < least - _rounding(signal, least)
 
 
 def _rounding(signal: Signal, bound: float) -> float:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from jounce import values
 from jounce.renamed import present
 from jounce.signals import XYZ, Scalar, SignalTable, named_groups
+from jounce.values import in_gap
 from jounce_service.transport import errors
 
 Vector = NDArray[np.float64]
@@ -137,7 +138,7 @@ def check(selection: Selection, values: Sequence[float] | Vector) -> Vector:
         )
     # Fast path: clipping leaves the bytes of valid values alone. NaN and values out of bounds change, and -0.0 may.
     within = np.fmax(np.fmin(vector, selection.maximum), selection.minimum)
-    gap = any(0.0 < vector[k] < selection.scalars[k].signal.least_nonzero for k in selection.gaps)
+    gap = any(in_gap(selection.scalars[k].signal, vector[k]) for k in selection.gaps)
     if gap or selection.whole or within.tobytes() != vector.tobytes():
         pairs = zip(selection.scalars, vector.tolist(), strict=True)
         vector = np.array([check_scalar(scalar, value) for scalar, value in pairs], dtype=np.float64)

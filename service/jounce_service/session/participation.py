@@ -61,7 +61,7 @@ class Participation:
         self._evictions = 0
         self._engine = Engine(instance, config, setup.pacing, self.advance_if_due, stalls)
         every = select(self.table.inputs, ("*",), "input")
-        low = np.maximum(every.minimum, [s.signal.least_nonzero for s in every.scalars])  # a line must not end in a gap
+        low = np.array([s.signal.least_nonzero or v for s, v in zip(every.scalars, every.minimum, strict=True)])
         self._barrier = Barrier(
             setup.start, setup.expected, bounds=(low, every.maximum), longest=config.max_ticks_per_call
         )

@@ -215,7 +215,7 @@ static int is_used(const jn_instance *s, const jn_signal *g) {
 }
 
 static int check_bounds(jn_instance *s, const jn_signal *g, double v) {
-    const int gap = v > 0.0 && v < g->least_nonzero - slack(g, g->least_nonzero);
+    const int gap = v > 1e-5 * g->nominal && v < g->least_nonzero - slack(g, g->least_nonzero);
     if (!gap && within(g, v) >= g->min && within(g, v) <= g->max) return 0;
     if (g->least_nonzero > 0.0)
         return jn_fail(s, "%s = %g: expected 0, or %g to %g", g->name, v, g->least_nonzero, g->max);

@@ -108,7 +108,7 @@ _LAGGED = tuple(State(f"slip.{axis}", "1", f"lagged slip, {text}", 1e-2)
                 for axis, text in (("x", "longitudinal"), ("y", "lateral")))  # fmt: skip
 
 
-_PRESSURE = Signal("tire_pressure", "input", "Pa", "inflation pressure; 0: that of tire.pressure", minimum=0.0,
+_PRESSURE = Signal("tire_pressure", "input", "Pa", "inflation pressure; 0: that of tire.pressure", minimum=-1.0,
                    frame="", nominal=1e5)  # fmt: skip
 
 

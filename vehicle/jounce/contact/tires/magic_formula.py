@@ -54,6 +54,8 @@ MOST: Final = 1.5
 """Largest slip of the formula [1]."""
 STEEPEST: Final = 14.1
 """Largest tangent of its slip angle: 1.5 rad."""
+NO_PRESSURE: Final = 1.0
+"""Pressure of an input [Pa] up to which the parameter's counts."""
 SMALL_SLIP: Final = 1e-3
 """Slip below which the force over slip is taken from the slope at zero."""
 
@@ -129,7 +131,7 @@ def _radial(deflection: SX, par: Numbers) -> SX:
 def _pressures(par: Numbers) -> tuple[SX, SX]:
     """(inflation pressure [Pa], its factor on the vertical stiffness: 1 + PFZ1 dp, MF-Tyre 6.2)."""
     asked, nominal = par["tire_pressure"], par["NOMPRES"]
-    pressure = ca.if_else(asked > 0.0, ca.fmax(asked, par["least_pressure"]), par["pressure"])
+    pressure = ca.if_else(asked > NO_PRESSURE, ca.fmax(asked, par["least_pressure"]), par["pressure"])
     change = ca.if_else(nominal > 0.0, (pressure - nominal) / ca.fmax(nominal, SOFT), 0.0)
     return pressure, ca.fmax(1.0 + par["PFZ1"] * change, SOFTEST)
 
