@@ -33,7 +33,7 @@ def test_the_forces_of_rest_hold_every_body(truck: Multibody) -> None:
     """Joint forces that balance weight, springs and loads exist, and the loads are the whole weight."""
     still = trim.trimmed(truck)
     forces = rows.springs(still, rows.drawn(still))[1].T @ [s.preload for s in still.springs]
-    forces += rows.loads(still).T @ [w.load / len(w.offsets) for w in still.wheels]
+    forces += rows.loads(still).T @ [w.load for w in still.wheels]
     forces[2::6] -= [b.mass * still.gravity for b in still.bodies]
     jacobian = rows.joints(still, rows.drawn(still))[1]
     joints = np.linalg.lstsq(jacobian.T, -forces, rcond=None)[0]

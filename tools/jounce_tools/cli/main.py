@@ -32,6 +32,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "compare": ("jounce_tools.compare.command", "compare the papers' formulations of one vehicle on one page"),
     "terrain": ("jounce_tools.cli.terrain", "pack a road or terrain, make a random road, show what a file holds"),
     "vehicle": ("jounce_tools.vehicle.command", "start, check and describe a vehicle of your own by axles"),
+    "build": ("jounce_tools.architecture.command", "make a vehicle of an architecture: components and connections"),
     "test": ("jounce_tools.cli.test", "drive standard manoeuvres: metrics, limits and a report"),
     "view": ("jounce_tools.view.command", "show a session or a recorded run: a page in 3-D, a picture or a film"),
     "bridge": ("jounce_tools.bridge.command", "join a session for a program that speaks another protocol"),

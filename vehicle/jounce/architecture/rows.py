@@ -155,15 +155,20 @@ def springs(model: Multibody, pose: Pose) -> tuple[Array, Array]:
     return np.array([row.residual for *_, row in rows]), stacked(model, rows)
 
 
-def loads(model: Multibody) -> Array:
-    """(wheels, 6 n) velocity of the wheels' contacts along the vertical, in the drawn pose, summed over each wheel's.
-
-    Its transpose times the load of each contact is the force on the bodies.
-    """
-    matrix = np.zeros((len(model.wheels), 6 * len(model.bodies)))
+def contacts(model: Multibody) -> Array:
+    """(contacts, 6 n) velocity of every contact of the wheels along the vertical, in the drawn pose."""
     up = np.array([0.0, 0.0, 1.0])
-    for k, wheel in enumerate(model.wheels):
-        for offset in wheel.offsets:
-            arm = wheel.centre + offset * wheel.axis - model.bodies[wheel.body].com
-            matrix[k, 6 * wheel.body : 6 * wheel.body + 6] += np.concatenate([up, np.cross(arm, up)])
+    found = list(model.contacts())
+    matrix = np.zeros((len(found), 6 * len(model.bodies)))
+    for row, (wheel, offset) in zip(matrix, found, strict=True):
+        arm = wheel.centre + offset * wheel.axis - model.bodies[wheel.body].com
+        row[6 * wheel.body : 6 * wheel.body + 6] = np.concatenate([up, np.cross(arm, up)])
     return matrix
+
+
+def loads(model: Multibody) -> Array:
+    """(wheels, 6 n) the same, the mean of each wheel's contacts: its transpose times the loads is what they push."""
+    each = iter(contacts(model))
+    means = [sum((next(each) for _ in w.offsets), np.zeros(6 * len(model.bodies))) / len(w.offsets)
+             for w in model.wheels]  # fmt: skip
+    return np.array(means).reshape(len(model.wheels), 6 * len(model.bodies))

@@ -40,7 +40,7 @@ def rest(model: Multibody) -> Rest:
     basis = mobility.free(rows.joints(model, rows.drawn(model))[1])
     weight = np.zeros((len(model.bodies), 6))
     weight[:, 2] = [-body.mass * model.gravity for body in model.bodies]
-    scale = np.array([*(np.sqrt(s.stiffness) for s in model.springs), *(LOAD / len(w.offsets) for w in model.wheels)])
+    scale = np.array([*(np.sqrt(s.stiffness) for s in model.springs), *(LOAD for _ in model.wheels)])
     forces = np.vstack([rows.springs(model, rows.drawn(model))[1], rows.loads(model)]) * scale[:, None]
     matrix, wanted = basis.T @ forces.T, -basis.T @ weight.ravel()
     found = np.linalg.lstsq(matrix, wanted, rcond=1e-10)[0]
@@ -50,8 +50,7 @@ def rest(model: Multibody) -> Rest:
         raise ArchitectureError(f"{model.name}: body {body.name} cannot stand still as drawn: no spring or wheel holds "
                                 f"it against its weight; expected one that does")  # fmt: skip
     solved = found * scale
-    loads = solved[len(model.springs) :] * [len(w.offsets) for w in model.wheels]
-    return _checked(model, Rest(solved[: len(model.springs)], loads))
+    return _checked(model, Rest(solved[: len(model.springs)], solved[len(model.springs) :]))
 
 
 def trimmed(model: Multibody) -> Multibody:

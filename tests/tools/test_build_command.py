@@ -1,0 +1,81 @@
+"""``jounce build``: its report, its files, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jounce.architecture.load import architecture_file
+from jounce_tools.architecture.report import weight_class
+from jounce_tools.cli.main import main
+
+
+def test_class3_is_reported_with_bodies_rest_engine_and_steps(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "class3"]) == 0
+    text = capsys.readouterr().out
+    for line in (
+        "class3: 22 components, 12 bodies, 52 rows, 20 motions, 3880.0 kg",
+        "engine: impulse, cab_guide (slider between cab.shell and frame.rail) is part of no suspension",
+        "1870.000; -2.6246 0.0241 1.0139; 416.96 4494.84 4730.14, 250.16 -10.11",
+        "RL (rear.wheel_L): 10619, ",
+        "longest step of all springs together, dampers centred: 27.96 ms",
+    ):
+        assert line in text
+    assert "warning" not in text
+
+
+def test_a_built_folder_builds_again_to_the_same_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "truck"
+    assert main(["build", "class7", "-o", str(out), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {p.name for p in out.iterdir()} == {"architecture.toml", "report.txt", "report.json"}
+    assert (out / "architecture.toml").read_text() == architecture_file("class7").read_text()
+    assert json.loads((out / "report.json").read_text()) == report
+    assert (report["components"], len(report["bodies"]), report["rows"], report["motions"]) == (13, 12, 49, 23)
+    assert [w["driven"] for w in report["wheels"]] == [False, False, True, True, True, True]
+    assert [round(w["load"]) for w in report["wheels"]] == [25784, 25704, 15183, 14431, 11590, 10838]
+    assert any("Chrono" in source for source in report["sources"].values())
+    assert main(["build", str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) | {"sources": 0} == report | {"sources": 0}  # named by file
+
+
+def test_the_engine_of_axles_is_refused_with_the_connection_in_its_way(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "class3", "--engine", "ce"]) == 2
+    assert "engine ce: cab_guide (slider between cab.shell and frame.rail)" in capsys.readouterr().err
+
+
+def test_nothing_is_written_where_the_folder_or_the_truck_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "file").write_text("mine")
+    assert main(["build", "class3", "-o", str(full)]) == 2
+    assert main(["build", "class3", "-o", str(tmp_path / "no" / "where")]) == 2
+    assert main(["build", "class9", "-o", str(tmp_path / "new")]) == 2
+    assert "architecture 'class9': expected a file that exists, a folder with architecture.toml, or one of class3" in (
+        capsys.readouterr().err
+    )
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["file", "full"]
+
+
+def test_four_guides_of_one_cab_are_built_and_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A slider at each of four mounts: 15 rows hold what one holds already."""
+    path = tmp_path / "truck.toml"
+    guide = '[[connection]]\nname = "guide{}"\na = "cab"\nb = "frame"\nkind = "slider"\naxis = [0, 0, 1]\n'
+    path.write_text(architecture_file("class3").read_text() + "".join(guide.format(k) for k in (2, 3, 4)))
+    assert main(["build", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "67 rows, 20 motions" in text
+    assert "warning: 15 rows hold what others hold already: cab_guide, guide2, guide3, guide4" in text
+
+
+def test_the_papers_range_of_class_3_is_class_2_and_its_range_of_class_7_is_right() -> None:
+    """Lesiv 2011 gives 3,850-4,540 kg as Class 3; FHWA's Class 3 is 10,001-14,000 lb. Class 7: 26,001-33,000 lb."""
+    pound = 0.45359237
+    assert [weight_class(m) for m in (3850, 4535)] == [2, 2]
+    assert [weight_class(m * pound) for m in (10001, 14000, 14001)] == [3, 3, 4]
+    assert [weight_class(m) for m in (11800, 14965)] == [7, 7]
+    assert [weight_class(m * pound) for m in (6000, 6001, 26001, 33000, 33001)] == [1, 2, 7, 7, 8]

@@ -1,0 +1,1 @@
+"""``jounce build``: a vehicle from its architecture, with a report."""
