@@ -16,7 +16,7 @@ from jounce.models.double_wishbone.arrange import gear_of
 from jounce.models.double_wishbone.parameters import chassis_inertia
 from jounce.reference import maximal
 from jounce.suspension.inner_ends import inner_end
-from jounce.suspension.mechanisms.templates import mechanism_of
+from jounce.suspension.mechanisms.templates import mechanism_of, with_dual_wheels
 from jounce_fmu.importer.host import Factory
 from jounce_fmu.importer.linear import Exchange
 
@@ -109,7 +109,7 @@ def rotation(q: Array) -> Array:
 
 def shafts(vehicle: Vehicle, axle: Axle) -> Mapping[str, float]:
     """The entries; an axle that is not driven has no shafts."""
-    p = {name: entry.value for name, entry in vehicle.entries.items()}
+    p = with_dual_wheels(vehicle, axle.name)
     return p if axle.driven else p | {"driveline.inertia": 0.0}
 
 

@@ -9,6 +9,7 @@ import pytest
 import statics
 import upright
 
+from jounce.axles import AXLES, WHEELS
 from jounce.data import load_vehicle
 from jounce_fmu.importer.host import open_builtin
 
@@ -67,7 +68,7 @@ def at_wheel(y: dict[str, float], axle: str, *, locked: bool) -> dict[str, float
             "mass": unsprung(axle) * felt @ way, "spring": hand.force(y[f"{wheel}.travel"])}  # fmt: skip
 
 
-@pytest.mark.parametrize("axle", ["front", "rear"])
+@pytest.mark.parametrize("axle", AXLES)
 @pytest.mark.parametrize("torque", [450.0, -450.0])
 def test_squat_and_dive_of_the_car_are_those_of_its_links_by_hand(torque: float, axle: str) -> None:
     """In the frame of the steady acceleration the spring takes what the road and the masses push, by virtual work."""
@@ -100,7 +101,7 @@ def test_the_links_prevent_squat_and_lift_of_the_rear_by_the_share_of_their_side
 
 def test_the_pitch_is_that_of_travel_and_tires() -> None:
     car, y = load_vehicle("car"), steady("car", -450.0)
-    up = {w: y[f"wheel_{w}.travel"] + y[f"wheel_{w}.deflection"] for w in ("FL", "RL")}
+    up = {w: y[f"wheel_{w}.travel"] + y[f"wheel_{w}.deflection"] for w in WHEELS[::2]}
     base = car["front.origin.x"] - car["rear.origin.x"]
     assert y["ref_frame.pitch"] == pytest.approx((up["FL"] - up["RL"]) / base, abs=2e-4)
 

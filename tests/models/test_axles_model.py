@@ -224,7 +224,6 @@ def test_the_model_is_found_by_its_path_and_made_once(folder: Path) -> None:
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"kind": "rocker"}, "axle second is of the kind 'rocker'; expected double_wishbone"),
-    ({"dual": True}, "axle second has dual = true"),
     ({"final_drive": 3.7}, r"axle second \(double_wishbone\) has final_drive = 3.7; expected none"),
 ])  # fmt: skip
 def test_axles_that_there_are_not_are_refused_by_name(tmp_path: Path, change: dict[str, object], message: str) -> None:

@@ -95,13 +95,13 @@ def test_axles_are_read_from_the_vehicle_file_in_its_order(tmp_path: Path) -> No
     text = (
         '[[axles]]\nname = "first"\nkind = "macpherson"\nsteered = "rack"\ndriven = false\n'
         '[[axles]]\nname = "second"\nsteered = "rack"\ngain = -1\n'
-        '[[axles]]\nname = "third"\nkind = "solid_axle"\ndual = true\ndrive_reaction = "carrier"\nfinal_drive = 3.73\n'
+        '[[axles]]\nname = "third"\nkind = "solid_axle"\ndual = 0.3\ndrive_reaction = "carrier"\nfinal_drive = 3.73\n'
     )
     vehicle = load_vehicle(own(tmp_path, text))
     assert vehicle.axles == (
         Axle("first", "macpherson", "rack", driven=False),
         Axle("second", steered="rack", gain=-1.0),
-        Axle("third", "solid_axle", dual=True, drive_reaction="carrier", final_drive=3.73),
+        Axle("third", "solid_axle", dual=0.3, drive_reaction="carrier", final_drive=3.73),
     )
     assert vehicle.wheels == ("1L", "1R", "2L", "2R", "3L", "3R")
 

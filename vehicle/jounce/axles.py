@@ -43,8 +43,8 @@ class Axle:
     """Motion of its inner tierod ends over that of the first steered axle; negative steers to the other side."""
     driven: bool = True
     """Takes drive torque, and has axle shafts."""
-    dual: bool = False
-    """Two tires on each side."""
+    dual: float = 0.0
+    """Distance of the two tires on each side [m]; 0: one tire."""
     drive_reaction: str = "chassis"
     """One of `REACTIONS`."""
     final_drive: float = 1.0
@@ -121,6 +121,8 @@ def _axle(number: int, table: object) -> Axle:
         )
     if not abs(own.get("gain", 1.0)) <= 10.0:
         raise AxleError(f"{where}: gain = {own['gain']!r}: expected -10 to 10")
+    if not 0.0 <= own.get("dual", 0.0) <= 2.0:
+        raise AxleError(f"{where}: dual = {own['dual']!r}: expected the distance of two tires, up to 2 m")
     if not 0.1 <= own.get("final_drive", 1.0) <= 100.0:
         raise AxleError(f"{where}: final_drive = {own['final_drive']!r}: expected 0.1 to 100")
     return Axle(**own)

@@ -201,9 +201,10 @@ def _linkage_moment(vehicle: Vehicle) -> Array:
 
 
 def _load(vehicle: Vehicle, axle: str, deflection: float) -> float:
-    """Of one tire [N]."""
-    start = vehicle.tires(axle)
-    return load_at(lambda name: entry.value if (entry := vehicle.entries.get(f"{start}.{name}")) else None, deflection)
+    """Of one wheel, on one tire or two [N]."""
+    start, count = vehicle.tires(axle), 2 if any(a.dual for a in vehicle.axles if a.name == axle) else 1
+    of_one = load_at(lambda n: entry.value if (entry := vehicle.entries.get(f"{start}.{n}")) else None, deflection)
+    return count * of_one
 
 
 def _on_ground(vehicle: Vehicle, stand: _Stand, height: float, gravity: float) -> tuple[float, float, float]:

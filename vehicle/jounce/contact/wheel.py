@@ -50,8 +50,8 @@ class Wheel:
 
     @cached_property
     def numbers(self) -> Layout:
-        """Numbers of the tire and the brake, as the vehicle data name them."""
-        return Layout(**dict.fromkeys(self.entries(1.0), 1))
+        """Numbers of the tire and the brake, as the vehicle data name them, and the distance of two tires."""
+        return Layout(**dict.fromkeys(self.entries(1.0), 1), **({"dual": 1} if self.law.dual else {}))
 
     def entries(self, side: float, tires: str = "tire") -> dict[str, str]:
         """These numbers -> the entry of the vehicle data that a wheel of the side (1 left, -1 right) has for each.
@@ -63,7 +63,7 @@ class Wheel:
     @cached_property
     def inputs(self) -> Layout:
         """INPUTS and those of the tire's law."""
-        return _joined(INPUTS, [s.name for s in self.law.inputs])
+        return _joined(INPUTS, [*(s.name for s in self.law.inputs), *(["inner_own"] if self.law.dual else [])])
 
     @property
     def signals(self) -> dict[str, str]:
@@ -101,7 +101,7 @@ class Wheel:
         below = ca.vertcat(query[:2], inputs["ground"][2])
         ground = ca.if_else(inputs["height_only"] > 0.5, below, inputs["ground"])
         plane = Plane(ground, inputs["normal"], inputs["friction"])
-        par |= {s.name: inputs[s.name] for s in law.inputs}
+        par |= {name: inputs[name] for name in self.inputs.sizes if name not in INPUTS.sizes}
         contact = law.contact(body, plane, law.layout.join(**{name: state[name] for name in law.layout.sizes}), par)
         outside = inputs["external"] > 0.5
         frame = ca.horzcat(contact.heading, contact.left, plane.normal)
@@ -132,7 +132,8 @@ class Wheel:
         return ca.Function("wheel_start", [given, numbers], [ca.densify(v) for v in (started.grip, *ends)])
 
     def _of_tire(self, numbers: dict[str, SX]) -> dict[str, SX]:
-        return {name: numbers[f"tire.{name}"] for name in (*self.law.parameters, *self.law.sided)}
+        own = {name: numbers[f"tire.{name}"] for name in (*self.law.parameters, *self.law.sided)}
+        return own | ({"dual": numbers["dual"]} if self.law.dual else {})
 
 
 def _joined(common: Layout, more: list[str]) -> Layout:

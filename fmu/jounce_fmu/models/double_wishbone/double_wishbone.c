@@ -185,6 +185,9 @@ static void fill_wheel_inputs(const double *u, const double *d, double *wheel_in
         if (to[JN_CORNERS * JN_WHEEL_INPUT_brake] < 0.0) to[JN_CORNERS * JN_WHEEL_INPUT_brake] = 0.0;
         to[JN_CORNERS * JN_WHEEL_INPUT_height_only] = d[D_HEIGHT_ONLY];
         to[JN_CORNERS * JN_WHEEL_INPUT_external] = d[D_EXTERNAL];
+#ifdef JN_DUAL
+        to[JN_CORNERS * JN_WHEEL_INPUT_inner_own] = d[D_HEIGHT_ONLY] != 0.0 || d[D_TERRAIN] != 0.0;
+#endif
         if (d[D_HEIGHT_ONLY] != 0.0) {
             double unit[3];
             jn_unit_normal(normal, unit);
@@ -454,7 +457,7 @@ static int refuse_stiff_friction(const double *p, const double *d, jn_fault *f) 
         if (above(p, JN_P_brake_capacity, most, "N.m", brake, f)) return 1;
         for (s = jn_tire_stiffness; s->row >= 0; s++)
             if (s->tread && (s->axle < 0 || s->axle == JN_WHEEL_OF(c) / 2) &&
-                above(p, s->row, (s->order == 2 ? sprung : damped) * by / s->factor,
+                above(p, s->row, (s->order == 2 ? sprung : damped) * by / (s->factor * JN_TIRES(JN_WHEEL_OF(c) / 2)),
                       s->order == 2 ? "N/m" : "N.s/m", tread, f))
                 return 1;
     }

@@ -14,6 +14,11 @@
 #include "powertrain_layout.h"
 #endif
 
+/* Tires of each wheel of an axle. */
+#ifndef JN_DUAL
+#define JN_TIRES(axle) 1
+#endif
+
 /* What kinds of suspension add that are made from a mechanism (jounce.models.double_wishbone.kinds_c). */
 #ifndef JN_EMBEDDED_NUMBERS
 #define JN_EMBEDDED_NUMBERS 0
@@ -137,7 +142,7 @@ typedef struct {
     void (*corner)(const double *in, double *corner, double *axial, double *close);
     void (*inner)(const double *in, double *inner);
     jn_part of_corner, of_inner, of_outline, of_wheel[2]; /* the last one of the left and the right wheel */
-    double driven, gain;
+    double driven, gain, dual; /* distance of two tires on a side [m]; 0: one tire */
 } jn_derivation;
 
 /* An axle of a vehicle that has kinds of suspension made from a mechanism. */

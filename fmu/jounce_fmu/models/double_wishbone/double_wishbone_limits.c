@@ -242,6 +242,7 @@ static int refuse_tire(probe *s, jn_fault *f) {
     int a;
     for (a = 0; a < JN_AXLES; a++) {
         if (wheel_mobility(s, jn_axles[a].lane, at[a], f)) return 1;
+        at[a][2] *= JN_TIRES(a); /* of both tires, which act together */
         if (at[a][2] > most) most = at[a][2];
     }
     for (of = jn_tire_stiffness; of->row >= 0; of++) {

@@ -183,6 +183,9 @@ class Law:
     """Pairs of parameters of which the second must be above the first."""
     stiffnesses: tuple[Stiffness, ...] = ()
     """What the integrator must hold."""
+    dual: bool = False
+    """Two tires side by side; the distance of the outer from the inner one along the spin axis is among its numbers as
+    `dual`, and `inner_own` tells whether the inner one has ground of its own (`jounce.contact.tires.dual`)."""
     quick: bool = False
     """Whether its C is emitted with short trigonometry (`jn_quick.h`): for laws that call much of it."""
 

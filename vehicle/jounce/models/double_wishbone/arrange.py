@@ -8,6 +8,7 @@ from functools import cache
 
 from jounce.axles import DEFAULT, Axle
 from jounce.contact import tires
+from jounce.contact.tires.dual import ENDING
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
 from jounce.suspension.kinds import GRAPH, KINDS, Variant, find, suspension_of
 
@@ -43,14 +44,13 @@ def arranged(vehicle: Vehicle) -> Vehicle:
         if axle.final_drive != 1.0 and not KINDS[axle.kind].paired:
             raise DataError(f"{of} ({axle.kind}) has final_drive = {axle.final_drive:g}; expected none: it counts "
                             "where the wheels share a body, which the propeller shaft turns")  # fmt: skip
-        if axle.dual:
-            raise DataError(f"{of} has dual = true; expected one tire on each side: dual wheels are not there yet")
         wanted |= entries_of(axle, variant) if shipped else _entries_of_own(vehicle, axle)
         axles.append(axle if shipped else replace(axle, kind=variant.name))
     if vehicle.powertrain:
         _check_driven(vehicle.name, axles)
         wanted |= _powertrain()
-    return replace(_in_order(vehicle, wanted), axles=tuple(axles))
+    tire = f"{vehicle.tire}{ENDING}" if any(axle.dual for axle in axles) else vehicle.tire
+    return replace(_in_order(vehicle, wanted), axles=tuple(axles), tire=tire)
 
 
 def _tires(vehicle: Vehicle) -> dict[str, Entry]:

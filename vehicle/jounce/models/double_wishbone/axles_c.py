@@ -80,8 +80,17 @@ def header(vehicle: Vehicle, table: SignalTable, inner: Iterable[str], more: Ite
     lines += [f"    JN_FIRST_MEMORY = {layout.first[next(iter(MEMORY))]},"]
     lines[-1] = lines[-1].rstrip(",")
     body = "\n".join(lines)
-    macros = "\n".join((*lanes.macros(wheels), *_half_shafts(vehicle, lanes), *more))
+    macros = "\n".join((*lanes.macros(wheels), *_half_shafts(vehicle, lanes), *_duals(vehicle), *more))
     return f"/* Emitted by {GENERATOR}; do not edit. */\n{macros}\n#define JN_STRIDE JN_CORNERS\nenum {{\n{body}\n}};\n"
+
+
+def _duals(vehicle: Vehicle) -> list[str]:
+    """C lines with the tires of each wheel of an axle, where any has two."""
+    if not any(axle.dual for axle in vehicle.axles):
+        return []
+    each = ", ".join(str(2 if axle.dual else 1) for axle in vehicle.axles)
+    return ["#define JN_DUAL 1", f"static const int jn_tires_of[] = {{{each}}};",
+            "#define JN_TIRES(axle) jn_tires_of[axle]"]  # fmt: skip
 
 
 def _half_shafts(vehicle: Vehicle, lanes: Lanes) -> list[str]:
@@ -165,7 +174,7 @@ def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Seque
         own_tires = [law.entries_of(side, vehicle.tires(axle)) for side in (1.0, -1.0)]
         of_wheels = ", ".join(part(WHEEL, None, 2 * k + right, own=names) for right, names in enumerate(own_tires))
         functions = f"numbers_{variant.name}, {f'{mover}_1' if mover else 'NULL'}"
-        axles.append(f"{{{functions}, {parts}, {{{of_wheels}}}, {float(axle.driven)}, {axle.gain!r}}}")
+        axles.append(f"{{{functions}, {parts}, {{{of_wheels}}}, {float(axle.driven)}, {axle.gain!r}, {axle.dual!r}}}")
     common = part(f"vehicle_{gear}", None)
     powertrain = _powertrain(entries["vehicle_powertrain"], place) if vehicle.powertrain else ""
     text = "\n".join(rows)

@@ -24,7 +24,7 @@ from jounce.dynamics import articulated
 from jounce.math.layout import Layout
 from jounce.models.double_wishbone import axles_c, parameters, powered, recursion
 from jounce.models.double_wishbone import outputs as reports
-from jounce.models.double_wishbone.axles_c import enumerators
+from jounce.models.double_wishbone.axles_c import enumerators, identifier
 from jounce.models.double_wishbone.functions import functions
 from jounce.models.double_wishbone.lanes import Lanes
 from jounce.models.double_wishbone.schedule import SCHEDULE
@@ -147,7 +147,7 @@ def emit_layouts(code: Code) -> str:
 
 def emit_inputs(of: Wheel) -> str:
     """C function that copies the inputs of a wheel that need no conversion."""
-    places = ((f"JN_U_WHEEL_{signal}", of.inputs.sizes[name], f"JN_WHEEL_INPUT_{name}")
+    places = ((f"JN_U_WHEEL_{identifier(signal)}", of.inputs.sizes[name], f"JN_WHEEL_INPUT_{identifier(name)}")
               for name, signal in of.signals.items())  # fmt: skip
     copies = "".join(f"    copy_inputs(u, c, {signal}{'_x' * (size > 1)}, {size}, {place}, wheel_inputs);\n"
                      for signal, size, place in places)  # fmt: skip

@@ -92,8 +92,8 @@ def _fixed(p: Mapping[str, SX], more: Sequence[SX]) -> Sequence[SX]:
     return [pitman.fixed_numbers(p, AXLE, more[0])]
 
 
-def _wheel(code: Code, p: Mapping[str, SX], _more: Sequence[SX]) -> Sequence[SX]:
-    return [code.prepared_wheel[1](ca.vertcat(*(p[name] for name in code.wheel.numbers.sizes)))]
+def _wheel(code: Code, p: Mapping[str, SX], more: Sequence[SX]) -> Sequence[SX]:
+    return [code.prepared_wheel[1](ca.vertcat(*(p[name] for name in code.wheel.entries(1.0)), *more))]
 
 
 def _common(gear: str, p: Mapping[str, SX], _more: Sequence[SX]) -> Sequence[SX]:
@@ -231,7 +231,7 @@ def functions(code: Code) -> tuple[tuple[ca.Function, list[str]], ...]:
         _function("axle_pitman", _geared, ("side", "gain")),
         _function("axle_rack", _racked, ("side", "gain")),
         _function("axle_none", _fixed, ("side", "gain")),
-        _function(WHEEL, partial(_wheel, code)),
+        _function(WHEEL, partial(_wheel, code), ("dual",) if code.wheel.law.dual else ()),
         *(_function(f"vehicle_{gear}", partial(_common, gear)) for gear in GEARS),
     )
 

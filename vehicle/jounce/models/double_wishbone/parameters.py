@@ -155,7 +155,8 @@ def derive_function(vehicle: Vehicle, corner: ca.Function, wheels: ca.Function) 
     axial = [ca.vertcat(n[first["wheel_along"]], n[first["shaft"]]) for n in corners]
     wheel = Wheel(tires.find(vehicle.tire))
     kinds = [(vehicle.tires(axle), side if wheel.law.sided else 1.0) for axle, side in CORNERS]
-    sets = {(prefix, side): wheels(ca.vertcat(*(p[name] for name in wheel.entries(side, prefix).values())))
+    single = [0.0] * wheel.law.dual
+    sets = {(prefix, side): wheels(ca.vertcat(*(p[name] for name in wheel.entries(side, prefix).values()), *single))
             for prefix, side in dict.fromkeys(kinds)}  # fmt: skip
     wheel_numbers = [sets[kind] for kind in kinds]
     inner = [steering.inner_numbers(p, axle, side) for axle, side in CORNERS]

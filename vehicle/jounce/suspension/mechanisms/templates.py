@@ -49,6 +49,21 @@ TEMPLATES: Final[dict[str, Template]] = {
 }
 
 
+def with_dual_wheels(vehicle: Vehicle, axle: str) -> dict[str, float]:
+    """The vehicle's numbers; of an axle with two tires on each side both wheels of a side are one body.
+
+    It has twice the mass and the inertia about the axis; across it each wheel counts at half their distance (Steiner).
+    """
+    values = {name: entry.value for name, entry in vehicle.entries.items()}
+    apart = next((a.dual for a in vehicle.axles if a.name == axle), 0.0)
+    if apart:
+        mass = values["wheel.mass"]
+        for a in "xz":
+            values[f"wheel.inertia.{a}{a}"] = 2.0 * (values[f"wheel.inertia.{a}{a}"] + 0.25 * mass * apart**2)
+        values |= {n: 2.0 * values[n] for n in ("wheel.mass", "wheel.inertia.yy")}
+    return values
+
+
 def mechanism_of(vehicle: Vehicle, axle: str, kind: str, p: Mapping[str, Value] | None = None) -> Mechanism:
     """The mechanism of one axle of a vehicle, with the vehicle's numbers or with ``p`` in their place.
 
@@ -56,7 +71,7 @@ def mechanism_of(vehicle: Vehicle, axle: str, kind: str, p: Mapping[str, Value] 
     """
     if kind not in TEMPLATES:
         raise DataError(f"{vehicle.name}: axle {axle}: kind = {kind!r}: expected {', '.join(TEMPLATES)}")
-    values = {name: entry.value for name, entry in vehicle.entries.items()} if p is None else p
+    values = with_dual_wheels(vehicle, axle) if p is None else p
     make = TEMPLATES[kind].make
     try:
         if make is None:
