@@ -39,11 +39,12 @@ def inputs(k: int) -> dict[str, float]:
             "wheel_RL.drive_torque": 250.0 + 15.0 * k, "wheel_RR.drive_torque": 400.0 - 20.0 * k}  # fmt: skip
 
 
-def in_process(tick: float = 0.001) -> Array:
+def in_process(tick: float = 0.001, vehicle: str = "hmmwv") -> Array:
     """The same manoeuvre in our own host: shape (STEPS, outputs)."""
-    table, rows = open_builtin().table, []
+    factory, rows = open_builtin(vehicle), []
+    table = factory.table
     given = np.array([s.start for s in table.inputs])
-    with open_builtin().instance("reference") as fmu:
+    with factory.instance("reference") as fmu:
         fmu.setup({**PARAMETERS, "tick": tick}, inputs(0))
         for k in range(STEPS):
             for name, value in inputs(k).items():
@@ -228,16 +229,16 @@ CASES = [
 ]  # fmt: skip
 
 
-def export(folder: Path, fmi: int, form: str) -> Path:
+def export(folder: Path, fmi: int, form: str, vehicle: str = "hmmwv") -> Path:
     """The vehicle's FMU of one form, made once per folder."""
-    path = folder / f"fmi{fmi}_{form}.fmu"
-    return path if path.exists() else export_builtin(path, fmi=fmi, scalars=form == "scalars")
+    path = folder / f"{vehicle}_fmi{fmi}_{form}.fmu"
+    return path if path.exists() else export_builtin(path, vehicle, fmi=fmi, scalars=form == "scalars")
 
 
-def simulate(case: tuple[str, int, str, str], folder: Path) -> Array:
-    """Outputs of one case, shape (STEPS, outputs)."""
+def simulate(case: tuple[str, int, str, str], folder: Path, vehicle: str = "hmmwv") -> Array:
+    """Outputs of one case, shape (STEPS, outputs); of vehicles with the hmmwv's wheels, whose signals are the same."""
     package, fmi, form, kind = case
-    return DRIVEN[package](export(folder, fmi, form), kind)
+    return DRIVEN[package](export(folder, fmi, form, vehicle), kind)
 
 
 def matrix(folder: Path) -> str:

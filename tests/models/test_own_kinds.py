@@ -140,3 +140,27 @@ def test_uprights_on_an_arm_and_three_links_drive_as_the_judge_says(armed: Path)
     off = judged.difference(load_vehicle(armed), open_builtin(armed), 0, 0.04)
     assert off.pop("closure") < 1e-13
     assert max(off.values()) < 1e-10, off
+
+
+@pytest.mark.slow
+def test_a_rigid_axle_with_a_compliant_panhard_rod_drives_as_the_judge_says(tmp_path: Path) -> None:
+    """The pickup on the off-roader's rear axle, whose Panhard rod holds by its bushings' stiffness."""
+    folder = tmp_path / "panhard"
+    shutil.copytree(EXAMPLES / "pickup", folder)
+    text = (EXAMPLES / "offroader" / "rear.toml").read_text()
+    rod = "\n".join(line.replace("UL_", "PAN_") for line in text.splitlines() if line.startswith("UL_"))
+    rod = re.sub(r"(PAN_C\.y = \{ value = )[\d.]+", r"\g<1>-0.42", rod)
+    soft = "\n".join(f'PAN.{n} = {{ value = {v}, unit = "{u}", source = "test", description = "rubber bushings" }}'
+                     for n, v, u in (("stiffness", 2e6, "N/m"), ("damping", 2e3, "N.s/m")))  # fmt: skip
+    (folder / "rear.toml").write_text(f"{text}{rod}\n{soft}\n")
+    edited(folder, "vehicle.toml", (r'kind = "leaf_axle"', 'kind = "solid_axle"'))
+    vehicle, factory = load_vehicle(folder), open_builtin(folder)
+    for seed in range(2):
+        off = judged.difference(vehicle, factory, seed, 0.03)
+        assert off.pop("closure") < 1e-13
+        assert max(off.values()) < 1e-10, off
+    with factory.instance("turn") as instance:
+        instance.setup({"init.speed": 10.0}, {"steering_wheel_angle": 2.0})
+        instance.step(2000)
+        y = dict(zip((s.name for s in factory.table.outputs), instance.get_outputs(), strict=True))
+    assert y["ref_frame.ang_vel.z"] > 0.1 and y["closure_residual"] < 1e-12

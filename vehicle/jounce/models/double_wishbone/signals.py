@@ -99,7 +99,13 @@ def _wheels(vehicle: Vehicle) -> Iterator[tuple[str, Axle]]:
 
 
 def _wheel_outputs(w: str, axle: Axle, right: int) -> Iterator[Signal]:
-    p, (unit, coordinate) = f"wheel_{w}", suspension_of(axle.kind).coordinates[right]
+    p, kind = f"wheel_{w}", suspension_of(axle.kind)
+    unit, coordinate = kind.coordinates[right]
+    meaning = f"{coordinate} theta, jounce positive"
+    if kind.paired:
+        way = ("up", "left wheel up")[right]
+        meaning = (f"{coordinate}, {way} positive; a rigid axle has its heave in the left wheel's arm_angle, its "
+                   "roll in the right one's")  # fmt: skip
 
     def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), frame: str = "world",
             nominal: float = 1.0) -> Signal:
@@ -113,7 +119,7 @@ def _wheel_outputs(w: str, axle: Axle, right: int) -> Iterator[Signal]:
     yield out("angle", "rad", "spin angle", frame="wheel")
     yield out("steer", "rad", "atan2(-axis_x, axis_y) of the spin axis", frame="chassis")
     yield out("inclination", "rad", "asin(axis_z) of the spin axis", frame="chassis")
-    yield out("arm_angle", unit, f"{coordinate} theta, jounce positive", frame="chassis")
+    yield out("arm_angle", unit, meaning, frame="chassis")
     yield out("travel", "m", "wheel-centre height above its design height", frame="chassis", nominal=0.1)
     yield out("travel_rate", "m/s", "its rate", frame="chassis")
     yield out("spring_length", "m", "spring length", frame="spring", nominal=0.3)
