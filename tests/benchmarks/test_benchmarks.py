@@ -122,6 +122,16 @@ def test_gym_env_measures_one_environment_and_three_vectors(build: Path) -> None
         assert all(f > 0.0 for f in figures(output, row))
 
 
+def test_view_counts_frames_of_each_page_and_overruns_of_the_session(build: Path) -> None:
+    output = run("view.py", "--seconds=0.5", "--rounds=1", "--no-browser")
+    lines = [line.split() for line in output.splitlines()]
+    rows = {cells[0]: cells[1:] for cells in lines if len(cells) == 8 and cells[0].isdigit()}
+    assert list(rows) == ["0", "1", "10"] and float(rows["0"][5]) == 0.0
+    for pages in ("1", "10"):
+        # at most one frame at each stop of the clock, which comes every 10 ms
+        assert 0.0 < float(rows[pages][5]) <= 100.0 and int(rows[pages][1]) <= 50
+
+
 def test_the_tree_has_the_vehicles_mass_and_degrees_of_freedom() -> None:
     module = vehicle_tree()
     tree = module.vehicle_tree(load_vehicle("hmmwv"))

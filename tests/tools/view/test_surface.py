@@ -56,7 +56,7 @@ def test_the_mesh_lies_on_the_ground_that_the_model_feels(library: ct.CDLL, tmp_
     t, off = KINDS[kind]
     net = surface(t, *ALL)
     if t.edge != "CLAMP":  # a point of the edge may be beyond it by rounding
-        net = net[1:-1, [0, *range(3, net.shape[1] - 3), -1] if t.edge == "PLANE" else slice(1, -1)]
+        net = net[1:-1, [0, *range(7, net.shape[1] - 7), -1] if t.edge == "PLANE" else slice(1, -1)]
     points = net.reshape(-1, 3)
     with opened(library, save(t, tmp_path / "t.jnt")) as ground:
         felt = ground(np.ascontiguousarray(points[:, 0]), np.ascontiguousarray(points[:, 1]))[:, 0]
@@ -87,7 +87,7 @@ def test_a_piece_covers_its_box_as_far_as_the_file_goes(low: tuple[float, float]
 def test_a_long_road_is_drawn_with_a_bounded_number_of_points() -> None:
     t = iso_road("C", 3, 1000.0)
     for most in (1000, 20000):
-        assert surface(t, *ALL, most=most).size / 3 <= 3 * most
+        assert surface(t, *ALL, most=most).size / 3 <= most
     piece = surface(t, np.array([490.0, -5.0]), np.array([510.0, 5.0]))
     assert 480.0 < piece[..., 0].min() < 490.1 and 509.9 < piece[..., 0].max() < 520.0
 

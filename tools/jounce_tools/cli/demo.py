@@ -11,13 +11,14 @@ from typing import Final, TextIO
 import numpy as np
 
 from jounce.contact.soil import SOILS
+from jounce.terrain.packed import Terrain
 from jounce.values import number
 from jounce_fmu.importer.tables import model_table
 from jounce_fmu.models import data_sets
 from jounce_tools.cli.assignments import add_vehicle
 from jounce_tools.cli.main import FAILED
 from jounce_tools.demo.acts import ACTS, demonstrate
-from jounce_tools.demo.rough import Drive, obstacle
+from jounce_tools.demo.rough import ROAD, Drive, obstacle
 from jounce_tools.demo.run import DemoError, Result, Settings, recording, report, table_of
 from jounce_tools.errors import UsageError
 
@@ -86,20 +87,21 @@ def _lanes(results: list[Result], settings: Settings) -> list[str]:
 
 def _rough(drive: Drive, settings: Settings) -> list[str]:
     """Names of the pictures of the drive over the rough road."""
+    from jounce.terrain.files import read
     from jounce_tools.demo.rough_plot import draw
 
     draw(drive, settings.out / "rough.png")
     if not drive.recorded:
         return ["rough.png"]
-    _view(settings, "rough", drive.steepest, "rough_vehicle.png")
+    _view(settings, "rough", drive.steepest, "rough_vehicle.png", read(ROAD))
     return ["rough.png", "rough_vehicle.png"]
 
 
-def _view(settings: Settings, ground: str, time: float, name: str) -> None:
+def _view(settings: Settings, ground: str, time: float, name: str, terrain: Terrain | None = None) -> None:
     from jounce_tools.view import picture
-    from jounce_tools.view.scene import read
+    from jounce_tools.view import scene as seen
 
-    scene = read(recording(settings.out, ground))
+    scene = seen.read(recording(settings.out, ground), terrain)
     picture.write_png(scene, min(time, float(scene.time[-1])), "chase", settings.out / name)
 
 

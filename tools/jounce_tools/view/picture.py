@@ -118,11 +118,11 @@ def _net(axis: Axes, view: Camera, surface: Array) -> None:
 
 
 def _links(axis: Axes, view: Camera, scene: Scene, time: float) -> None:
-    """Rods, springs and shocks, over the wheels and the body, so that they are seen."""
+    """Rods, springs and shocks; the wheels and the body hide them."""
     lines = scene.lines(time)
     for kind, colour in _LINKS.items():
         chosen = [k for k, link in enumerate(scene.links) if link.kind == kind]
-        _lines(axis, view, lines[chosen], colour, 1.4 if kind == "rod" else 2.4, 3)
+        _lines(axis, view, lines[chosen], colour, 1.4 if kind == "rod" else 2.4, 1)
 
 
 def ground(scene: Scene, x: Array, y: Array) -> Array:

@@ -9,8 +9,8 @@ from jounce.terrain.obstacles import Obstacle, heights
 from jounce.terrain.packed import Terrain
 
 Array = NDArray[np.float64]
-#: How far the ground is drawn beyond the edge of a file whose ground goes on there [m].
-_BEYOND = 15.0
+#: How far the ground is drawn beyond the edge of a file whose ground goes on there [m], and in how many columns.
+_BEYOND, _STEPS = 15.0, 6
 #: Distance of points on an obstacle [m], and most points along and across that obstacles may add.
 _FINE, _MOST_FINE = 0.04, 400
 
@@ -29,14 +29,14 @@ def surface(t: Terrain, low: Array, high: Array, *, raised: float = 0.0, most: i
         across = _straight(t, corners)[:, 1]
         keep = _between(v, across.min(), across.max())
         v = v[keep]
-    share = (len(u) * len(v) / most) ** 0.5
+    beyond = _BEYOND if t.edge != "FAULT" else 0.0
+    more = 2 * _STEPS if beyond else 0
+    share = (len(u) * (len(v) + more) / most) ** 0.5
     if share > 1.0:
-        columns = max(min(len(v), 12), int(len(v) / share))
-        v = _thinned(v, columns)
-        u = _thinned(u, max(2, most // len(v)))
+        v = _thinned(v, max(min(len(v), 12), int(len(v) / share)))
+        u = _thinned(u, max(2, most // (len(v) + more)))
     if t.obstacles and t.kind != "ROAD":
         u, v = _refined(t, u, v)
-    beyond = _BEYOND if t.edge != "FAULT" else 0.0
     uu, vv = np.meshgrid(u, _padded(v, beyond), indexing="ij")
     return _points(t, uu, vv, raised)
 
@@ -103,7 +103,8 @@ def _finer(x: Array, reach: Array) -> Array:
 
 
 def _padded(v: Array, beyond: float) -> Array:
-    outside = np.array([1e-3, beyond])  # a plane beyond the edge may begin with a step
+    # A plane beyond the edge may begin with a step; pictures leave out what reaches behind the eye, so in pieces.
+    outside = np.array([1e-3, *np.linspace(0.0, beyond, _STEPS)[1:]])
     return np.concatenate([v[0] - outside[::-1], v, v[-1] + outside]) if beyond else v
 
 

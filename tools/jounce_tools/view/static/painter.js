@@ -59,7 +59,10 @@ function colourOf(text) {
 
 /** A mesh is gathered as triangles with one colour and one normal each. */
 class Mesh {
-  constructor() { /** @type {number[]} */ this.data = []; }
+  constructor() {
+    /** @type {number[]} */
+    this.data = [];
+  }
   /** @param {Vector[]} points of a convex polygon @param {Vector} colour */
   polygon(points, colour) {
     for (let i = 1; i + 1 < points.length; i++) {

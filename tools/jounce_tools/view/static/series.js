@@ -5,6 +5,7 @@ class Series {
   /** @param {number} most frames that are kept */
   constructor(most) {
     this.most = most;
+    /** @type {Float64Array} */
     this.times = new Float64Array(2 * most);
     /** @type {Map<string, Float32Array>} */
     this.columns = new Map();
