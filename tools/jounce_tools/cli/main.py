@@ -31,6 +31,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "uk": ("jounce_tools.uk.command", "study the half car of Udwadia and Kalaba's equations with four traction laws"),
     "compare": ("jounce_tools.compare.command", "compare the papers' formulations of one vehicle on one page"),
     "terrain": ("jounce_tools.cli.terrain", "pack a road or terrain, make a random road, show what a file holds"),
+    "tire": ("jounce_tools.tire.command", "show what a tire file holds, write and draw its curves, compare two"),
     "vehicle": ("jounce_tools.vehicle.command", "start, check and describe a vehicle of your own by axles"),
     "build": ("jounce_tools.architecture.command", "make a vehicle of an architecture: components and connections"),
     "test": ("jounce_tools.cli.test", "drive standard manoeuvres: metrics, limits and a report"),
@@ -54,7 +55,7 @@ EXIT_CODES: Final = {
 #: Errors of the system that mean a file which was named cannot be used.
 _NAMED: Final = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 #: Commands that show their progress themselves, that are quick, or that have no end.
-_OWN_PROGRESS: Final = ("serve", "bridge", "sweep", "demo", "health", "describe", "completion")
+_OWN_PROGRESS: Final = ("serve", "bridge", "sweep", "demo", "health", "describe", "tire", "completion")
 #: argparse's wording -> ours, which says what is expected.
 _WORDING: Final = (
     (re.compile(r"invalid int value: (.*)"), r"\1: expected a whole number"),

@@ -26,12 +26,12 @@ from jounce.contact.standstill import SOFT, STATES, Hold, Motion, Standstill, ro
 from jounce.contact.tires import mf61, pac2002
 from jounce.contact.tires.coefficients import MF61, PAC2002, PLAIN, POINTS, SOFTEST
 from jounce.contact.tires.formula import TINY, Forces, Slips
-from jounce.contact.tires.law import Contact, Hub, Plane, Started, Starting
+from jounce.contact.tires.law import Contact, Hub, Law, Plane, Started, Starting
 from jounce.contact.tires.patch import patch, spring
 from jounce.math.algebra import SX, cross, dot
 from jounce.math.layout import Layout
 
-__all__ = ["contact_mf61", "contact_pac2002", "start_mf61", "start_pac2002"]
+__all__ = ["AT", "GIVES", "contact_mf61", "contact_pac2002", "start_mf61", "start_pac2002", "steady"]
 
 Numbers = Mapping[str, SX]
 Formula = Callable[[Slips, Numbers], Forces]
@@ -87,6 +87,33 @@ def start_pac2002(starting: Starting, par: Numbers) -> Started:
 def start_mf61(starting: Starting, par: Numbers) -> Started:
     """How a tire after MF 6.1/6.2 starts."""
     return _start(_mf61, starting, par)
+
+
+#: What `steady` is evaluated at, and what it gives (axes of the contact frame, SI).
+AT: Final = Layout(load=1, slip=1, slip_angle=1, inclination=1, pressure=1, speed=1, friction=1)
+GIVES: Final = Layout(fx=1, fy=1, overturning=1, resistance=1, aligning=1, stiffness_x=1, stiffness_y=1, length_x=1,
+                      length_y=1, peak=1)  # fmt: skip
+
+
+def steady(law: Law) -> ca.Function:
+    """steady(AT, numbers of `law`'s parameters and sides, as it has them) -> GIVES, of a wheel that rolls forward.
+
+    ``law`` is one of the Magic Formula. Loads beyond those of the data count as in the vehicle.
+    """
+    formula = _mf61 if law.name.startswith("mf61") else _pac2002
+    point, numbers = SX.sym("at", AT.size), SX.sym("n", len(law.parameters) + len(law.sided))
+    par = dict(zip((*law.parameters, *law.sided), ca.vertsplit(numbers), strict=True))
+    p = AT.split(point)
+    load, mu = _within(p["load"], par), ca.fmax(p["friction"] / par["reference_friction"], FRICTION_MIN)
+    slips = Slips(load, p["slip"], ca.tan(p["slip_angle"]), p["inclination"], p["pressure"], p["speed"], mu,
+                  ca.sin(p["inclination"]))  # fmt: skip
+    f, more = _evaluated(formula, slips, par), p["load"] / load
+    out = GIVES.join(
+        fx=more * f.fx, fy=more * f.fy, overturning=more * f.overturning, resistance=more * f.resistance,
+        aligning=more * (f.aligning + f.arm * f.fx), stiffness_x=more * f.stiffness_x,
+        stiffness_y=more * f.stiffness_y, length_x=f.length_x, length_y=f.length_y, peak=more * f.peak,
+    )  # fmt: skip
+    return ca.Function("steady", [point, numbers], [ca.densify(ca.cse(out))])
 
 
 def _within(load: SX, par: Numbers) -> SX:

@@ -1,0 +1,1 @@
+"""Tire files by themselves: what they hold, their curves, two of them beside each other."""
