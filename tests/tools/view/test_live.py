@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import re
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,7 @@ from jounce.terrain.packed import Terrain, save
 from jounce_client import Client
 from jounce_client.client import OpenSession
 from jounce_tools.cli.main import main
+from jounce_tools.view.live import spaced
 
 #: Ticks of 1 ms between two frames: the nearest to 60 Hz.
 EVERY = 17
@@ -57,11 +60,11 @@ def client(server: Served) -> Iterator[Client]:
 
 def viewing(server: Served, *flags: str) -> Viewer:
     command = [sys.executable, "-m", "jounce_tools.cli", "view", "--address", server.grpc[0], "--port", "0", *flags]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})  # fmt: skip
     assert process.stdout is not None
     found = re.match(r"open http://(\S+) in a browser", process.stdout.readline())
-    assert found
+    assert found, process.communicate(timeout=20)
     return Viewer(process, found[1])
 
 
@@ -140,20 +143,49 @@ def _drawn(page: Page, name: str, wheel: str) -> float:
 
 
 def test_every_frame_is_sent_or_counted(viewer: Viewer, client: Client, session: OpenSession) -> None:
-    """300 frames as fast as the model makes them, much faster than 60 Hz."""
+    """As fast as the model makes them, much faster than 60 Hz; too few for another distance between frames."""
     with viewer.socket() as socket:
         socket.send(json.dumps({"signals": ["speed"]}))
         names = until(socket, "names")["names"]
         first = client.advance(session, EVERY, outputs=["speed"])
         seen = [frame(socket.recv(timeout=20))]  # type: ignore[arg-type]
-        for _ in range(300):
+        for _ in range(50):
             last = client.advance(session, EVERY, outputs=["speed"])
         while seen[-1][0] < last.time - 1e-9:
             if isinstance(message := socket.recv(timeout=20), bytes):
                 seen.append(frame(message))
     assert seen[0][0] == first.time and seen[0][3][names.index("speed")] == np.float32(first["speed"])
     assert seen[-1][3][names.index("speed")] == np.float32(last["speed"])
-    assert 1 < len(seen) < 301 and len(seen) + seen[-1][2] == 301
+    assert 1 < len(seen) <= 51 and len(seen) + seen[-1][2] == 51
+
+
+@pytest.mark.parametrize(("every", "rate", "expected"), [(17, 60.0, 17), (17, 119.0, 17), (17, 31.0, 17),
+                                                         (17, 600.0, 170), (170, 6.0, 17), (170, 20.0, 57),
+                                                         (17, 5.0, 17), (1700, 6000.0, 170000)])  # fmt: skip
+def test_a_session_that_is_fast_is_asked_for_frames_further_apart(every: int, rate: float, expected: int) -> None:
+    """So that about 60 come in a second, and never closer than the session's own 17 ticks."""
+    assert spaced(every, 17, rate) == expected
+
+
+def test_a_fast_session_goes_on_showing_its_last_state(viewer: Viewer, client: Client, session: OpenSession) -> None:
+    """For longer than the rate is measured; then slowly, until the page is at the present again."""
+    with viewer.socket() as socket:
+        socket.send(json.dumps({"signals": []}))
+        until(socket, "names")
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            client.advance(session, EVERY)
+
+        def present() -> bool:
+            state = client.advance(session, EVERY, outputs=["speed"])
+            with contextlib.suppress(TimeoutError):
+                while True:
+                    message = socket.recv(timeout=0.05)
+                    if isinstance(message, bytes) and frame(message)[0] == state.time:
+                        return True
+            return False
+
+        eventually(lambda: all(present() for _ in range(5)))
 
 
 @pytest.mark.parametrize("message", ['{"signals": ["no.such"]}', '{"signals": "speed"}', '{"ask": "delete"}', "[]", "{",
@@ -259,7 +291,7 @@ def test_a_page_pauses_and_steps_where_the_viewer_has_the_token(
 
 def test_the_end_of_a_session_and_the_loss_of_the_server_are_said(tmp_path: Path, browser: Browser) -> None:
     said = "document.getElementById('said').textContent"
-    own = serve(tmp_path)
+    own, first, second = serve(tmp_path), None, None
     try:
         with Client.connect(own.grpc[0]) as client:
             ending = client.create_session("hmmwv")
@@ -279,7 +311,7 @@ def test_the_end_of_a_session_and_the_loss_of_the_server_are_said(tmp_path: Path
         eventually(lambda: "The viewer is gone" in pages[0].ask(said) or pages[0].ask(said) == "The session has ended.")
     finally:
         own.kill()
-        for one in (first, second):
+        for one in filter(None, (first, second)):
             one.process.kill()
             one.process.wait(10)
 

@@ -37,6 +37,8 @@ RATE, _MOST_RATE = 60.0, 75.0
 #: Frames that wait for a slow page, longest message of a page [bytes], most pages, time between two looks at the
 #: session [s].
 _QUEUE, _LONGEST, PAGES, _LOOK = 4, 16384, 32, 1.0
+#: Time over which the rate of frames is measured [s].
+_WINDOW = 0.5
 #: Half of the side of a piece of the ground [m], and its most points.
 _PIECE, _POINTS = 60.0, 20000
 _POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -122,6 +124,8 @@ class _Page:
         self.poses = _poses(shown.look)
         self.names: tuple[str, ...] = ()
         self.layout, self.left_out = 0, 0
+        #: Ticks between two frames; more than the session's own where it runs faster than real time.
+        self.every = shown.every
         self._frames: deque[tuple[int, Frame]] = deque()
         self._texts: deque[str] = deque(maxlen=64)
         self._wake, self._chosen = asyncio.Event(), asyncio.Event()
@@ -192,7 +196,7 @@ class _Page:
             self.tell(said=f"{what}: {error}")
 
     async def _watch(self) -> None:
-        """Collects frames; begins again when the page chooses other signals."""
+        """Collects frames; begins again when the page chooses other signals, or the frames come too often or rarely."""
         await self._chosen.wait()
         while not self.shown.over:
             self._chosen.clear()
@@ -204,14 +208,27 @@ class _Page:
                 for task in (taking, choosing):
                     task.cancel()
                 await asyncio.gather(taking, choosing, return_exceptions=True)
-            if not self._chosen.is_set():
+            if not self._chosen.is_set() and not (taking.done() and not taking.cancelled() and taking.result()):
                 return
 
-    async def _take(self, layout: int, names: tuple[str, ...]) -> None:
-        shown, before = self.shown, 0
+    async def _take(self, layout: int, names: tuple[str, ...]) -> bool:
+        """Collects frames; True where it should begin again with another distance between frames."""
+        shown, before, clock = self.shown, 0, asyncio.get_running_loop().time
+        begun, count = clock(), 0
         try:
-            async with contextlib.aclosing(_frames(shown, names)) as frames:
-                async for frame in frames:
+            async with contextlib.aclosing(_frames(shown, names, self.every)) as frames:
+                while True:
+                    try:
+                        frame = await asyncio.wait_for(anext(frames), _LOOK if self.every > shown.every else None)
+                    except TimeoutError:  # it has become slow
+                        self.every = shown.every
+                        return True
+                    count += 1
+                    if (passed := clock() - begun) > _WINDOW:
+                        before_this, self.every = self.every, spaced(self.every, shown.every, count / passed)
+                        begun, count = clock(), 0
+                        if self.every != before_this:
+                            return True
                     if len(self._frames) >= _QUEUE:
                         self._frames.popleft()
                         self.left_out += 1
@@ -219,13 +236,14 @@ class _Page:
                     before = frame.dropped
                     self._frames.append((layout, frame))
                     self._wake.set()
+        except StopAsyncIteration:
+            shown.end("The session has ended.")
         except JounceError as error:
             if error.reason == "TOO_MANY_VIEWERS":
                 self.tell(said=f"The server takes no more viewers of this session: {error}")
-                return
+                return False
             shown.end(_ending(error))
-        else:
-            shown.end("The session has ended.")
+        return False
 
     async def _write(self) -> None:
         """Sends what waits, no faster than the burst rate; texts first, for they name the values that follow."""
@@ -251,8 +269,18 @@ def packed_frame(frame: Frame, layout: int, left_out: int) -> bytes:
     return head + np.asarray(frame.values, "<f4").tobytes()
 
 
-async def _frames(shown: Shown, names: tuple[str, ...]) -> AsyncGenerator[Frame]:
-    async for frame in shown.client.watch(shown.session, names, shown.every):
+def spaced(every: int, least: int, rate: float) -> int:
+    """Ticks between frames, which come at a ``rate`` [1/s] with ``every`` ticks now: others where it is far from 60 Hz.
+
+    A session that runs a hundred times faster than real time would spend its time on frames that no page shows.
+    """
+    if RATE / 2 <= rate <= 2 * RATE:
+        return every
+    return max(least, round(every * rate / RATE))
+
+
+async def _frames(shown: Shown, names: tuple[str, ...], every: int) -> AsyncGenerator[Frame]:
+    async for frame in shown.client.watch(shown.session, names, every):
         yield frame
 
 
