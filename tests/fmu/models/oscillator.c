@@ -89,6 +89,10 @@ static const jn_model oscillator = {
     .state_references = jn_state_references, .directional = directional, .finish_forward = NULL, .jacobian = NULL,
     .parameter_warning = NULL, .readable = NULL, .period = NULL, .decide = NULL, .open = NULL, .close = NULL,
     .d_resource = 0,
+    .stores = NULL,
+    .remember = NULL,
+    .n_store = 0,
+    .d_store = 0,
 };
 const jn_model *const jn_models[] = {&oscillator, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }

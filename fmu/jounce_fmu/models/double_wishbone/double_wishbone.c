@@ -285,9 +285,16 @@ static double uprightness(const double *x, const double *wheel_inputs) {
     return lies[2] / sqrt(mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]);
 }
 
+#include "double_wishbone_terrain.inc"
+
+#define JN_LANES 1
+#include "jn_lanes.h"
+#include "double_wishbone_soil.inc"
+
 /* Checks that no tire is deflected beyond what its data can mean, which is its unloaded radius. */
 static int refuse_deflection(const jn_evaluation *e, const double *d, jn_fault *f) {
     int w;
+    if (d[D_SOIL] != 0.0 && refuse_sunk(e, d, f)) return 1;
     for (w = 0; w < JN_WHEELS; w++) {
         const double deflection = e->wheel[JN_CORNERS * JN_WHEEL_deflection + JN_LANE_OF(w)];
         const double limit = d[D_WHEELS + JN_CORNERS * JN_WHEEL_NUMBER_tire_unloaded_radius + JN_LANE_OF(w)];
@@ -302,10 +309,6 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, jn_fault *
     return 0;
 }
 
-#include "double_wishbone_terrain.inc"
-
-#define JN_LANES 1
-#include "jn_lanes.h"
 #include "double_wishbone_lanes.inc"
 #include "double_wishbone_lanes_forward.inc"
 #ifdef JN_KINDS
@@ -521,6 +524,7 @@ static int derive(const double *p, double *d, jn_fault *f) {
     d[D_HEIGHT_ONLY] = p[JN_P_terrain_source] == 2.0;
     d[D_EXTERNAL] = p[JN_P_tire_source] == 2.0;
     d[D_TERRAIN] = p[JN_P_terrain_source] >= FIRST_FILE;
+    if (derive_soil(p, d, f)) return 1;
     d[D_RATIO] = p[JN_P_steering_ratio];
     d[D_TICK] = p[JN_P_tick];
 #ifdef JN_LOOPED
@@ -579,7 +583,7 @@ static void finish_forward(const double *x, const double *u, const double *p, co
      .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional_##lanes,             \
      .finish_forward = finish_forward, .jacobian = JACOBIAN(lanes), .parameter_warning = parameter_warning,               \
      .readable = readable, .period = PERIOD, .decide = DECIDE, .open = open_terrain,                     \
-     .close = close_terrain, .d_resource = D_RESOURCE}
+     .close = close_terrain, .d_resource = D_RESOURCE, .stores = on_soil, .remember = remember, .n_store = N_STORE, .d_store = D_STORE}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

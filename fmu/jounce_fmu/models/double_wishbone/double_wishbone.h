@@ -9,6 +9,7 @@
 #include "double_wishbone_layout.h"
 #include "double_wishbone_table.h"
 #include "jn_model.h"
+#include "jn_soil.h"
 #include "jn_terrain.h"
 #if JN_POWERTRAIN
 #include "powertrain_layout.h"
@@ -62,8 +63,11 @@ enum {
     D_TICK,
     D_TERRAIN,  /* 1: terrain from a file */
     D_RESOURCE, /* which one: JN_RESOURCE_NUMBERS */
+    D_STORE = D_RESOURCE + JN_RESOURCE_NUMBERS, /* where it is */
+    D_SOIL = D_STORE + 2, /* 1: soft soil under the wheels */
+    D_SOILS, /* JN_SOIL_..., one lane after the other */
     /* range of the arm angle in which every loop closes at any steering, by corner; empty if unknown */
-    D_LOWEST = D_RESOURCE + JN_RESOURCE_NUMBERS,
+    D_LOWEST = D_SOILS + JN_CORNERS * JN_SOIL_N,
     D_HIGHEST = D_LOWEST + JN_CORNERS,
     D_CLOSE = D_HIGHEST + JN_CORNERS, /* of the Newton steps, and of the first guess */
     D_GUESS = D_CLOSE + JN_CORNERS * JN_CLOSE_ROWS,
@@ -101,7 +105,10 @@ enum {
     X_GEARBOX = N_STATES + JN_X_gearbox - JN_FIRST_MEMORY,
     SPIN_RATE_ROW = (JN_X_spin_rate - JN_X_spin) / JN_CORNERS,
 #endif
-    X_THETA = JN_X_spin + JN_WHEELS
+    X_THETA = JN_X_spin + JN_WHEELS,
+    /* The store: what each wheel remembers of the soil, then the ruts of the left and right side. */
+    STORE_RUTS = JN_WHEELS * JN_SOIL_MEMORY,
+    N_STORE = STORE_RUTS + 2 * JN_RUT_SIZE
 };
 
 /* Two points that must not coincide, by the rows of their x in p. */
@@ -181,6 +188,7 @@ typedef struct {
     double articulated_body[JN_CORNERS * JN_ARTICULATED_BODY_N];
     double back[JN_CORNERS * 2];  /* theta and spin accelerations */
     double acceleration[6];       /* chassis, angular and linear less gravity */
+    double sinkage[JN_CORNERS], resistance[JN_CORNERS]; /* on soft soil */
     int near;                     /* whether the body may touch the ground */
     double body[4];               /* force of the ground on it (world), energy stored there */
 #if JN_POWERTRAIN

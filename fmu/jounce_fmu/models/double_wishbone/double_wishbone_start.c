@@ -62,6 +62,35 @@ static double clipped(double v, double limit) { return v > limit ? limit : v < -
 
 static double wheel_number(const rest *r, int k, int c) { return lane(r->d + D_WHEELS, k, c); }
 
+#ifdef JN_SOIL
+enum { SHEAR_X = (JN_X_bristle_x - JN_FIRST_INNER) / JN_CORNERS, SHEAR_Y = (JN_X_bristle_y - JN_FIRST_INNER) / JN_CORNERS,
+       ROLLED = (JN_X_travelled - JN_FIRST_INNER) / JN_CORNERS, HALVINGS = 60 };
+
+/* The same of a wheel on soil: sheared so far that it carries those forces, or as far as it can. */
+static void start_on_soil(const rest *r, int c, double along, double across, double way, double *states) {
+    const double *soil = r->d + D_SOILS + c * JN_SOIL_N, size = sqrt(along * along + across * across);
+    const double nothing[JN_SOIL_MEMORY] = {0.0};
+    double low = 0.0, high = soil[JN_SOIL_radius];
+    jn_soil_motion m;
+    jn_soil_contact t;
+    int k;
+    for (k = 0; k < N_INNER; k++) states[k] = 0.0;
+    if (r->rolling) states[ROLLED] = way * jn_soil_settled(soil);
+    memset(&m, 0, sizeof m);
+    m.depth = r->e.sinkage[c] + lane(r->e.wheel, JN_WHEEL_deflection, c);
+    for (k = 0; k < HALVINGS && size > 0.0; k++) {
+        const double tried = 0.5 * (low + high);
+        m.shear[0] = tried * along / size;
+        m.shear[1] = tried * across / size;
+        jn_soil(soil, nothing, &m, &t);
+        if (t.force[0] * along + t.force[1] * across < size * size) low = tried;
+        else high = tried;
+    }
+    states[SHEAR_X] = m.shear[0];
+    states[SHEAR_Y] = m.shear[1];
+}
+#endif
+
 /* Inner states of wheel c, at rest with those tangential forces or rolling one way; returns what it can hold [N]. */
 static double start_wheel(const rest *r, int c, double along, double across, double way, double *x) {
     double starting[JN_STARTING_N], grip, resting[N_INNER], rolling[N_INNER];
@@ -74,6 +103,9 @@ static double start_wheel(const rest *r, int c, double along, double across, dou
     starting[JN_STARTING_force + 1] = across;
     starting[JN_STARTING_way] = way;
     jn_wheel_start(r->d, c, starting, &grip, resting, rolling);
+#ifdef JN_SOIL
+    if (r->d[D_SOIL] != 0.0) start_on_soil(r, c, along, across, way, r->rolling ? rolling : resting);
+#endif
     for (k = 0; k < N_INNER && x; k++) x[JN_FIRST_INNER + JN_CORNERS * k + c] = states[k];
     return grip;
 }

@@ -388,6 +388,7 @@ static const jn_model formulation = {
     .step = NULL, .n_work = 0, .begin = begin, .finish = finish, .n_memory = N_MEMORY, .nominals = jn_nominals,
     .state_references = jn_state_references, .directional = NULL, .finish_forward = NULL, .jacobian = NULL,
     .parameter_warning = NULL, .readable = readable, .period = NULL, .decide = NULL, .open = NULL, .close = NULL, .d_resource = 0,
+    .stores = NULL, .remember = NULL, .n_store = 0, .d_store = 0,
 };
 const jn_model *const jn_models[] = {&formulation, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }

@@ -385,6 +385,7 @@ static const jn_model halfcar = {
     .step = NULL, .n_work = 0, .begin = NULL, .finish = NULL, .n_memory = 0, .nominals = jn_nominals,
     .state_references = jn_state_references, .directional = directional, .finish_forward = NULL, .jacobian = NULL,
     .parameter_warning = parameter_warning, .readable = NULL, .period = NULL, .decide = NULL, .open = NULL, .close = NULL, .d_resource = 0,
+    .stores = NULL, .remember = NULL, .n_store = 0, .d_store = 0,
 };
 const jn_model *const jn_models[] = {&halfcar, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }

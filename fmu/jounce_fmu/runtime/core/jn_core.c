@@ -11,6 +11,7 @@
 
 #include "jn_resource.h"
 #include "jn_rosenbrock.h"
+#include "jn_store.h"
 
 #define DEFAULT_TICK 0.001
 #define RK4 1.0 /* values of the parameter `integrator` */
@@ -159,6 +160,7 @@ jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
 
 void jn_destroy(jn_instance *s) {
     if (s->resource) s->model->close(s->resource);
+    jn_free_store(s);
     free(s->folder);
     free(s);
 }
@@ -178,6 +180,7 @@ void jn_reset(jn_instance *s) {
     memset(s->x, 0, (size_t)m->n_x * sizeof *s->x);
     memset(s->d, 0, (size_t)m->n_d * sizeof *s->d);
     memset(s->y, 0, (size_t)m->n_y * sizeof *s->y);
+    jn_free_store(s);
     for (row = 0; row < m->n_signals; row++) {
         const jn_signal *g = &m->signals[row];
         if (g->kind == 'u') s->u[g->index] = g->start;
@@ -293,14 +296,16 @@ static int try_start(jn_instance *s) {
     if (m->p_tick >= 0) s->tick_length = s->p[m->p_tick];
     if (!(s->tick_length > 0.0))
         return jn_fail(s, "%s = %g: expected numbers > 0", m->signals[m->n_u + m->n_y + m->p_tick].name, s->tick_length);
-    if (jn_open_resource(s, s->p_now)) return -1;
+    if (jn_open_resource(s, s->p_now) || jn_use_store(s, s->p_now)) return -1;
     jn_tell_resource(s, s->d);
+    jn_tell_store(s, s->d);
     if (m->derive(s->p_now, s->d, &f)) return jn_fail_fault(s, "parameters refused", &f);
     if (m->start(s->p_now, s->d, s->u, s->x, &f)) return jn_fail_fault(s, "no start state", &f);
     if (m->finish) m->finish(s->x, s->u, s->p_now);
     if (m->decide) m->decide(s->start_time, s->u, s->p_now, s->d, s->x);
     i = jn_first_nonfinite(s->x, m->n_x);
     if (i >= 0) return jn_fail(s, "no start state: state %d is not a finite number", i);
+    jn_remember(s);
     s->start_dirty = s->params_dirty = 0;
     s->outputs_dirty = 1;
     return 0;
@@ -460,6 +465,7 @@ int jn_apply_tunables(jn_instance *s) {
     jn_clear_fault(&f);
     if (!s->params_dirty) return 0;
     jn_tell_resource(s, s->d_old);
+    jn_tell_store(s, s->d_old);
     if (m->derive(s->p, s->d_old, &f)) return jn_fail_fault(s, "parameters refused", &f);
     memcpy(s->p_old, s->p_now, bytes_p);
     memcpy(s->p_now, s->p, bytes_p);
@@ -480,10 +486,15 @@ long long jn_advance(jn_instance *s, long long n, int part) {
     if (jn_judge(s) || jn_apply_tunables(s)) return -1;
     if (n > JN_MOST_TICKS) n = JN_MOST_TICKS; /* only with `part` */
     memcpy(s->x_old, s->x, bytes_x);
+    if (n > 1 && !part) jn_keep_store(s);
     for (i = 0; i < n; i++) {
         if (part) memcpy(s->x_old, s->x, bytes_x);
-        if (!one_tick(s, s->ticks + i + 1, &f)) continue;
+        if (!one_tick(s, s->ticks + i + 1, &f)) {
+            jn_remember(s);
+            continue;
+        }
         memcpy(s->x, s->x_old, bytes_x);
+        if (i && !part) jn_restore_store(s);
         if (part && i) break;
         if (tuned) {
             memcpy(s->p_now, s->p_old, bytes_p);

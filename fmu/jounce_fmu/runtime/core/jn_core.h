@@ -44,6 +44,7 @@ typedef struct jn_instance {
     double *work; /* scratch of models that step themselves */
     char *folder; /* of the resources, or NULL */
     jn_resource *resource;
+    double *store; /* and behind it the one that is kept; see jn_store.h */
     char error[512];
 } jn_instance;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "jn_face.h"
+#include "jn_store.h"
 
 #define ON_TIME 1e-6 /* of a controller's period by which an event may miss its time */
 
@@ -57,6 +58,12 @@ int jn_exchange_event(jn_instance *s, double *next) {
     }
     *next = (floor(s->start_time / period + ON_TIME) + 1.0) * period;
     return 1;
+}
+
+void jn_exchange_completed(jn_instance *s) {
+    if (!s->store) return;
+    jn_remember(s);
+    s->outputs_dirty = 1;
 }
 
 int jn_exchange_time(jn_instance *s, double t) {

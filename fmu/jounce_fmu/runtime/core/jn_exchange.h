@@ -17,6 +17,8 @@ int jn_rates(jn_instance *s); /* makes dx valid; also used in co-simulation */
 int jn_exchange_refresh(jn_instance *s);
 /* At an event: the model's controller decides if it is its turn. Whether it has a next time event, and when [s]. */
 int jn_exchange_event(jn_instance *s, double *next);
+/* A step has been accepted: what the model remembers of it. */
+void jn_exchange_completed(jn_instance *s);
 int jn_exchange_time(jn_instance *s, double t);
 int jn_exchange_set(jn_instance *s, const double *x, size_t n);
 int jn_exchange_get(jn_instance *s, const double *from, double *to, size_t n); /* `from` is x, dx or nominals */

@@ -196,11 +196,10 @@ typedef struct {
     unsigned char bytes[8]; /* continues past the struct */
 } saved_state;
 
-static int make_room(jn_instance *s, void **state) {
-    size_t size = jn_snapshot_size(s);
-    saved_state *saved;
-    if (*state) return 0;
-    saved = (saved_state *)malloc(sizeof *saved + size);
+static int make_room(jn_instance *s, size_t size, void **state) {
+    saved_state *saved = (saved_state *)*state;
+    if (saved && saved->size == size) return 0;
+    saved = (saved_state *)realloc(saved, sizeof *saved + size); /* one saved before there was a store, or after */
     if (!saved) return jn_fail(s, "no memory for a snapshot of %D bytes", (long long)size);
     saved->size = size;
     *state = saved;
@@ -209,7 +208,7 @@ static int make_room(jn_instance *s, void **state) {
 
 int jn_state_save(jn_instance *s, void **state) {
     if (!state) return jn_fail(s, "null pointer");
-    if (make_room(s, state)) return -1;
+    if (make_room(s, jn_snapshot_size(s), state)) return -1;
     jn_snapshot_write(s, ((saved_state *)*state)->bytes);
     return 0;
 }
@@ -236,7 +235,7 @@ int jn_state_write(jn_instance *s, const void *state, void *bytes, size_t size) 
 
 int jn_state_read(jn_instance *s, const void *bytes, size_t size, void **state) {
     if (!bytes || !state) return jn_fail(s, "null pointer");
-    if (jn_snapshot_check(s, (const unsigned char *)bytes, size) || make_room(s, state)) return -1;
+    if (jn_snapshot_check(s, (const unsigned char *)bytes, size) || make_room(s, size, state)) return -1;
     memcpy(((saved_state *)*state)->bytes, bytes, size);
     return 0;
 }

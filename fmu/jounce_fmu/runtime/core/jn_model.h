@@ -98,10 +98,18 @@ typedef struct jn_model {
     int (*open)(const char *folder, const double *p, jn_resource **r, jn_fault *f);
     void (*close)(jn_resource *r);
     int d_resource;
+    /* Whether the parameters ask for a store: n_store numbers that a model remembers beside its states. They are zeros
+     * before the start, `remember` changes them after the start and after each tick that has not failed, and a snapshot
+     * has them. `jn_store_of` finds them in d, at the two places from d_store on. Or NULL: no store. */
+    int (*stores)(const double *p);
+    void (*remember)(const double *x, const double *u, const double *p, const double *d);
+    int n_store, d_store;
 } jn_model;
 
 /* The resource that d tells of at this place, or NULL. */
 const void *jn_resource_of(const double *place);
+/* The store that d tells of at this place, or NULL. */
+double *jn_store_of(const double *place);
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */
 extern const jn_signal jn_table[];

@@ -71,6 +71,8 @@ const void *jn_resource_of(const double *place) {
     return (const void *)(uintptr_t)((uint64_t)place[0] << 32 | (uint64_t)place[1]);
 }
 
+double *jn_store_of(const double *place) { return (double *)(uintptr_t)((uint64_t)place[0] << 32 | (uint64_t)place[1]); }
+
 void jn_hide_address(double *place) { memset(place, 0, ADDRESS * sizeof *place); }
 
 int jn_is_none(const double *place) {

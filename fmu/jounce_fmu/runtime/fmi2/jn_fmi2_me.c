@@ -46,6 +46,7 @@ fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean no_set_state
     if (!s) return fmi2Error;
     if (!event || !terminate) return jn_fmi2_null(s, "fmi2CompletedIntegratorStep");
     *event = *terminate = fmi2False;
+    jn_exchange_completed(s);
     return fmi2OK;
 }
 

@@ -28,6 +28,7 @@ fmi3Status fmi3CompletedIntegratorStep(fmi3Instance c, fmi3Boolean no_set_state,
     if (!s) return fmi3Error;
     if (!event || !terminate) return jn_fmi3_null(s, "fmi3CompletedIntegratorStep");
     *event = *terminate = fmi3False;
+    jn_exchange_completed(s);
     return fmi3OK;
 }
 

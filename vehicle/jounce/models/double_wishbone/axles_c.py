@@ -19,6 +19,7 @@ from jounce.models.double_wishbone.arrange import gear_of, variant_of
 from jounce.models.double_wishbone.lanes import Lanes
 from jounce.signals import SignalTable
 from jounce.suspension.kinds import RISING, bodies_of, ends_of, suspension_of
+from jounce.terrain.signals import takes_soil
 
 #: What stands for an axle, and for the first steered one, in the names of entries that a function of an axle reads.
 AXLE, FIRST_STEERED = "AXLE", "FIRST"
@@ -80,7 +81,8 @@ def header(vehicle: Vehicle, table: SignalTable, inner: Iterable[str], more: Ite
     lines += [f"    JN_FIRST_MEMORY = {layout.first[next(iter(MEMORY))]},"]
     lines[-1] = lines[-1].rstrip(",")
     body = "\n".join(lines)
-    macros = "\n".join((*lanes.macros(wheels), *_half_shafts(vehicle, lanes), *_duals(vehicle), *more))
+    soft = ["#define JN_SOIL 1"] if takes_soil(tires.find(vehicle.tire)) else []
+    macros = "\n".join((*lanes.macros(wheels), *_half_shafts(vehicle, lanes), *_duals(vehicle), *soft, *more))
     return f"/* Emitted by {GENERATOR}; do not edit. */\n{macros}\n#define JN_STRIDE JN_CORNERS\nenum {{\n{body}\n}};\n"
 
 

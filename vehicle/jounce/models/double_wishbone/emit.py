@@ -31,6 +31,7 @@ from jounce.models.double_wishbone.schedule import SCHEDULE
 from jounce.signals import SignalTable
 from jounce.steering import pitman as steering
 from jounce.suspension import double_wishbone as corner
+from jounce.terrain import signals as ground
 
 GENERATOR = "jounce.models.double_wishbone.emit"
 _BANNER = f"/* Emitted by {GENERATOR}; do not edit. */\n"
@@ -157,7 +158,8 @@ def emit_inputs(of: Wheel) -> str:
 
 def check_reports(table: SignalTable, law: tires.Law = tires.TMEASY) -> None:
     """Raises ValueError if the order of a report differs from that of the output signals."""
-    apart = {s.name for w in WHEELS for s in powered.wheel_outputs(f"wheel_{w}")}  # behind the report, by the glue
+    behind = ((*ground.wheel_outputs(p, law), *powered.wheel_outputs(p)) for p in (f"wheel_{w}" for w in WHEELS))
+    apart = {s.name for signals in behind for s in signals}  # behind the report, by the glue
     wanted = [s.name for s in table.signals if s.causality == "output" and s.name not in apart]
     first = [*reports.CHASSIS.sizes, *(f"wheel_{w}.{name}" for w in WHEELS for name in reports.of_wheel(law).sizes)]
     if wanted[: len(first)] != first:

@@ -19,6 +19,7 @@ from jounce.models.double_wishbone.ledgers import ledger as ledger_of
 from jounce.references import Ledger
 from jounce.signals import QUATERNION, XYZ, Signal, SignalTable, State
 from jounce.suspension.kinds import suspension_of
+from jounce.terrain import signals as ground
 from jounce.terrain.packed import KINDS as FILE_KINDS
 from jounce.terrain.packed import kind_of
 
@@ -158,6 +159,7 @@ def _outputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     for k, (w, axle) in enumerate(_wheels(vehicle)):
         yield from _wheel_outputs(w, axle, k % 2)
         yield from (replace(s, name=f"wheel_{w}.{s.name}") for s in law.outputs)
+        yield from ground.wheel_outputs(f"wheel_{w}", law)
         if vehicle.powertrain:
             yield from powered.wheel_outputs(f"wheel_{w}")
     shaft = _shaft(vehicle)
@@ -178,7 +180,7 @@ def _outputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
         yield from powered.outputs()
 
 
-def _run_parameters(vehicle: Vehicle) -> Iterator[Signal]:
+def _run_parameters(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     def par(name: str, unit: str, start: float, text: str, low: float = -math.inf, high: float = math.inf,
             frame: str = "") -> Signal:
         return Signal(name, "parameter", unit, text, start=(start,), minimum=low, maximum=high, variability="fixed",
@@ -211,6 +213,8 @@ def _run_parameters(vehicle: Vehicle) -> Iterator[Signal]:
         enum("integrator", ("RK4", "ROSENBROCK"), "explicit of order 4, or L-stable of order 2 for long ticks"),
         former=(("ROS2", "ROSENBROCK"),),
     )
+    if ground.takes_soil(law):
+        yield from ground.soil_parameters()
 
 
 def _terrain_start(vehicle: Vehicle) -> float:
@@ -287,7 +291,7 @@ def table(vehicle: Vehicle, ledger: Path = LEDGER) -> SignalTable:
     """
     law = _law(vehicle)
     groups: Iterable[Iterator[Signal]] = (
-        _inputs(vehicle, law), _outputs(vehicle, law), _run_parameters(vehicle), _vehicle_parameters(vehicle)
+        _inputs(vehicle, law), _outputs(vehicle, law), _run_parameters(vehicle, law), _vehicle_parameters(vehicle)
     )  # fmt: skip
     signals = tuple(s for group in groups for s in group)
     states = tuple(_states(vehicle, inner(law)))

@@ -4,6 +4,7 @@
 #define JN_SUM(at) (((at(0) + at(1)) + at(2)) + at(3))
 #define JN_WHEEL_OF(lane) (lane)
 #define JN_LANE_OF(wheel) (wheel)
+#define JN_SOIL 1
 #define JN_STRIDE JN_CORNERS
 enum {
     JN_AXLES = 2,
@@ -28,7 +29,7 @@ enum {
     JN_U_WHEEL_terrain_normal_y = 15,
     JN_U_WHEEL_terrain_normal_z = 16,
     JN_U_WHEEL_terrain_mu = 17,
-    Y_WHEEL = 37,
+    Y_WHEEL = 47,
     JN_Y_WHEEL_pos_x = 33,
     JN_Y_WHEEL_pos_y = 34,
     JN_Y_WHEEL_pos_z = 35,
@@ -66,6 +67,16 @@ enum {
     JN_Y_WHEEL_query_point_x = 67,
     JN_Y_WHEEL_query_point_y = 68,
     JN_Y_WHEEL_query_point_z = 69,
+    JN_Y_WHEEL_contact_point_x = 70,
+    JN_Y_WHEEL_contact_point_y = 71,
+    JN_Y_WHEEL_contact_point_z = 72,
+    JN_Y_WHEEL_contact_normal_x = 73,
+    JN_Y_WHEEL_contact_normal_y = 74,
+    JN_Y_WHEEL_contact_normal_z = 75,
+    JN_Y_WHEEL_ground_height = 76,
+    JN_Y_WHEEL_ground_mu = 77,
+    JN_Y_WHEEL_sinkage = 78,
+    JN_Y_WHEEL_soil_resistance = 79,
     JN_X_position = 0,
     JN_X_quaternion = 3,
     JN_X_angular = 7,

@@ -1,0 +1,132 @@
+"""The model's soft soil by itself, compiled from its C, and the same integrals by another quadrature."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import math
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jounce.contact.soil import SOILS, Soil
+from jounce_fmu.build.library import FLAGS, PACKAGE, compiler, library_suffix
+
+Array = NDArray[np.float64]
+
+RADIUS, WIDTH = 0.4699, 0.3175
+_GAUSS = np.polynomial.legendre.leggauss(120)
+#: A tire this stiff is a rigid wheel.
+RIGID = 1e12
+
+
+def build(folder: Path) -> ct.CDLL:
+    """The law as a library in a folder."""
+    library, models = folder / f"soil{library_suffix()}", PACKAGE / "models"
+    command = [*compiler(), *(f for f in FLAGS if f != "-fvisibility=hidden"), "-shared"]
+    command += [f"-I{models / folder}" for folder in ("terrain", "common")]
+    command += ["-o", str(library), str(models / "terrain" / "jn_soil.c"), "-lm"]
+    subprocess.run(command, check=True)
+    made = ct.CDLL(str(library))
+    made.jn_soil.argtypes = made.jn_soil_remember.argtypes = None
+    for name in ("jn_exp", "jn_log"):
+        getattr(made, name).restype, getattr(made, name).argtypes = ct.c_double, [ct.c_double]
+    return made
+
+
+class _Motion(ct.Structure):
+    _fields_ = [("depth", ct.c_double), ("velocity", ct.c_double * 3), ("spin", ct.c_double),
+                ("shear", ct.c_double * 2), ("rolled", ct.c_double)]  # fmt: skip
+
+
+class _Contact(ct.Structure):
+    _fields_ = [("sinkage", ct.c_double), ("deflection", ct.c_double), ("force", ct.c_double * 3),
+                ("moment", ct.c_double * 3), ("resistance", ct.c_double), ("rates", ct.c_double * 3),
+                ("slip", ct.c_double)]  # fmt: skip
+
+
+@dataclass
+class Wheel:
+    """One wheel on one soil, with what it remembers and the rut of its side."""
+
+    library: ct.CDLL
+    soil: Soil
+    stiffness: float = RIGID
+    damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        s = self.soil
+        of_soil = (s.n, s.modulus(WIDTH), s.cohesion, math.tan(s.friction), s.shear_modulus, s.unload)
+        self.numbers = (ct.c_double * 13)(*of_soil, RADIUS, WIDTH, self.stiffness, 0.0, self.damping, 1.0, 0.0)
+        self.memory, self.rut = (ct.c_double * 5)(), (ct.c_double * (2 + 3 * 1024))()
+        self.states = np.zeros(3)
+
+    @property
+    def settled(self) -> float:
+        """The state `rolled` of a wheel that has rolled on for long."""
+        return 0.1 * RADIUS
+
+    def contact(self, depth: float, velocity: tuple[float, ...] = (0.0, 0.0, 0.0), spin: float = 0.0) -> _Contact:
+        """The contact at a depth of the lowest point, with the present states."""
+        motion = _Motion(depth, (ct.c_double * 3)(*velocity), spin, (ct.c_double * 2)(*self.states[:2]), self.states[2])
+        out = _Contact()
+        self.library.jn_soil(self.numbers, self.memory, ct.byref(motion), ct.byref(out))
+        return out
+
+    def steady(self, depth: float, slip: float, side: float = 0.0) -> _Contact:
+        """Rolling on for long at 2 m/s of the rim with that slip, and a speed to the side [m/s]."""
+        radius, length = RADIUS, 0.5 * RADIUS
+        spin = 2.0 / radius
+        self.states = np.array([slip * length, -side / 2.0 * length, self.settled])
+        return self.contact(depth, ((1.0 - slip) * 2.0, side, 0.0), spin)
+
+    def remember(self, x: float, sinkage: float, way: float = 1.0) -> None:
+        """The end of a tick at x."""
+        ahead, numbers = (ct.c_double * 3)(1.0, 0.0, 0.0), (ct.c_double(v) for v in (way, sinkage))
+        self.library.jn_soil_remember(self.numbers, self.memory, self.rut, ct.c_double(x), ct.c_double(0.0), ahead,
+                                      *numbers)  # fmt: skip
+
+
+def over_arc(sinkage: float, f: Callable[[float, float, float], float]) -> float:
+    """Integral of f(angle, entry, depth there) R d(angle) over the arc, from the lowest point to the entry."""
+    entry = math.acos(1.0 - sinkage / RADIUS)
+    total = 0.0
+    for node, weight in zip(*_GAUSS, strict=True):
+        s = 0.5 * (1.0 + node)
+        theta = entry * (1.0 - s * s)  # z^n has no smooth end at the entry; in s it has
+        depth = 2.0 * RADIUS * math.sin(0.5 * (entry + theta)) * math.sin(0.5 * (entry - theta))
+        total += 0.5 * weight * 2.0 * s * entry * RADIUS * f(theta, entry, depth)
+    return total
+
+
+def root(f: Callable[[float], float], low: float, high: float) -> float:
+    """Where a rising function vanishes, by halving."""
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if f(middle) < 0.0 else (low, middle)
+    return 0.5 * (low + high)
+
+
+def carried(soil: Soil, sinkage: float) -> float:
+    """Load [N] of a rigid wheel: b R integral of p cos(theta), p = (k_c / b + k_phi) z^n."""
+    return WIDTH * over_arc(sinkage, lambda theta, _, z: soil.modulus(WIDTH) * z**soil.n * math.cos(theta))
+
+
+def pull(soil: Soil, sinkage: float, slip: float) -> tuple[float, float]:
+    """Drawbar pull [N] and torque [N.m]: Wong and Reece's integrals with Janosi and Hanamoto's shear."""
+
+    def tau(theta: float, entry: float, z: float) -> float:
+        j = RADIUS * ((entry - theta) - (1.0 - slip) * (math.sin(entry) - math.sin(theta)))
+        p = soil.modulus(WIDTH) * z**soil.n
+        return (soil.cohesion + p * math.tan(soil.friction)) * (1.0 - math.exp(-j / soil.shear_modulus))
+
+    def along(theta: float, entry: float, z: float) -> float:
+        return tau(theta, entry, z) * math.cos(theta) - soil.modulus(WIDTH) * z**soil.n * math.sin(theta)
+
+    return WIDTH * over_arc(sinkage, along), WIDTH * RADIUS * over_arc(sinkage, tau)
+
+
+__all__ = ["RADIUS", "RIGID", "SOILS", "WIDTH", "Soil", "Wheel", "build", "carried", "over_arc", "pull", "root"]

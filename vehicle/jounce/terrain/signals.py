@@ -1,0 +1,58 @@
+"""Signals of the ground: what the model used under each wheel, and soft soil."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from jounce.contact.tires import Law
+from jounce.signals import XYZ, Signal
+
+#: Items of `terrain.soil`.
+SOILS = ("RIGID", "BEKKER")
+#: States of a tire's law that hold the shear of the soil and the distance rolled on it.
+_STATES = {"bristle.x", "bristle.y", "travelled"}
+_PARAMETERS = {"width", "vertical_stiffness", "vertical_stiffness_quadratic", "vertical_damping", "rim_stiffness"}
+
+
+def takes_soil(law: Law) -> bool:
+    """Whether wheels with tires of that law can stand on soft soil: single ones with a spring and those states."""
+    return {s.name for s in law.states} >= _STATES and set(law.parameters) >= _PARAMETERS
+
+
+def soil_parameters() -> Iterator[Signal]:
+    """Bekker's, Mohr and Coulomb's and Janosi's numbers; they begin as those of a sandy loam.
+
+    Source of the values: Wong, Theory of Ground Vehicles, table 2.3 (sandy loam, 15 % moisture); K and k_u are
+    assumptions, as in `jounce.contact.soil`.
+    """
+    yield Signal("terrain.soil", "parameter", "1", "soil under the wheels: hard ground, or soft by Bekker, Wong and "
+                 "Janosi", start=(1.0,), minimum=1.0, maximum=2.0, type="Enumeration", variability="fixed", items=SOILS,
+                 frame="")  # fmt: skip
+    for name, unit, start, low, high, text in (
+        ("n", "1", 0.7, 0.1, 2.0, "exponent of sinkage"),
+        ("k_c", "1", 5.27e3, 0.0, 1e9, "cohesive modulus of sinkage [N/m^(n+1)]"),
+        ("k_phi", "1", 1515.04e3, 0.0, 1e10, "frictional modulus of sinkage [N/m^(n+2)]"),
+        ("c", "Pa", 1.72e3, 0.0, 1e7, "cohesion"),
+        ("phi", "rad", math.radians(29.0), 0.0, 1.2, "angle of internal friction"),
+        ("K", "m", 0.025, 1e-3, 1.0, "shear deformation modulus"),
+        ("k_u", "Pa/m", 2e7, 1e5, 1e9, "stiffness of unloading and loading again"),
+    ):
+        yield Signal(f"soil.{name}", "parameter", unit, f"{text}, used where terrain.soil is BEKKER", start=(start,),
+                     minimum=low, maximum=high, nominal=abs(start), variability="fixed", frame="")  # fmt: skip
+
+
+def wheel_outputs(prefix: str, law: Law) -> Iterator[Signal]:
+    """What the model used under one wheel."""
+
+    def out(name: str, unit: str, text: str, comp: tuple[str, ...] = ("",), nominal: float = 1.0,
+            frame: str = "world") -> Signal:
+        return Signal(f"{prefix}.{name}", "output", unit, text, comp, frame=frame, nominal=nominal)
+
+    yield out("contact_point", "m", "point in the wheel's disc at which the contact force acts", XYZ)
+    yield out("contact_normal", "1", "unit normal of the ground under the wheel", XYZ)
+    yield out("ground_height", "m", "height of the ground at the query point")
+    yield out("ground_mu", "1", "friction of the ground there", frame="")
+    if takes_soil(law):
+        yield out("sinkage", "m", "depth to which the wheel has sunk into soft soil", nominal=0.1, frame="contact")
+        yield out("soil_resistance", "N", "motion resistance by compaction of the soil", nominal=1e3, frame="contact")
