@@ -84,6 +84,9 @@ PLAN: dict[str, object] = {
     "jounce terrain show road.crg --picture road.png": By("tools/test_terrain_command.py"),
     "jounce terrain pack course.toml -o course.jnt": By("tools/test_terrain_command.py"),
     "python benchmarks/ground.py": By("benchmarks/test_benchmarks.py"),
+    # docs/soil.md
+    "jounce simulate --duration 5 --set terrain.soil=BEKKER --set init.speed=5 -o soil.csv": RUNS,
+    "python docs/soil/draw.py": Takes("15 s; draws the picture of the page"),
     # docs/driving-by-pedals.md
     "jounce simulate --throttle 0.4 --duration 10 -o drive.csv": RUNS,
     "jounce export --vehicle hmmwv_pedals -o pedals.fmu": RUNS,
