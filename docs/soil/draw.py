@@ -5,6 +5,7 @@ Needs jounce and matplotlib (``pip install '.[test]'``).
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -57,11 +58,11 @@ def main() -> None:
         left.plot(way, run["speed"], color=colour, label=name.replace("_", " "))
         for w, line in (("FL", "-"), ("RL", "--")):
             middle.plot(way, 1e3 * run[f"wheel_{w}.sinkage"], line, color=colour)
-            print(name, w, f"{1e3 * run[f'wheel_{w}.sinkage'][1000]:.1f} mm",
-                  f"{run[f'wheel_{w}.soil_resistance'][1000]:.0f} N")  # fmt: skip
+            sunk, resisted = (run[f"wheel_{w}.{what}"][1000] for what in ("sinkage", "soil_resistance"))
+            sys.stdout.write(f"{name} {w}: {1e3 * sunk:.1f} mm, {resisted:.0f} N\n")
         slip, pull = pulls(soil).T
         right.plot(100 * slip[400:], 1e-3 * pull[400:], color=colour)
-        print(name, "most pull", f"{pull.max() / WEIGHT:.2f} of the weight")
+        sys.stdout.write(f"{name}: pulls {pull.max() / WEIGHT:.2f} of the weight\n")
     left.set(xlabel="way [m]", ylabel="speed [m/s]", title="coasting from 5 m/s")
     middle.set(xlabel="way [m]", ylabel="sinkage [mm]", title="front (line), rear in its rut (dashed)")
     right.set(xlabel="slip of the wheels [%]", ylabel="drawbar pull [kN]", title="pulling", xlim=(0, 100))
