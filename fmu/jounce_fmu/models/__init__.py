@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from jounce.models.formulation.signals import FORMULATIONS
-from jounce_fmu.models import axles, double_wishbone, formulation, halfcar
+from jounce_fmu.models import axles, double_wishbone, formulation, halfcar, impulse
 from jounce_fmu.models.model import Model, ModelError
 
 __all__ = ["GROUP", "Model", "ModelError", "data_sets", "find", "models", "register", "unregister"]
@@ -46,6 +46,8 @@ def find(name: str | Path) -> Model:
     for model in models():
         if str(name) in model.data_sets:
             return model
+    if impulse.has_own_model(name):
+        return impulse.model(name)
     if axles.has_own_model(name):
         return axles.model(name)
     if formulation.has_own_model(name):
@@ -61,7 +63,7 @@ def find(name: str | Path) -> Model:
 
 def data_sets() -> tuple[str, ...]:
     """Names of all data sets, sorted."""
-    return tuple(sorted((*axles.names(), *(name for model in models() for name in model.data_sets))))
+    return tuple(sorted((*axles.names(), *impulse.names(), *(name for model in models() for name in model.data_sets))))
 
 
 @cache

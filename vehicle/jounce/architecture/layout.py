@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 #: dampers at the velocity before the tick.
 PAPER = {"joints": 1, "drift": 2, "dampers": 4}
 #: Pieces of the road that the numbers have room for, and the numbers of each.
-PIECES, PIECE = 8, 5
+PIECES, PIECE = 8, 7
 #: States that a tick writes beside those of the motion.
 MISC = 4
 
@@ -41,6 +41,10 @@ class Piece:
     """Of a bump [m]."""
     side: int = 0
     """1: for wheels on the left alone, -1: on the right alone."""
+    pitch: float = 0.0
+    """From a bump to the next [m]."""
+    count: int = 1
+    """Of bumps."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,22 @@ class Layout:
     def states(self) -> int:
         """Number of all states."""
         return self.motion + self.velocities + self.hard + len(self.model.springs) + 4 * len(self.contacts) + MISC
+
+    @property
+    def work(self) -> int:
+        """Number of doubles that a tick works with, as ``imp_lay_out`` counts them."""
+        bodies, springs, contacts = len(self.model.bodies), len(self.model.springs), len(self.contacts)
+        values = self.topology[10]
+        rows = self.hard + springs + 3 * contacts
+        return (18 * (bodies + 1) + 16 * rows + 2 * values + 2 * self.velocities + self.factors.entries
+                + 3 * (self.velocities + self.hard) + 2 * self.hard + springs + 6 * contacts + 3 * bodies)  # fmt: skip
+
+    @property
+    def limits(self) -> list[Array]:
+        """Numbers of each limit."""
+        size, behind = 14, PIECES * PIECE + 12 * len(self.contacts)
+        end = len(self.numbers) - behind
+        return list(self.numbers[end - size * len(self.model.limits) : end].reshape(-1, size))
 
     def drawn(self) -> Array:
         """(states,) drawn pose, without motion."""
@@ -134,5 +154,5 @@ def _road(pieces: Sequence[Piece]) -> Array:
         if p.order not in (1, 2, 3, 4) or not p.length > 0:
             raise LayoutError(f"piece {k + 1} of the road: order {p.order}, length {p.length}: expected an order of 1 "
                               "to 3, or 4 and a length above 0: a bump; a step has no slope")  # fmt: skip
-        numbers[k] = p.order, p.place, p.height, p.length, p.side
+        numbers[k] = p.order, p.place, p.height, p.length, p.side, p.pitch, p.count
     return numbers.ravel()

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 #: Numbers of the kinds in the tables.
 JOINTS = ("ball", "hinge", "slider", "line", "rod")
 MEASURES = ("along", "distance", "angle")
+#: What a motor row can be: of a motor, of a driven wheel, a brake.
+MOTORS = ("motor", "drive", "brake")
 #: Length of a tick for which the order is chosen [s].
 TICK = 1e-3
 #: A damper or tire without damping has this much of its stiffness [s]: its row must have an end.
@@ -277,7 +279,7 @@ class Parts:
             yield np.array([self.spin_inertia(k), *model.wheels[k].axis])
         for j in model.joints:
             yield np.concatenate([j.point_a - self.com(j.a), j.point_b - self.com(j.b), _ordered_triad(j.axis),
-                                  _ordered_triad(j.axis), [j.length]])  # fmt: skip
+                                  _ordered_triad(j.axis), [j.length], j.steer])  # fmt: skip
         for s in model.springs:
             d = s.point_a - s.point_b
             along = np.zeros(3) if s.along is None else s.along

@@ -61,9 +61,9 @@ class Engine:
         self._table = np.array(layout.topology, dtype=np.int32)
         sizes = (ctypes.c_int * 3)()
         library().imp_door_sizes(_pointer(self._table), sizes)
-        if (sizes[1], sizes[2]) != (layout.states, len(layout.numbers)):
-            raise BuildError(f"{layout.model.name}: the engine has {sizes[1]} states and {sizes[2]} numbers, its "
-                             f"tables {layout.states} and {len(layout.numbers)}")  # fmt: skip
+        if tuple(sizes) != (layout.work, layout.states, len(layout.numbers)):
+            raise BuildError(f"{layout.model.name}: the engine works with {tuple(sizes)} doubles, states, "
+                             f"numbers; expected {layout.work}, {layout.states}, {len(layout.numbers)}")  # fmt: skip
         self.numbers = np.ascontiguousarray(layout.numbers)
         self._work = np.zeros(sizes[0])
         self.motors = np.zeros((max(len(layout.motors), 1), 2))
@@ -112,7 +112,7 @@ class Engine:
 
     @property
     def forces(self) -> Array:
-        """(contacts, 4) force of the ground in world axes, and its part along the normal [N]."""
+        """(contacts, 4) force of the ground forward, left and along its normal [N], and deflection of the tire [m]."""
         return self._tail(4, 4 * len(self.layout.contacts)).reshape(-1, 4)
 
     @property

@@ -29,13 +29,14 @@ enum { IMP_PASSES = 8, IMP_UNSETTLED = 10, IMP_PIECES = 8 };
 enum {
     IMP_D_BODY = 10,    /* drawn centre 3, mass, inertia xx yy zz xy xz yz */
     IMP_D_SPIN = 4,     /* inertia about the axle, axle 3 */
-    IMP_D_JOINT = 25,   /* point in a 3, point in b 3, triad in a 9, triad in b 9, length */
+    IMP_D_JOINT = 28,   /* point in a 3, point in b 3, triad in a 9, triad in b 9, length, way of a rod's point in b
+                           per radian of the steering wheel 3 */
     IMP_D_SPRING = 13,  /* point in a 3, point in b 3, direction in b 3, stiffness, damping, preload, drawn length */
     IMP_D_MOTOR = 3,    /* axis in a */
     IMP_D_LIMIT = 14,   /* point in a 3, point in b 3, axis in b 3, lower, upper, normal to the axis in b 3 (angle) */
     IMP_D_CONTACT = 12, /* centre in body 3, axle in body 3, radius, stiffness, damping, stiffness along the ground,
                            relaxation length, restitution */
-    IMP_D_PIECE = 5     /* of the road: order 0 to 3 or 4 for a bump, place, factor or height, length, side */
+    IMP_D_PIECE = 7     /* of the road: order 1 to 3 or 4 for bumps, place, factor or height, length, side, pitch, count */
 };
 
 typedef struct {
@@ -76,14 +77,17 @@ typedef struct {
     double *before; /* [bodies][6], [spins] velocities before the tick */
     double *hard;   /* [hard] forces of the rows */
     double *spring; /* [springs] forces, pushing apart */
-    double *force;  /* [contacts][4] of the ground in world axes, and its part along the normal */
+    double *force;  /* [contacts][4] of the ground forward, left and along its normal, and the deflection of the tire */
     double *misc;   /* closure, changes of the active set, ticks unsettled, contact unsettled */
 } imp_state;
 enum { IMP_CLOSURE, IMP_CHANGES, IMP_TICKS_UNSETTLED, IMP_WHO, IMP_MISC };
 
-/* What a tick is told: target and bound of each motor, friction of each contact. */
+/* What a tick is told. */
 typedef struct {
-    const double *motor, *friction;
+    const double *motor;    /* [motors][2] target and bound */
+    const double *friction; /* [contacts] */
+    const double *torque;   /* [spins] on the wheel, against its carrier; or NULL */
+    double steer, steer_rate; /* of the steering wheel, at the time of the pose and until the next */
 } imp_input;
 
 enum { IMP_OK, IMP_PIVOT, IMP_NAN, IMP_BELOW, IMP_ACTIVE };

@@ -34,7 +34,7 @@ static int imp_door_fault(const imp_fault *f, int *kind, double *value) {
 
 DOOR int imp_door_start(const int *table, const double *d, const double *motor, const double *friction, double h,
                         double *x, double *work, int *kind, double *value) {
-    const imp_input in = {motor, friction};
+    const imp_input in = {motor, friction, NULL, 0.0, 0.0};
     imp_topology t;
     imp_fault f = {0, -1, 0.0};
     imp_open(table, &t);
@@ -45,7 +45,7 @@ DOOR int imp_door_start(const int *table, const double *d, const double *motor, 
 DOOR int imp_door_ticks(const int *table, const double *d, const double *motor, const double *friction, double h,
                         double *x, double *work, int n, const int *watch, int watched, double *seen, int *kind,
                         double *value) {
-    const imp_input in = {motor, friction};
+    const imp_input in = {motor, friction, NULL, 0.0, 0.0};
     imp_topology t;
     imp_fault f = {0, -1, 0.0};
     int i, k;

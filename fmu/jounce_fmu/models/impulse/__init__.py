@@ -1,0 +1,86 @@
+"""Vehicles from an architecture: ``class3``, ``class7``, and users' own.
+
+Each has a model of its own, made when it is asked for: the engine's C with the tables of its bodies, joints and order
+of elimination. They are kept in a folder of this user's cache beside the library. This needs no CasADi.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from jounce.architecture import composite, load
+from jounce.architecture.tables import LayoutError
+from jounce.models.impulse import emit as of_truck
+from jounce.models.impulse.signals import LEDGER, Truck, table, truck
+from jounce.references import Ledger
+from jounce.signals import SignalTable
+from jounce_fmu.build.library import PACKAGE, BadRequest, Sources, identifier
+from jounce_fmu.build.table_c import emit_header, emit_table
+from jounce_fmu.models import axles
+from jounce_fmu.models.model import Model
+
+FOLDER = PACKAGE / "models" / "impulse"
+
+
+def names() -> tuple[str, ...]:
+    """Names of the architectures that come with jounce."""
+    return load.truck_names()
+
+
+def has_own_model(name: str | Path) -> bool:
+    """Whether the name is that of an architecture: a built-in one, its file, or a folder with architecture.toml."""
+    path = Path(name)
+    return str(name) in names() or path.name == load.FILE or (path / load.FILE).is_file()
+
+
+def read(name: str | Path) -> SignalTable:
+    """Signal table of an architecture, by its name or path. Raises DataError, BadRequest."""
+    return table(_truck(name))
+
+
+def model(name: str | Path) -> Model:
+    """The model of an architecture, by its name or path. Raises BuildError, DataError."""
+    path = load.architecture_file(name)
+    return _model(str(name), hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def _truck(name: str | Path) -> Truck:
+    made, built = composite.build(name)
+    try:
+        return truck(made, built)
+    except LayoutError as error:
+        raise BadRequest(str(error)) from error
+
+
+@cache
+def _model(name: str, _contents: str) -> Model:
+    own = _truck(name)
+    signals = table(own)
+    texts = {
+        "impulse_model.h": of_truck.header(own, signals),
+        "impulse_table.c": emit_table(signals, "impulse"),
+        "impulse_table.h": emit_header(signals, "impulse"),
+    }
+    digest = hashlib.sha256("\0".join((*texts, *texts.values())).encode()).hexdigest()[:16]
+    folder = axles.cache_folder() / f"{own.name}-{digest}"
+    written = axles.write(folder, texts)
+    shared = [f for f in sorted(FOLDER.iterdir()) if f.suffix in (".c", ".h", ".inc") and f.stem != "impulse_door"]
+    return Model(
+        name=f"impulse_{digest}",
+        data_sets=(name,),
+        sources=Sources(identifier(own.name), (*shared, *written)),
+        read=read,
+        emit=dict,
+        libraries=folder,
+    )
+
+
+def emit_shared() -> Mapping[Path, str]:
+    """Path -> text of the ledger of the trucks that come with jounce."""
+    ledger = Ledger.read(LEDGER) if LEDGER.exists() else Ledger()
+    for name in names():
+        ledger = ledger.extended([(s.signal.causality, s.name) for s in table(_truck(name)).scalars])
+    return {LEDGER: ledger.text()}

@@ -1,0 +1,273 @@
+/* A vehicle on the impulse engine: parameters to numbers, inputs to a tick, states to outputs. impulse_model.h is emitted
+ * per vehicle (jounce.models.impulse.emit). x: the engine's states, then the angle of the steering wheel.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "impulse.h"
+#include "impulse_table.h"
+#include "jn_model.h"
+#include "impulse_model.h"
+#include "impulse_tables.inc"
+#include "impulse_rows.inc"
+#include "impulse_road.inc"
+#include "impulse_factor.inc"
+#include "impulse_tick.inc"
+#include "impulse_step.inc"
+
+#define LOAD 1000.0 /* a wheel load that counts as much as a spring force of the root of its stiffness [N] */
+enum { ROAD_FLAT = 1, ROAD_BUMP, ROAD_BUMPS, ROAD_RAMP, ROAD_DIP };
+enum { STEER = IMP_N_STATES, N_X };
+
+static const imp_pose *imp_of_pose(const imp_topology *t, const imp_pose *pose, int body) {
+    return pose + (body < 0 ? t->bodies : body);
+}
+
+#include "impulse_derive.inc"
+
+/* What the inputs mean for a tick. */
+typedef struct {
+    double motor[2 * IMP_N_MOTORS + 2], friction[IMP_N_CONTACTS + 1], torque[IMP_N_SPINS + 1];
+} told;
+
+static imp_input tell(const double *u, const double *p, const imp_numbers *n, double steer, double h, told *to) {
+    imp_input in = {NULL, NULL, NULL, 0.0, 0.0};
+    int k, c;
+    for (k = 0; k < IMP_N_MOTORS; k++) {
+        const int what = IMP_MOTOR[k][0], at = IMP_MOTOR[k][1];
+        if (what == IMP_BY_BRAKE) to->motor[2 * k] = 0.0, to->motor[2 * k + 1] = u[IMP_U_WHEEL + 2 * at + 1];
+        else if (what == IMP_BY_DRIVE) {
+            const double *contact = n->contact + IMP_D_CONTACT * IMP_WHEEL[at][3];
+            const double loaded = contact[2] + n->body[IMP_D_BODY * IMP_WHEEL[at][1] + 2];
+            to->motor[2 * k] = u[JN_U_drive_target_speed] / loaded;
+            to->motor[2 * k + 1] = u[JN_U_drive_max_torque] / IMP_N_DRIVES;
+        } else to->motor[2 * k] = u[IMP_U_MOTOR + at], to->motor[2 * k + 1] = IMP_MOTOR_BOUND[at];
+    }
+    for (k = 0; k < IMP_N_WHEELS; k++) {
+        for (c = IMP_WHEEL[k][3]; c < IMP_WHEEL[k][3] + IMP_WHEEL[k][4]; c++)
+            to->friction[c] = p[JN_P_mu] * p[IMP_P_WHEEL + 5 * k + 4];
+        to->torque[IMP_WHEEL[k][2]] = u[IMP_U_WHEEL + 2 * k];
+    }
+    in.motor = to->motor, in.friction = to->friction, in.torque = to->torque, in.steer = steer;
+    if (IMP_STEERED) {
+        const double most = p[JN_P_steering_rate_max], rate = (u[IMP_U_STEER] - steer) / h;
+        in.steer_rate = rate > most ? most : rate < -most ? -most : rate;
+    }
+    return in;
+}
+
+/* The spring or tire that is furthest beyond its step limit, h^2 k / m = 4 with the mass of free bodies; or none. */
+static const char *unstable(const imp_topology *t, const imp_numbers *n, double h) {
+    static const double none[3] = {0.0, 0.0, 0.0};
+    const char *found = NULL;
+    double most = 4.0;
+    int k, i, side;
+    for (k = 0; k < t->springs + t->contacts; k++) {
+        const int tire = k >= t->springs;
+        const double *d = tire ? n->contact + IMP_D_CONTACT * (k - t->springs) : n->spring + IMP_D_SPRING * k;
+        const int *s = t->spring + 4 * (tire ? 0 : k), two[2] = {tire ? t->contact[4 * (k - t->springs)] : s[1],
+                                                                 tire ? -1 : s[2]};
+        double along[3] = {0.0, 0.0, 1.0}, mobility = 0.0;
+        if (!tire && s[0] == IMP_ALONG) memcpy(along, d + 6, sizeof along);
+        else if (!tire)
+            for (i = 0; i < 3; i++) {
+                const double a = two[0] < 0 ? 0.0 : n->body[IMP_D_BODY * two[0] + i];
+                const double b = two[1] < 0 ? 0.0 : n->body[IMP_D_BODY * two[1] + i];
+                along[i] = (a + d[i] - b - d[3 + i]) / d[12];
+            }
+        for (side = 0; side < 2; side++) {
+            const double *b = n->body + IMP_D_BODY * two[side];
+            double m[3], turn[3];
+            if (two[side] < 0) continue;
+            imp_cross(d + 3 * side, along, m);
+            {
+                const double full[9] = {b[4], b[7], b[8], b[7], b[5], b[9], b[8], b[9], b[6]};
+                imp_half_turn(full, m, 1.0, none, turn);
+            }
+            mobility += 1.0 / b[3] + imp_dot(m, turn);
+        }
+        if (h * h * (tire ? d[7] : d[9]) * mobility <= most) continue;
+        most = h * h * (tire ? d[7] : d[9]) * mobility;
+        found = tire ? IMP_WHEEL_NAME[IMP_WHEEL_OF[k - t->springs]] : IMP_SPRING_NAME[k];
+    }
+    return found;
+}
+
+static int faulted(const imp_topology *t, const imp_numbers *n, double h, const imp_fault *e, jn_fault *f) {
+    const char *stiff = unstable(t, n, h);
+    const int velocities = 6 * IMP_N_BODIES + IMP_N_SPINS, k = e->index;
+    const char *name = k < 6 * IMP_N_BODIES ? IMP_BODY_NAME[k / 6]
+                     : k < velocities ? IMP_WHEEL_NAME[IMP_SPIN_WHEEL[k - 6 * IMP_N_BODIES]] : IMP_ROW_NAME[k - velocities];
+    if (e->kind == IMP_BELOW || e->kind == IMP_ACTIVE) name = k < 0 ? "a motor or limit" : IMP_WHEEL_NAME[IMP_WHEEL_OF[k]];
+    if (e->kind == IMP_PIVOT)
+        snprintf(f->text, sizeof f->text, "the pivot of %s has vanished: its rows depend on others at this pose", name);
+    else if (stiff)
+        snprintf(f->text, sizeof f->text, "the motion of %s has diverged: %s is too stiff for this tick, of which the limit "
+                 "is 2 sqrt(m / k)", name, stiff);
+    else if (e->kind == IMP_BELOW)
+        snprintf(f->text, sizeof f->text, "the centre of wheel %s is %.3g m too low: expected it above the road, and no "
+                 "step under it", name, -e->value);
+    else if (e->kind == IMP_ACTIVE)
+        snprintf(f->text, sizeof f->text, "what %s does has not settled for %d ticks; a shorter tick may help", name,
+                 IMP_UNSETTLED);
+    else
+        snprintf(f->text, sizeof f->text, "the motion of %s has diverged; a shorter tick may help", name);
+    return 1;
+}
+
+static int step(double h, const double *u, const double *p, const double *d, double *x, double *work, jn_fault *f) {
+    imp_topology t;
+    imp_numbers n;
+    imp_fault e = {IMP_OK, -1, 0.0};
+    told to;
+    imp_input in;
+    imp_open(IMP_TABLE, &t);
+    imp_lay_numbers(&t, d, &n);
+    in = tell(u, p, &n, x[STEER], h, &to);
+    if (imp_tick(&t, d, &in, h, x, work, &e)) return faulted(&t, &n, h, &e, f);
+    x[STEER] += h * in.steer_rate;
+    return 0;
+}
+
+static int start(const double *p, const double *d, const double *u, double *x, jn_fault *f) {
+    double work[IMP_N_WORK];
+    imp_topology t;
+    imp_numbers n;
+    imp_state s;
+    imp_fault e = {IMP_OK, -1, 0.0};
+    told to;
+    imp_input in;
+    int k;
+    imp_open(IMP_TABLE, &t);
+    imp_lay_numbers(&t, d, &n);
+    imp_lay_state(&t, x, &s);
+    memset(x, 0, N_X * sizeof *x);
+    for (k = 0; k < t.bodies; k++) {
+        double *body = s.body + 13 * k;
+        memcpy(body, n.body + IMP_D_BODY * k, 3 * sizeof *body);
+        body[0] += p[JN_P_init_x];
+        body[3] = 1.0;
+        body[7] = p[JN_P_init_speed];
+    }
+    for (k = 0; k < IMP_N_WHEELS; k++) {
+        const double *contact = n.contact + IMP_D_CONTACT * IMP_WHEEL[k][3];
+        s.spin[2 * IMP_WHEEL[k][2] + 1] = p[JN_P_init_speed] / (contact[2] + n.body[IMP_D_BODY * IMP_WHEEL[k][1] + 2]);
+    }
+    in = tell(u, p, &n, 0.0, p[JN_P_tick], &to);
+    in.steer_rate = 0.0;
+    memset(work, 0, sizeof work);
+    return imp_start(&t, d, &in, p[JN_P_tick], x, work, &e) ? faulted(&t, &n, p[JN_P_tick], &e, f) : 0;
+}
+
+/* Velocity of coordinate k at the time of the pose: half a tick on from the last one by the last acceleration. */
+static double now(const double *velocity, const double *before, int k) { return 1.5 * velocity[k] - 0.5 * before[k]; }
+
+static double energy_of(const imp_topology *t, const imp_numbers *n, const imp_state *s, const imp_pose *pose, int kinetic) {
+    double sum = 0.0;
+    int k, i;
+    if (kinetic) {
+        for (k = 0; k < t->bodies; k++) {
+            const double *b = n->body + IMP_D_BODY * k, *r = pose[k].r, *v = s->body + 13 * k + 7, *old = s->before + 6 * k;
+            double w[3], own[3], moment[3];
+            for (i = 0; i < 3; i++) sum += 0.5 * b[3] * now(v, old, i) * now(v, old, i), w[i] = now(v, old, 3 + i);
+            for (i = 0; i < 3; i++) own[i] = r[i] * w[0] + r[3 + i] * w[1] + r[6 + i] * w[2];
+            imp_times(b + 4, own, moment);
+            sum += 0.5 * imp_dot(own, moment);
+        }
+        for (k = 0; k < t->spins; k++) {
+            const double rate = 1.5 * s->spin[2 * k + 1] - 0.5 * s->before[6 * t->bodies + k];
+            sum += 0.5 * n->spin[IMP_D_SPIN * k] * rate * rate;
+        }
+        return sum;
+    }
+    for (k = 0; k < t->bodies; k++) sum -= n->body[IMP_D_BODY * k + 3] * imp_dot(n->gravity, s->body + 13 * k);
+    for (k = 0; k < t->springs; k++) {
+        const double *d = n->spring + IMP_D_SPRING * k;
+        imp_row row;
+        double rate, force;
+        force = imp_spring(t->spring[4 * k], imp_of_pose(t, pose, t->spring[4 * k + 1]),
+                           imp_of_pose(t, pose, t->spring[4 * k + 2]), d, 1.0, &row, &rate);
+        if (d[9] > 0.0) sum += 0.5 * force * force / d[9];
+    }
+    for (k = 0; k < t->contacts; k++) {
+        const double *c = n->contact + IMP_D_CONTACT * k, *z = s->tire + 2 * k;
+        const int body = t->contact[4 * k];
+        double arm[3], axle[3], to[3], gap;
+        gap = imp_gap(n->road, c, n->body[IMP_D_BODY * body + 1], pose + body, arm, axle, to);
+        sum += 0.5 * c[7] * (gap < 0.0 ? gap * gap : 0.0) + 0.5 * c[9] * (z[0] * z[0] + z[1] * z[1]);
+    }
+    return sum;
+}
+
+static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks, double *y,
+                   jn_fault *f) {
+    const double h = p[JN_P_tick];
+    double copy[N_X], *at = y + IMP_Y_BODY;
+    imp_pose pose[IMP_N_BODIES + 1];
+    imp_topology t;
+    imp_numbers n;
+    imp_state s;
+    int k, i, c;
+    (void)u; (void)f;
+    memcpy(copy, x, sizeof copy);
+    imp_open(IMP_TABLE, &t);
+    imp_lay_numbers(&t, d, &n);
+    imp_lay_state(&t, copy, &s);
+    imp_poses(&t, s.body, pose);
+    for (k = 0; k < t.bodies; k++, at += 16) {
+        const double *body = s.body + 13 * k, *old = s.before + 6 * k;
+        memcpy(at, body, 7 * sizeof *at);
+        for (i = 0; i < 3; i++) at[7 + i] = now(body + 7, old, i);
+        for (i = 0; i < 3; i++) at[10 + i] = (body[7 + i] - old[i]) / h;
+        for (i = 0; i < 3; i++) at[13 + i] = now(body + 7, old, 3 + i);
+    }
+    { /* the frame */
+        const double *body = y + IMP_Y_BODY + 16 * IMP_FRAME, *r = pose[IMP_FRAME].r;
+        double *ref = y + JN_Y_ref_frame_pos_x;
+        memcpy(ref, body, 10 * sizeof *ref);
+        for (i = 0; i < 3; i++) ref[10 + i] = r[i] * body[13] + r[3 + i] * body[14] + r[6 + i] * body[15];
+        ref[13] = atan2(r[3], r[0]);
+        ref[14] = atan2(-r[6], sqrt(r[0] * r[0] + r[3] * r[3]));
+        ref[15] = atan2(r[7], r[8]);
+        ref[16] = body[7] * r[0] + body[8] * r[3] + body[9] * r[6];
+    }
+    for (k = 0, at = y + IMP_Y_WHEEL; k < IMP_N_WHEELS; k++) {
+        const int *w = IMP_WHEEL[k];
+        double arm[3], point[3], *force = at + 5;
+        for (i = 0; i < 3; i++) {
+            point[i] = 0.0; /* the centre: the mean of its contacts' */
+            for (c = w[3]; c < w[3] + w[4]; c++) point[i] += n.contact[IMP_D_CONTACT * c + i] / w[4];
+        }
+        imp_turned(pose[w[1]].r, point, arm);
+        for (i = 0; i < 3; i++) at[i] = pose[w[1]].x[i] + arm[i], force[i] = 0.0;
+        at[3] = 1.5 * s.spin[2 * w[2] + 1] - 0.5 * s.before[6 * t.bodies + w[2]];
+        at[4] = s.spin[2 * w[2]];
+        at[8] = 0.0;
+        for (c = w[3]; c < w[3] + w[4]; c++) {
+            for (i = 0; i < 3; i++) force[i] += s.force[4 * c + i];
+            at[8] += s.force[4 * c + 3] / w[4];
+        }
+        at += 9;
+        if (w[4] == 1) continue;
+        memcpy(at, s.force + 4 * w[3], (size_t)(4 * w[4]) * sizeof *at);
+        at += 4 * w[4];
+    }
+    memcpy(y + IMP_Y_JOINT, s.hard, (size_t)t.joint_rows * sizeof *y);
+    memcpy(y + IMP_Y_SPRING, s.spring, (size_t)t.springs * sizeof *y);
+    y[JN_Y_closure_residual] = s.misc[IMP_CLOSURE];
+    y[JN_Y_active_set_changes] = s.misc[IMP_CHANGES];
+    y[JN_Y_energy_kinetic] = energy_of(&t, &n, &s, pose, 1);
+    y[JN_Y_energy_potential] = energy_of(&t, &n, &s, pose, 0);
+    y[JN_Y_tick_count] = (double)ticks;
+    return 0;
+}
+
+static const jn_model impulse = {
+    .name = "impulse", .build_hash = jn_build_hash_text, .n_x = N_X, .n_u = JN_N_U, .n_y = JN_N_Y, .n_p = JN_N_P,
+    .n_d = IMP_N_NUMBERS + IMP_N_DENSE, .p_tick = JN_P_tick, .p_integrator = -1, .signals = jn_table,
+    .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = start, .outputs = outputs,
+    .step = step, .n_work = IMP_N_WORK,
+};
+const jn_model *const jn_models[] = {&impulse, NULL};
+int jn_variant_supported(int variant) { return variant == 0; }

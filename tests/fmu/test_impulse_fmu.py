@@ -1,0 +1,176 @@
+"""The trucks on the impulse engine as FMUs: rest, bump, states that go on elsewhere, parameters and refusals."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+import zipfile
+from pathlib import Path
+
+import fmpy
+import numpy as np
+import pytest
+from fmpy.validation import validate_fmu
+
+import jounce
+from jounce.architecture.composite import build
+from jounce.architecture.layout import layout
+from jounce.architecture.trim import trimmed
+from jounce_fmu.build.builtin import export_builtin
+from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.importer.instance import FmuError
+from jounce_fmu.models import find
+from jounce_fmu.models.impulse.engine import Engine
+
+TRUCKS = ("class3", "class7")
+SHOWN = ["body_cab.pos.z", "body_cab.lin_acc.z", "closure_residual", "active_set_changes"]
+
+
+@pytest.mark.parametrize("truck", TRUCKS)
+def test_drawn_truck_is_at_rest(truck: str) -> None:
+    run = jounce.simulate(truck, {}, 5.0, ["body_cab.pos", "body_frame.pos", "body_engine.pos"], output_interval=0.5)
+    for body in ("cab", "frame", "engine"):
+        for axis in "xyz":
+            assert np.ptp(run[f"body_{body}.pos.{axis}"]) < 1e-9
+
+
+def test_class_3_stands_on_the_loads_that_statics_give() -> None:
+    """architecture-abstraction, section 6: the least-norm balance of a second prototype."""
+    loads = [f"wheel_{w}.tire_force.z" for w in ("FL", "FR", "RL", "RR")]
+    run = jounce.simulate("class3", {}, 0.01, loads)
+    assert [run[n][-1] for n in loads] == pytest.approx([8670, 8645, 10619, 10130], abs=0.6)
+
+
+# architecture-abstraction, section 8: highest, lowest cab and its largest acceleration, of a prototype at 1 ms whose
+# joints' rows have no velocity-product term. That term alone moves class3 by 0.02 mm; what is left stays below 0.2 mm.
+@pytest.mark.parametrize(("truck", "mu", "high", "low", "start", "acceleration"), [
+    ("class3", 0.0, 1.34978, 1.27560, 1.29479, 7.10),
+    ("class3", 0.8, 1.34957, 1.27571, 1.29479, 7.17),
+    ("class7", 0.0, 1.89515, 1.63940, 1.73700, 19.72),
+    ("class7", 0.8, 1.89506, 1.63930, 1.73700, 19.72),
+])  # fmt: skip
+def test_cab_over_a_bump_moves_as_that_of_the_prototype(
+    truck: str, mu: float, high: float, low: float, start: float, acceleration: float
+) -> None:
+    run = jounce.simulate(truck, {}, 3.0, SHOWN, **{"road": "BUMP", "init.speed": 8.0, "mu": mu})
+    z = run["body_cab.pos.z"]
+    assert z[0] == pytest.approx(start, abs=1e-5)
+    assert z.max() == pytest.approx(high, abs=7e-5)
+    assert z.min() == pytest.approx(low, abs=2e-4)
+    assert np.abs(run["body_cab.lin_acc.z"]).max() == pytest.approx(acceleration, rel=6e-3)
+    assert run["closure_residual"].max() < 1e-6
+
+
+def test_numbers_from_the_parameters_are_those_of_the_architecture() -> None:
+    """The C merges components and finds rest by a dense solve; Python by union-find and a null space."""
+    for truck in TRUCKS:
+        model = trimmed(build(truck)[1])
+        engine = Engine(layout(model, wheel_motors=True).with_road(()))
+        engine.bodies[:, 7] = 5.0
+        for s, k in enumerate(engine.layout.spins):
+            engine.x[13 * len(engine.bodies) + 2 * s + 1] = 5.0 / model.wheels[k].centre[2]
+        engine.start()
+        engine.run(500)
+        run = jounce.simulate(truck, {}, 0.5, ["ref_frame.pos"], **{"init.speed": 5.0})
+        frame = int(np.argmax([b.mass for b in engine.layout.model.bodies]))
+        for axis in range(3):
+            assert run[f"ref_frame.pos.{'xyz'[axis]}"][-1] == pytest.approx(engine.bodies[frame, axis], abs=1e-8)
+
+
+def test_state_goes_on_in_another_instance_bit_by_bit() -> None:
+    factory = open_builtin("class3")
+    with factory.instance("one") as one, factory.instance("two") as two:
+        for each in (one, two):
+            each.setup({"road": 2, "init.speed": 8.0})
+        one.step(800)  # the front wheels are on the bump
+        two.set_state(one.get_state())
+        for each in (one, two):
+            each.step(10_000)
+        assert one.get_outputs().tobytes() == two.get_outputs().tobytes()
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_fmu_is_valid_and_runs_in_fmpy_with_the_bits_of_one_in_process(fmi: int, tmp_path: Path) -> None:
+    archive = export_builtin(tmp_path / "class7.fmu", "class7", fmi=fmi)
+    assert not validate_fmu(str(archive))
+    with zipfile.ZipFile(archive) as z:
+        described = ET.fromstring(z.read("modelDescription.xml"))
+    assert described.find("CoSimulation") is not None
+    assert described.find("ModelExchange") is None
+    starts = {"init.speed": 8.0, "road.start": 2.0}
+    shown = ["speed", "closure_residual", "wheel_2R.omega", "energy.potential"]
+    found = fmpy.simulate_fmu(str(archive), stop_time=1.0, output_interval=0.01, output=shown,
+                              start_values={**starts, "road": 2})  # fmt: skip
+    ours = jounce.simulate("class7", {}, 1.0, shown, output_interval=0.01, road="BUMP", **starts)
+    for name in shown:
+        assert np.array_equal(found[name], ours[name])
+
+
+def test_wheels_are_driven_and_braked_by_rows_with_a_bound() -> None:
+    drive = {"drive.target_speed": 5.0, "drive.max_torque": 6000.0}
+    run = jounce.simulate("class3", drive, 6.0, ["speed", "wheel_RL.omega"], output_interval=0.1)
+    assert run["speed"][-1] == pytest.approx(5.0, rel=0.01)
+    brakes = {f"wheel_{w}.brake_torque": 5000.0 for w in ("FL", "FR", "RL", "RR")}
+    run = jounce.simulate("class3", brakes, 3.0, ["speed", "wheel_FL.omega"], output_interval=0.1,
+                          **{"init.speed": 8.0})  # fmt: skip
+    assert np.abs(run["speed"][-10:]).max() < 0.1  # rocks on its tires
+    assert abs(run["wheel_FL.omega"][-1]) < 0.1
+    assert -run["speed"][10] + run["speed"][0] > 3.0
+
+
+def test_truck_with_a_steered_axle_turns() -> None:
+    run = jounce.simulate("class3", {"steering_wheel_angle": 2.0}, 2.0, ["ref_frame.yaw", "ref_frame.pos.y"],
+                          output_interval=0.1, **{"init.speed": 6.0})  # fmt: skip
+    assert abs(run["ref_frame.yaw"][-1]) > 0.2
+    assert abs(run["ref_frame.pos.y"][-1]) > 0.3
+
+
+def test_coasting_truck_without_dampers_keeps_its_energy_to_second_order() -> None:
+    errors = []
+    for tick in (2e-3, 1e-3):
+        starts = {"road": "BUMP", "init.speed": 5.0, "mu": 0.0, "damping_factor": 0.0, "tick": tick}
+        run = jounce.simulate("class3", {}, 2.5, ["energy.kinetic", "energy.potential"], output_interval=0.01, **starts)
+        energy = run["energy.kinetic"] + run["energy.potential"]
+        assert np.ptp(run["energy.potential"]) > 1000
+        errors.append(np.abs(energy - energy[0]).max())
+    assert errors[1] < 10
+    assert errors[0] / errors[1] > 3
+
+
+@pytest.mark.parametrize(("parameters", "text"), [
+    ({"frame.rail.mass": 0.0, "frame.payload.mass": 0.0, "frame.cargo_box.mass": 0.0, "frame.fuel_tank.mass": 0.0,
+      "frame.front_clip.mass": 0.0}, "the mass of body frame.rail; expected it above 0"),
+    ({"engine.block.inertia.xx": -1.0}, "the inertia of body engine.block; expected one that is positive"),
+    ({"front.wheel_L.inertia.zz": 3.0}, "the inertia of wheel front.wheel_L; expected one that is symmetric"),
+    ({"frame.payload.com.x": -60.0}, "would carry nothing at rest"),
+    ({"joint_front.tie_rod_L.point_a.y": 0.36, "joint_front.tie_rod_L.point_a.x": -0.14}, "the length of rod"),
+    ({"joint_cab_guide.axis.z": 0.0}, "the axis of joint cab_guide is 0"),
+])  # fmt: skip
+def test_parameters_that_no_truck_has_are_refused_by_name(parameters: dict[str, float], text: str) -> None:
+    with pytest.raises(FmuError, match=text):
+        jounce.simulate("class3", {}, 0.01, ["speed"], **parameters)
+
+
+@pytest.mark.parametrize(("parameters", "text"), [
+    ({"spring_cab_spring_FL.stiffness": 1e10}, "has diverged: cab_spring_FL is too stiff for this tick"),
+    ({"road.term_1.place": 0.5, "road.term_1.factor": 50.0, "init.speed": 5.0}, "the centre of wheel F. is .* too low"),
+])  # fmt: skip
+def test_run_that_cannot_go_on_ends_with_a_fault_that_names_the_part(parameters: dict[str, float], text: str) -> None:
+    with pytest.raises(FmuError, match=text):
+        jounce.simulate("class3", {}, 5.0, ["speed"], **{"init.speed": 1.0, "road": "BUMP"} | parameters)
+
+
+def test_references_of_the_trucks_signals_are_in_the_ledger() -> None:
+    for truck in TRUCKS:
+        signals = find(truck).read(truck)
+        assert len({s.value_reference for s in signals.scalars}) == len(signals.scalars)
+        committed = (Path(jounce.__file__).parent / "models" / "impulse" / "references.txt").read_text()
+        assert all(f"{s.value_reference} {s.name}\n" in committed for s in signals.scalars)
+
+
+def test_users_own_architecture_is_a_vehicle(tmp_path: Path) -> None:
+    source = Path(jounce.__file__).parent / "architecture" / "trucks" / "class7.toml"
+    own = tmp_path / "mine"
+    own.mkdir()
+    (own / "architecture.toml").write_text(source.read_text().replace('name = "class7"', 'name = "mine"'))
+    run = jounce.simulate(str(own), {}, 0.05, ["speed"])
+    assert len(run.time) == 51

@@ -1,0 +1,1 @@
+"""Vehicles from an architecture on the impulse engine."""
