@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shlex
 import shutil
 from dataclasses import replace
@@ -115,3 +116,14 @@ def test_the_table_says_how_many_components_of_a_vector_follow() -> None:
     follow = {row.split('"')[1]: int(row.rstrip("},").rsplit(",", 5)[1]) for row in rows}
     assert [follow[n] for n in ("force", "push.x", "push.y", "push.z", "tick_count", "load.x", "tick")] == [
         0, 2, 1, 0, 0, 2, 0]
+
+
+def test_objects_that_are_used_outlive_those_that_are_not(tmp_path: Path) -> None:
+    made, cache = tmp_path / "made.o", tmp_path / "objects"
+    made.write_bytes(b"code")
+    for k in range(3):
+        build._keep(made, cache / f"{k}.o", most=3)
+        os.utime(cache / f"{k}.o", (k, k))
+    assert build._copied(cache / "0.o", tmp_path / "taken.o")
+    build._keep(made, cache / "3.o", most=3)
+    assert {path.name for path in cache.iterdir()} == {"0.o", "2.o", "3.o"}

@@ -208,12 +208,17 @@ def _key(command: list[str], file: str, packed: dict[str, bytes]) -> str:
 def _copied(source: Path, destination: Path) -> bool:
     with suppress(OSError):
         shutil.copyfile(source, destination)
+        with suppress(OSError):
+            os.utime(source)  # `_keep` removes what was not used for longest
         return True
     return False
 
 
-def _keep(made: Path, place: Path, most: int = 100) -> None:
-    """Puts a copy into the cache atomically and keeps the ``most`` latest files; does nothing if it may not write."""
+def _keep(made: Path, place: Path, most: int = 500) -> None:
+    """Puts a copy into the cache atomically and keeps the ``most`` last used; does nothing if it may not write.
+
+    A library has some twenty objects, all of them small but one of a megabyte.
+    """
     with suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)
         part = place.with_name(f".{place.name}.{os.getpid()}")
