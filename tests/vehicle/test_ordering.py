@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from jounce.codegen.emitter import emit_function
 from jounce.codegen.ordering import ordered
+from jounce.codegen.prepare import with_inverses
 
 Array = NDArray[np.float64]
 #: Name -> (function, largest argument, relative error, absolute error) against the C library.
@@ -129,3 +130,15 @@ def test_what_a_branch_needs_may_not_depend_on_it() -> None:
     assert text.count("JN_QUICK_SIN") == text.count("JN_QUICK_ATAN") == 4
     names = [line.split()[2] for line in text.splitlines() if line.startswith("    const")]
     assert len(names) == len(set(names))
+
+
+def test_a_divisor_is_inverted_once_and_the_values_stay() -> None:
+    x = ca.SX.sym("x", 4)
+    length = ca.sqrt(ca.dot(x, x))
+    f = ca.Function("f", [x], [ca.vertcat(x / length, 2 / length, x[0] / x[1], 1 / x[2])])
+    g = with_inverses(f)
+    division = {ca.OP_DIV, ca.OP_INV}
+    count = [sum(h.instruction_id(k) in division for k in range(h.n_instructions())) for h in (f, g)]
+    assert count == [7, 3]
+    at = [0.3, -1.7, 2.9, 0.011]
+    assert np.abs(np.array(g(at)) / np.array(f(at)) - 1).max() < 4e-16

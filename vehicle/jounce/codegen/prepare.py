@@ -87,3 +87,42 @@ def first_rows(function: ca.Function, name: str, rows: int) -> ca.Function:
     """The function NAME with only the first ``rows`` of the single output of ``function``."""
     inputs = [SX.sym(f"v{k}", function.size1_in(k)) for k in range(function.n_in())]
     return ca.Function(name, inputs, [ca.cse(function(*inputs)[:rows])])
+
+
+def with_inverses(function: ca.Function) -> ca.Function:
+    """The same SX function with products in place of quotients: the inverse of each divisor is made once.
+
+    A processor has one slow divider. CasADi itself turns x * (1 / y) into x / y wherever it can, so this comes last.
+    """
+    inputs = [SX.sym(f"v{k}", function.size1_in(k)) for k in range(function.n_in())]
+    outputs = [SX.zeros(function.size1_out(k)) for k in range(function.n_out())]
+    values: dict[int, SX] = {}
+    inverses: dict[int, SX] = {}
+    simplifies = ca.GlobalOptions.getSimplificationOnTheFly()
+    ca.GlobalOptions.setSimplificationOnTheFly(False)
+    try:
+        for k in range(function.n_instructions()):
+            op = function.instruction_id(k)
+            source, target = function.instruction_input(k), function.instruction_output(k)
+            if op == ca.OP_OUTPUT:
+                outputs[target[0]][target[1]] = values[source[0]]
+                continue
+            if op == ca.OP_CONST:
+                value = SX(function.instruction_constant(k))
+            elif op == ca.OP_INPUT:
+                value = inputs[source[0]][source[1]]
+            elif op in (ca.OP_DIV, ca.OP_INV) and not values[source[-1]].is_constant():
+                divisor = values[source[-1]]
+                key = divisor.element_hash()
+                if key not in inverses:
+                    inverses[key] = SX.unary(ca.OP_INV, divisor)
+                value = inverses[key]
+                if op == ca.OP_DIV:
+                    value = SX.binary(ca.OP_MUL, values[source[0]], value)
+            else:
+                of = [values[s] for s in source]
+                value = SX.binary(op, *of) if len(of) == 2 else SX.unary(op, *of)
+            values[target[0]] = value
+        return ca.Function(function.name(), inputs, outputs)
+    finally:
+        ca.GlobalOptions.setSimplificationOnTheFly(simplifies)

@@ -26,6 +26,7 @@ from jounce.dynamics.graph import ROOT
 from jounce.dynamics.loops import Moving, Placed, Row, Told, Twist, rod_length2
 from jounce.dynamics.lu import Factors, factorize, pivot_order
 from jounce.dynamics.mechanism import End, Mechanism, Rod, Wheel
+from jounce.dynamics.rational import Rational
 from jounce.math.algebra import SX, cross, dot, matrix
 from jounce.steering.pitman import INNER
 
@@ -45,7 +46,7 @@ class Coordinates:
     """Independent coordinates."""
     rates: SX
     u: SX
-    """Dependent coordinates."""
+    """What tells the dependent coordinates (`jounce.dynamics.rational`)."""
     told: SX
     """INNER of each prescribed point, one after the other."""
     numbers: SX
@@ -81,7 +82,7 @@ class Embedding:
 
         Rows that hold nothing of their own have no pivot; `Moved.closure` tells if they do not stay closed.
         """
-        numbers, rows = ca.evalf(self.mechanism.numbers()), self.rows_function()
+        numbers, rows = ca.evalf(self.mechanism.numbers()), self.rows_function(solved=True)
         q = np.array([0.03 * np.sin(1.0 + 2.3 * k) for k in range(len(self.names))])
         if rows.size1_out(0) != len(self.dependent):
             q = self.positions(numbers)[1]  # rows are combinations of others where the loops are closed
@@ -133,10 +134,10 @@ class Embedding:
                 q[place] = values[k]
         return q
 
-    def placed(self, c: Coordinates) -> Placed:
+    def placed(self, c: Coordinates) -> Rational:
         """The mechanism with the numbers, at the coordinates."""
         places = {name: told.place for name, told in self.told(c.told).items()}
-        return Placed(self.mechanism.on(c.numbers), self.position(c.theta, c.u), places)
+        return Rational(self.mechanism.on(c.numbers), self.position(c.theta, c.u), places, self.dependent)
 
     def factors(self, placed: Placed, rows: list[Row]) -> tuple[list[dict[int, SX]], Factors]:
         """(entries of Y by row, factors of Y1)."""
@@ -145,11 +146,15 @@ class Embedding:
         left = [{place[k]: v for k, v in row.items() if k in place} for row in y]
         return y, factorize(left, self.order)
 
-    def rows_function(self) -> ca.Function:
-        """rows(q, INNER of each prescribed point, numbers) -> (residuals as lengths [m], Y of such rows)."""
+    def rows_function(self, *, solved: bool = False) -> ca.Function:
+        """rows(q, INNER of each prescribed point, numbers) -> (residuals as lengths [m], Y of such rows).
+
+        ``solved``: Y by the rates for which the embedding solves (`jounce.dynamics.rational`).
+        """
         q, c = SX.sym("q", len(self.names)), self.symbols()
         places = {name: told.place for name, told in self.told(c.told).items()}
-        placed = Placed(self.mechanism.on(c.numbers), q, places)
+        own = self.mechanism.on(c.numbers)
+        placed = Rational(own, q, places, self.dependent, angles=True) if solved else Placed(own, q, places)
         rows = placed.rows()
         y = SX.zeros(len(rows), len(self.names))
         for i, row in enumerate(rows):
@@ -165,7 +170,7 @@ class Embedding:
         rows = placed.rows()
         _, factors = self.factors(placed, rows)
         step = factors.solve([-row.residual for row in rows])
-        u = ca.vertcat(*(c.u[k] + step[k] for k in range(len(step))))
+        u = c.u + self._told_by(placed, self.position(SX.zeros(len(self.independent)), ca.vertcat(*step)))
         return u, largest([row.residual / row.unit for row in rows]), factors.quality(), factors.determinant()
 
     def slope(self, c: Coordinates, theta: SX, told: SX) -> SX:
@@ -178,7 +183,12 @@ class Embedding:
         for row, rate in zip(y, move, strict=True):
             by_theta = sum((row[k] * theta[j] for j, k in enumerate(self.independent) if k in row), SX(0))
             right.append(-(by_theta + rate))
-        return ca.vertcat(*factors.solve(right))
+        return self._told_by(placed, self.position(theta, ca.vertcat(*factors.solve(right))))
+
+    def _told_by(self, placed: Rational, rates: SX) -> SX:
+        """Rates of u for rates of all coordinates."""
+        slope = placed.slope(rates)
+        return ca.vertcat(*(slope[k] for k in self.dependent))
 
     def moved(self, c: Coordinates) -> Moved:
         """Position, X, X_s and biases at a closed position."""

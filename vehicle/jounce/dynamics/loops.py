@@ -87,6 +87,15 @@ class Row:
     wrench_b: SX
     acceleration: Callable[[Moving | Told, Moving | Told], SX]
     """Second derivative for motions of a and b whose accelerations leave q'' out."""
+    at: tuple[SX, SX] | None = None
+    """Points of a and b at which the forces of the wrenches act, where these have no moment of their own."""
+
+    def moment(self, side: str, point: SX) -> SX:
+        """Of its wrench on the side a or b, about a point."""
+        force = (self.wrench_a if side == "a" else self.wrench_b)[3:]
+        if self.at is not None:
+            return cross(self.at[side == "b"] - point, force)
+        return (self.wrench_a if side == "a" else self.wrench_b)[:3] - cross(point, force)
 
 
 @dataclass(frozen=True)
@@ -119,21 +128,28 @@ class Placed:
             self.poses[body] = self._joined(joints[edge.name], carrier, q)
 
     def _joined(self, joint: Joint, carrier: str, q: SX) -> Pose:
-        pose, side = self.poses[carrier], self.mechanism.side
+        pose = self.poses[carrier]
         for _, kind, name in joint.scalars(carrier):
-            design = _axis(joint, kind, name, side)
-            now, axis, k = q[len(self.columns)], pose.rotation @ design, len(self.columns)
-            self._carriers.append(pose.chain)
-            if kind == "P":
-                self.columns.append(Twist(SX.zeros(3), axis))
-                pose = Pose(pose.rotation, pose.shift + axis * now, (*pose.chain, k))
-                continue
-            centre = SX(joint.point)
-            point = pose.rotation @ centre + pose.shift
-            turned = pose.rotation @ _turn(design, now)
-            self.columns.append(Twist(axis, cross(point, axis)))
-            pose = Pose(turned, point - turned @ centre, (*pose.chain, k))
+            pose = self._step(joint, kind, name, pose, q[len(self.columns)])
         return pose
+
+    def _step(self, joint: Joint, kind: str, name: str, pose: Pose, value: SX) -> Pose:
+        """The pose behind one more coordinate, which has that value."""
+        design, k = coordinate_axis(joint, kind, name, self.mechanism.side), len(self.columns)
+        axis = pose.rotation @ design
+        self._carriers.append(pose.chain)
+        if kind == "P":
+            self.columns.append(Twist(SX.zeros(3), axis))
+            return Pose(pose.rotation, pose.shift + axis * value, (*pose.chain, k))
+        centre = SX(joint.point)
+        point = pose.rotation @ centre + pose.shift
+        turned = pose.rotation @ self._turned(design, value, k)
+        self.columns.append(Twist(axis, cross(point, axis)))
+        return Pose(turned, point - turned @ centre, (*pose.chain, k))
+
+    def _turned(self, axis: SX, value: SX, _k: int) -> SX:
+        """Rotation matrix of a turning coordinate k about a unit vector."""
+        return turn(axis, ca.cos(value), ca.sin(value))
 
     def point(self, end: End) -> SX:
         """Where the end of a rod, spring or the like is now."""
@@ -162,15 +178,17 @@ class Placed:
         zero = Twist(SX.zeros(3), SX.zeros(3))
         found = {ROOT: Moving(zero, zero)}
         for body, (carrier, _) in self.tree.parent.items():
-            w, v = found[carrier].rate.w, found[carrier].rate.v
-            bias_w, bias_v = found[carrier].bias.w, found[carrier].bias.v
+            now = found[carrier]
             for k in self.chain(body)[len(self.chain(carrier)) :]:
-                s, rate = self.columns[k], rates[k]
-                bias_w = bias_w + cross(w, s.w) * rate
-                bias_v = bias_v + (cross(w, s.v) + cross(v, s.w)) * rate
-                w, v = w + s.w * rate, v + s.v * rate
-            found[body] = Moving(Twist(w, v), Twist(bias_w, bias_v))
+                now = self._moved_on(now, k, rates[k])
+            found[body] = now
         return found
+
+    def _moved_on(self, now: Moving, k: int, rate: SX) -> Moving:
+        """The motion behind one more coordinate."""
+        s, w, v = self.columns[k], now.rate.w, now.rate.v
+        bias = Twist(now.bias.w + cross(w, s.w) * rate, now.bias.v + (cross(w, s.v) + cross(v, s.w)) * rate)
+        return Moving(Twist(w + s.w * rate, v + s.v * rate), bias)
 
     def rows(self) -> list[Row]:
         """The constraints of all cuts, in order of joints and rods."""
@@ -184,8 +202,13 @@ class Placed:
     def row_jacobian(self, row: Row) -> dict[int, SX]:
         """Derivatives of a row's residual by the coordinates that move its two sides differently."""
         a, b = set(self.chain(row.a)), set(self.chain(row.b))
-        found = {k: _power(row.wrench_a, self.columns[k]) for k in sorted(a - b)}
-        return found | {k: -_power(row.wrench_b, self.columns[k]) for k in sorted(b - a)}
+        found = {k: self._power(row, "a", k) for k in sorted(a - b)}
+        return found | {k: -self._power(row, "b", k) for k in sorted(b - a)}
+
+    def _power(self, row: Row, side: str, k: int) -> SX:
+        """Of what a row does to its side a or b, per unit rate of a coordinate."""
+        wrench, column = row.wrench_a if side == "a" else row.wrench_b, self.columns[k]
+        return dot(wrench[:3], column.w) + dot(wrench[3:], column.v)
 
     def _closed(self, joint: Joint) -> list[Row]:
         match joint.kind:
@@ -222,7 +245,7 @@ class Placed:
                 return (on_a.acceleration(a) - on_b.acceleration(b))[k]
 
             wrench_a, wrench_b = (ca.vertcat(cross(p, axis), axis) for p in (a, b))
-            rows.append(Row(joint.name, joint.a, joint.b, a[k] - b[k], 1.0, wrench_a, wrench_b, acceleration))
+            rows.append(Row(joint.name, joint.a, joint.b, a[k] - b[k], 1.0, wrench_a, wrench_b, acceleration, (a, b)))
         return rows
 
     def _line(self, joint: Joint) -> list[Row]:
@@ -241,7 +264,8 @@ class Placed:
                 )
 
             wrench = ca.vertcat(cross(point, n), n)
-            rows.append(Row(joint.name, joint.a, joint.b, -dot(n, point - through), 1.0, wrench, wrench, acceleration))
+            rows.append(Row(joint.name, joint.a, joint.b, -dot(n, point - through), 1.0, wrench, wrench, acceleration,
+                            (point, point)))  # fmt: skip
         return rows
 
     def _direction(self, joint: Joint, on_a: SX, on_b: SX) -> Row:
@@ -268,7 +292,7 @@ class Placed:
 
         wrench = ca.vertcat(cross(a, d), d)
         residual = (dot(d, d) - square) / 2
-        return Row(rod.name, rod.a.on, rod.b.on, residual, ca.sqrt(square), wrench, wrench, acceleration)
+        return Row(rod.name, rod.a.on, rod.b.on, residual, ca.sqrt(square), wrench, wrench, acceleration, (a, b))
 
 
 def rod_length2(rod: Rod) -> SX:
@@ -277,7 +301,7 @@ def rod_length2(rod: Rod) -> SX:
     return dot(design, design)
 
 
-def _axis(joint: Joint, kind: str, name: str, side: SX) -> SX:
+def coordinate_axis(joint: Joint, kind: str, name: str, side: SX) -> SX:
     """Axis of a scalar coordinate in the design position: that of a turn is a pseudo-vector, of a slide a vector."""
     if name in ("axis", "axis2"):
         return SX(getattr(joint, name)) * (side if kind == "P" else 1)
@@ -286,13 +310,8 @@ def _axis(joint: Joint, kind: str, name: str, side: SX) -> SX:
     return axis
 
 
-def _turn(axis: SX, angle: SX) -> SX:
-    """Rotation matrix about a unit vector (Rodrigues)."""
-    c, s = ca.cos(angle), ca.sin(angle)
+def turn(axis: SX, c: SX, s: SX) -> SX:
+    """Rotation matrix about a unit vector by the angle with that cosine and sine (Rodrigues)."""
     x, y, z = axis[0], axis[1], axis[2]
     both = axis @ axis.T
     return c * (SX.eye(3) - both) + both + s * ca.blockcat([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-
-
-def _power(wrench: SX, column: Twist) -> SX:
-    return dot(wrench[:3], column.w) + dot(wrench[3:], column.v)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from jounce.codegen.forward import forward
-from jounce.codegen.prepare import first_rows, prepare
+from jounce.codegen.prepare import first_rows, prepare, with_inverses
 from jounce.dynamics.embedding import Embedding
 from jounce.math.algebra import SX
 from jounce.suspension.double_wishbone import DYNAMICS
@@ -72,11 +72,12 @@ def embedded_code(embedding: Embedding, name: str) -> EmbeddedCode:
         tail = lanes[0].shape[0] - pair_dynamics_function(embedding).size1_out(2)
         outputs = [part for cut in (slice(None, size), slice(tail, None)) for part in (lane[cut] for lane in lanes)]
         lean = ca.Function(f"{name}_dynamics", inputs, [ca.cse(v) for v in outputs])
-    if not embedding.dependent:
-        return EmbeddedCode(None, None, None, lean, full, forward(full, constant=(place,)), corner_numbers,
-                            corner_numbers)  # fmt: skip
-    close, close_numbers = prepare(close_function(embedding, f"{name}_close"), place)
-    return EmbeddedCode(
-        close, close_forward_function(embedding, f"{name}_close_forward"), probe_function(embedding, f"{name}_probe"),
-        lean, full, forward(full, constant=(place,)), close_numbers, corner_numbers,
-    )  # fmt: skip
+    tangents = forward(full, constant=(place,))
+    close = close_forward = probe = None
+    close_numbers = corner_numbers
+    if embedding.dependent:
+        close, close_numbers = prepare(close_function(embedding, f"{name}_close"), place)
+        close_forward = with_inverses(close_forward_function(embedding, f"{name}_close_forward"))
+        close, probe = with_inverses(close), probe_function(embedding, f"{name}_probe")
+    return EmbeddedCode(close, close_forward, probe, with_inverses(lean), with_inverses(full), with_inverses(tangents),
+                        close_numbers, corner_numbers)  # fmt: skip
