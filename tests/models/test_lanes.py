@@ -35,13 +35,35 @@ def test_every_wheel_has_a_lane_of_its_kind_and_every_lane_a_wheel(axles: tuple[
     assert [lanes.wheel_of[lane] for lane in lanes.lane_of] == list(wheels)
     assert len(lanes) % FOUR == 0 and set(lanes.wheel_of) == set(wheels)
     covered = [(lane, group) for group in lanes.groups for lane in range(group.first, group.end)]
-    assert [lane for lane, _ in covered] == sorted(lanes.lane_of)  # copies are in the rest of the last four
-    assert all(group.first % FOUR == 0 for group in lanes.groups)
+    assert [lane for lane, _ in covered] == sorted(lanes.lane_of) == list(wheels)  # copies are in the rest
     for lane, group in covered:
         kind = KINDS[axles[lanes.wheel_of[lane] // 2].kind]
         wanted = kind.variants[0].function
         assert wanted == (group.own["corner"][-1].function if kind.embedded else group.functions["corner"])
         assert group.paired == kind.paired
+
+
+def test_axles_of_two_kinds_share_four_lanes_and_take_two_at_once_each() -> None:
+    lanes = Lanes((Axle("front", "macpherson"), Axle("rear", "multilink")))
+    assert lanes.plain and len(lanes) == FOUR
+    assert [group.blocks for group in lanes.groups] == [((0, 2, True),), ((2, 4, True),)]
+    assert lanes.widths == {"macpherson": (2,), "multilink": (2,)}
+
+
+@given(AXLES)
+def test_blocks_cover_the_lanes_of_a_kind_and_no_other_kind_s(axles: tuple[Axle, ...]) -> None:
+    lanes = Lanes(axles)
+    for group in lanes.groups:
+        parts = group.parts()
+        assert [lane for part in parts for lane in range(part.first, part.end)] == [*range(group.first, group.end)]
+        if group.paired:
+            continue
+        for part in parts:
+            at_once = 2 if part.narrow else FOUR
+            assert part.first % at_once == 0
+            computed = range(part.first, -(-part.end // at_once) * at_once)
+            own = range(part.first, part.end)
+            assert {lanes.wheel_of[lane] for lane in computed} == {lanes.wheel_of[lane] for lane in own}
 
 
 @given(AXLES)

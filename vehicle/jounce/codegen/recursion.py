@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import groupby
 
 from jounce.dynamics.schedule import Call, Glue, Schedule, Step, Sum
 
 WIDTH = 120
+#: Lanes that are taken at once where the processor can.
+FOUR = 4
 #: C of something without and with tangents.
 Lines = tuple[str, str]
 
@@ -56,10 +58,24 @@ class Group:
     twice, and one that is one per axle once."""
     after: Mapping[str, Lines] = field(default_factory=dict)
     """Function of the schedule -> C lines behind its calls in the loop, without and with tangents."""
+    blocks: tuple[tuple[int, int, bool], ...] = ()
+    """(first, end, narrow) of its lanes that are taken as many at once as there are, or two at once (narrow) where they
+    share the four with wheels of another kind; empty: all as many at once as there are."""
+    narrow: bool = False
 
     def loop(self, *, paired: bool = False) -> str:
         """Head of the C loop over the lanes, as many at once as there are, or two."""
-        return f"for (c = {self.first}; c < {self.end}; c += {2 if paired else 'JN_LANES'})"
+        apart = paired or self.narrow or self.first % FOUR == 0
+        first = self.first if apart else f"{self.first} / JN_LANES * JN_LANES"
+        return f"for (c = {first}; c < {self.end}; c += {2 if paired else 'JN_TWO' if self.narrow else 'JN_LANES'})"
+
+    def parts(self) -> list[Group]:
+        """Its blocks, a group each."""
+        return [replace(self, first=a, end=b, narrow=narrow, blocks=()) for a, b, narrow in self.blocks] or [self]
+
+    def has(self, function: str) -> bool:
+        """Whether its lanes take functions of their own in place of that one."""
+        return function in self.own or function in self.functions
 
 
 class Recursion:
@@ -93,8 +109,7 @@ class Recursion:
             guard = f"if ({guarded[call.function]}) " if call.function in guarded else ""
             return [guard + line for line in self._forward(call, group, still, {}, values=False)]
 
-        lines = [line for group in self.groups for line in self._loops(calls, group, text, forward=True)]
-        return "".join(map(_wrapped, lines))
+        return "".join(map(_wrapped, self._per_wheel(calls, text, forward=True)))
 
     def _body(
         self, steps: Iterable[Step], text: Callable[[Call, Group], list[str]], *, forward: bool = False
@@ -103,8 +118,8 @@ class Recursion:
         for (each, lanes), group in groupby(steps, self._lanes):
             if each:
                 calls = [call for call in group if isinstance(call, Call)]
-                for own in (Group(0, lanes),) if lanes else self.groups:
-                    lines += self._loops(calls, own, text, forward=forward)
+                lines += (self._loops(calls, Group(0, lanes), text, forward=forward) if lanes
+                          else self._per_wheel(calls, text, forward=forward))  # fmt: skip
                 continue
             for step in group:
                 match step:
@@ -115,6 +130,35 @@ class Recursion:
                     case Call():
                         lines += [f"    {line}" for line in text(step, self._once)]
         return "".join(map(_wrapped, lines))
+
+    def _per_wheel(
+        self, calls: Iterable[Call], text: Callable[[Call, Group], list[str]], *, forward: bool
+    ) -> list[str]:  # fmt: skip
+        """Lines of the loops over all wheels. What is the same for all kinds is done for all of them at once."""
+        if len(self.groups) == 1:
+            return self._loops(calls, self.groups[0], text, forward=forward)
+        lines: list[str] = []
+        for own, run in groupby(calls, lambda call: any(group.has(call.function) for group in self.groups)):
+            if not own:
+                lines += self._loops(run, self._whole, text, forward=forward)
+                continue
+            for call in run:
+                # Lanes of others in the same four are done, too, and then again by their own functions.
+                for group in (*self._rest(call.function), *(g for g in self.groups if g.has(call.function))):
+                    for part in group.parts():
+                        lines += self._loops([call], part, text, forward=forward)
+        return lines
+
+    @property
+    def _whole(self) -> Group:
+        after = {name: lines for group in self.groups for name, lines in group.after.items() if not group.has(name)}
+        return Group(0, self.groups[-1].end, after=after)
+
+    def _rest(self, function: str) -> list[Group]:
+        """Neighbours without a function of their own in place of that one."""
+        runs = groupby(self.groups, lambda group: group.has(function))
+        found = [list(run) for has, run in runs if not has]
+        return [Group(run[0].first, run[-1].end) for run in found]
 
     def _loops(
         self, calls: Iterable[Call], group: Group, text: Callable[[Call, Group], list[str]], *, forward: bool
@@ -211,12 +255,17 @@ class Recursion:
 
     def _name(self, call: Call, group: Group, suffix: str = "") -> str:
         function = group.functions.get(call.function, call.function) + suffix
-        return f"JN_NAME({function})" if self.schedule.per_wheel(call) else f"{function}_1"
+        return _at_once(function, group) if self.schedule.per_wheel(call) else f"{function}_1"
 
 
 def _named(function: str, group: Group) -> str:
     """C name of a function of `Group.own`: two lanes are taken one pair at a time."""
-    return f"{function}_1" if group.paired else f"JN_NAME({function})"
+    return f"{function}_1" if group.paired else _at_once(function, group)
+
+
+def _at_once(function: str, group: Group) -> str:
+    """C name of a function for as many lanes as are taken at once."""
+    return f"JN_TWO_NAME({function})" if group.narrow else f"JN_NAME({function})"
 
 
 def _wrapped(line: str) -> str:

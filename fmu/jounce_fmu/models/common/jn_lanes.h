@@ -1,7 +1,8 @@
-/* The number type of emitted lane code. Include it with JN_LANES 1 or 4, then the emitted text, once per type.
+/* The number type of emitted lane code. Include it with JN_LANES 1, 2 or 4, then the emitted text, once per type.
  *
- * With one lane the type is a double; with four it is a GCC/Clang vector, with one wheel corner per lane. Every
- * operation rounds in the same way in both, so both give the same bits. Arrays of vectors need no alignment. Compilers
+ * With one lane the type is a double; with more it is a GCC/Clang vector, with one wheel corner per lane. Every
+ * operation rounds in the same way in all, so all give the same bits. Two lanes serve code for four, where two of the
+ * four call other functions. Arrays of vectors need no alignment. Compilers
  * without vector extensions build the one-lane form only.
  */
 #include <math.h>
@@ -58,8 +59,14 @@
 #undef JN_MASK
 #undef JN_CHOOSE
 #undef JN_ANY
+#undef JN_SPLAT
+#undef JN_EACH
+#undef JN_TWO
+#undef JN_TWO_NAME
 
 #if JN_LANES == 1
+#define JN_TWO 1 /* how many lanes are taken two at once, and by functions of which name */
+#define JN_TWO_NAME(f) f##_1
 #define T double
 #define JN_NAME(f) f##_1
 #define JN_FN JN_UNUSED static
@@ -89,35 +96,48 @@
 #define JN_VECTOR_TYPES
 typedef double jn_v4 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef long long jn_m4 __attribute__((vector_size(32), aligned(8), may_alias));
-#define JN_SPLAT(c) ((jn_v4){(c), (c), (c), (c)})
-#define JN_EACH(f, x) ((jn_v4){f((x)[0]), f((x)[1]), f((x)[2]), f((x)[3])})
+typedef double jn_v2 __attribute__((vector_size(16), aligned(8), may_alias));
+typedef long long jn_m2 __attribute__((vector_size(16), aligned(8), may_alias));
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 #endif
+#define JN_TWO 2
+#define JN_TWO_NAME(f) f##_2
+#if JN_LANES == 4
 #define T jn_v4
+#define JN_MASK jn_m4
 #define JN_NAME(f) f##_4
+#define JN_SPLAT(c) ((jn_v4){(c), (c), (c), (c)})
+#define JN_EACH(f, x) ((jn_v4){f((x)[0]), f((x)[1]), f((x)[2]), f((x)[3])})
+#define JN_ANY(c) ((c)[0] | (c)[1] | (c)[2] | (c)[3])
+#else
+#define T jn_v2
+#define JN_MASK jn_m2
+#define JN_NAME(f) f##_2
+#define JN_SPLAT(c) ((jn_v2){(c), (c)})
+#define JN_EACH(f, x) ((jn_v2){f((x)[0]), f((x)[1])})
+#define JN_ANY(c) ((c)[0] | (c)[1])
+#endif
 #if defined(__x86_64__)
 #define JN_FN __attribute__((target("avx2"), unused)) static
 #else
 #define JN_FN JN_UNUSED static
 #endif
 #define JN_CONST(c) JN_SPLAT(c)
-#define JN_GET(a, k) (*(const jn_v4 *)((a) + (k) * JN_STRIDE))
+#define JN_GET(a, k) (*(const T *)((a) + (k) * JN_STRIDE))
 #define JN_SAME(a, k) JN_SPLAT((a)[k])
-#define JN_PUT(a, k, x) (*(jn_v4 *)((a) + (k) * JN_STRIDE) = (x))
-#define JN_MASK jn_m4
-#define JN_LT(a, b) ((jn_m4)((a) < (b)))
-#define JN_LE(a, b) ((jn_m4)((a) <= (b)))
-#define JN_EQ(a, b) ((jn_m4)((a) == (b)))
-#define JN_NE(a, b) ((jn_m4)((a) != (b)))
+#define JN_PUT(a, k, x) (*(T *)((a) + (k) * JN_STRIDE) = (x))
+#define JN_LT(a, b) ((JN_MASK)((a) < (b)))
+#define JN_LE(a, b) ((JN_MASK)((a) <= (b)))
+#define JN_EQ(a, b) ((JN_MASK)((a) == (b)))
+#define JN_NE(a, b) ((JN_MASK)((a) != (b)))
 #define JN_AND(a, b) ((a) & (b))
 #define JN_OR(a, b) ((a) | (b))
 #define JN_NOT(a) (~(a))
-#define JN_IF(c, x) ((jn_v4)((c) & (jn_m4)(x)))
+#define JN_IF(c, x) ((T)((c) & (JN_MASK)(x)))
 #define JN_ONE(c) JN_IF(c, JN_CONST(1.0))
-#define JN_ANY(c) ((c)[0] | (c)[1] | (c)[2] | (c)[3])
-#if defined(__x86_64__)
+#if defined(__x86_64__) && JN_LANES == 4
 #undef JN_ANY
 #define JN_ANY(c) _mm256_movemask_pd((__m256d)(c))
 #define JN_SQRT(x) ((jn_v4)_mm256_sqrt_pd((__m256d)(x)))
@@ -126,13 +146,22 @@ typedef long long jn_m4 __attribute__((vector_size(32), aligned(8), may_alias));
 #define JN_MIN(a, b) ((jn_v4)_mm256_min_pd((__m256d)(a), (__m256d)(b)))
 #define JN_MAX(a, b) ((jn_v4)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
 #define JN_CHOOSE(c, a, b) ((jn_v4)_mm256_blendv_pd((__m256d)(b), (__m256d)(a), (__m256d)(c)))
+#elif defined(__x86_64__)
+#undef JN_ANY
+#define JN_ANY(c) _mm_movemask_pd((__m128d)(c))
+#define JN_SQRT(x) ((jn_v2)_mm_sqrt_pd((__m128d)(x)))
+#define JN_ABS(x) ((jn_v2)_mm_andnot_pd(_mm_set1_pd(-0.0), (__m128d)(x)))
+#define JN_FLOOR(x) ((jn_v2)_mm_floor_pd((__m128d)(x)))
+#define JN_MIN(a, b) ((jn_v2)_mm_min_pd((__m128d)(a), (__m128d)(b)))
+#define JN_MAX(a, b) ((jn_v2)_mm_max_pd((__m128d)(a), (__m128d)(b)))
+#define JN_CHOOSE(c, a, b) ((jn_v2)_mm_blendv_pd((__m128d)(b), (__m128d)(a), (__m128d)(c)))
 #else
 #define JN_SQRT(x) JN_EACH(sqrt, x)
 #define JN_ABS(x) JN_EACH(fabs, x)
 #define JN_FLOOR(x) JN_EACH(floor, x)
 #define JN_MIN(a, b) JN_CHOOSE(JN_LT(a, b), a, b)
 #define JN_MAX(a, b) JN_CHOOSE(JN_LT(b, a), a, b)
-#define JN_CHOOSE(c, a, b) ((jn_v4)(((c) & (jn_m4)(a)) | (~(c) & (jn_m4)(b))))
+#define JN_CHOOSE(c, a, b) ((T)(((c) & (JN_MASK)(a)) | (~(c) & (JN_MASK)(b))))
 #endif
 #endif
 

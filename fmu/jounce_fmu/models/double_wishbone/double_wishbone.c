@@ -348,6 +348,12 @@ static int any_of(const double *v, size_t bytes) {
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
 #define JN_FOUR_LANES 1
+#ifdef JN_TWO_LANES
+#define JN_LANES 2
+#include "jn_lanes.h"
+#include "double_wishbone_kinds.inc"
+#undef JN_LANES
+#endif
 #define JN_LANES 4
 #include "jn_lanes.h"
 #include "double_wishbone_lanes.inc"

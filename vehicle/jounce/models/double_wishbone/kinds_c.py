@@ -19,6 +19,7 @@ CAPACITY = {1: 13, 2: 144, 3: 500}
 #: Numbers of the outputs of a lane of an axle whose wheels share a body, behind a corner's; and where the other
 #: coordinate's partial velocity of the wheel centre stands (`jounce.suspension.embedded.TAIL`).
 TAIL, CENTRE_OTHER = 14, 1
+PREFIX = "double_wishbone"
 BANNER = f"/* Emitted by {GENERATOR}; do not edit. */\n"
 
 
@@ -71,6 +72,8 @@ class Kinds:
             lines.append("#define JN_REACTIONS")
         if not self.embedded:
             return lines
+        if any(2 in widths for widths in self.lanes.widths.values()):
+            lines.append("#define JN_TWO_LANES /* wheels of a kind that share four lanes with another */")
         rows = max(self.sizes[v]["corner"] for v in self.embedded)
         lines += ["#define JN_KINDS", f"#define JN_EMBEDDED_NUMBERS {rows}"]
         if self.paired:
@@ -116,12 +119,18 @@ class Kinds:
 
     def lane_code(self) -> str:
         """Text of double_wishbone_kinds.inc, which is included for each number type."""
-        alone = [name for v, kind in self.embedded.items() if kind.paired for name in (self.function[v],)]
-        each = [name for v, kind in self.embedded.items() if not kind.paired for name in (self.function[v],)]
         lines = ['#include "jn_guess.inc"'] if self.looped else []
-        lines += [line for name in each for line in _included(name)]
-        lines += [self._guess(v) for v, kind in self.looped.items() if not kind.paired]
-        if alone:
+        for variant, kind in self.of.items():
+            if kind.paired:
+                continue
+            name, widths = self.function[variant], self.lanes.widths[variant]
+            if not kind.embedded:  # of one and of four they are there already
+                name, widths = PREFIX, tuple(n for n in widths if n == 2)
+            own = [*_included(name), *([self._guess(variant)] if variant in self.looped else [])]
+            wanted = " || ".join(f"JN_LANES == {n}" for n in ((1, *widths) if kind.embedded else widths))
+            lines += [f"#if {wanted}", *own, "#endif"] if wanted else []
+        if self.paired:
+            alone = [self.function[v] for v, kind in self.embedded.items() if kind.paired]
             lines += ["#if JN_LANES == 1 /* two neighbouring lanes are taken one pair at a time */"]
             lines += [line for name in (*alone, PAIRS) for line in _included(name)]
             lines += [self._guess(v) for v, kind in self.looped.items() if kind.paired]
@@ -149,11 +158,9 @@ class Kinds:
         if not self.looped:
             return text
         gear = {"pitman": "steering", "rack": "rack"}[gear_of(self.vehicle.axles)]
-        rows, first = [], 0
-        for variant, axles in self.lanes.kinds:
-            if variant in self.looped:
-                rows.append(self._loops(variant, first, len(axles)))
-            first += -(-2 * len(axles) // 4) * 4
+        groups = zip(self.lanes.kinds, self.lanes.groups, strict=True)
+        rows = [self._loops(variant, group.first, len(axles)) for (variant, axles), group in groups
+                if variant in self.looped]  # fmt: skip
         return (
             f"{text}#define JN_STEERING {gear}_1\n#include \"jn_chebyshev.h\"\n#include \"axles_loops.inc\"\n"
             f"static const jn_looped looped[] = {{\n    {_lines(rows)},\n}};\n"

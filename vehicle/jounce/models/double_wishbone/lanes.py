@@ -1,8 +1,10 @@
 """Where the wheels of a vehicle stand in vectors with a number per wheel, and what they call.
 
-Every wheel has a lane, and four lanes are computed at once. Lanes of one kind of suspension follow each other; where
-they are no multiple of four, the last wheel of the kind fills up with copies of itself, which count nowhere: one lane
-at a time they are not computed, and their numbers have no meaning. Wheels that share a body stand side by side.
+Every wheel has a lane, and four lanes are computed at once. Lanes of one kind of suspension follow each other, and the
+two wheels of an axle stand side by side. Where two axles of different kinds share four lanes, what is the same for
+every wheel is computed for the four at once, and what is of a kind for its two. The last wheel of an odd number of
+axles fills the last four up with copies of itself, which count nowhere: one lane at a time they are not computed, and
+their numbers have no meaning.
 
 A kind with loops that have no closed form makes a first guess of its dependent coordinates, and then two Newton steps;
 tangents do not go through them (`jounce.suspension.embedded.close_forward_function`).
@@ -11,15 +13,12 @@ tangents do not go through them (`jounce.suspension.embedded.close_forward_funct
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from jounce.axles import Axle
-from jounce.codegen.recursion import Group, Lines, Own, When
+from jounce.codegen.recursion import FOUR, Group, Lines, Own, When
 from jounce.suspension.kinds import Kind, suspension_of
-
-#: Lanes that are computed at once.
-FOUR = 4
 
 
 @dataclass(frozen=True)
@@ -49,19 +48,36 @@ class Lanes:
         groups, first = [], 0
         for variant, numbers in self.kinds:
             of = [self.axles[k] for k in numbers]
-            count = padded(2 * len(numbers))
-            groups.append(calls_of(suspension_of(of[0].kind), variant, first, of, padded=count))
-            first += count
+            groups.append(self._group(variant, first, of))
+            first += 2 * len(of)
         return tuple(groups)
+
+    def _group(self, variant: str, first: int, axles: Sequence[Axle]) -> Group:
+        end, last = first + 2 * len(axles), 2 * len(self.axles)
+        group = calls_of(suspension_of(axles[0].kind), variant, first, axles, end=padded(last) if end == last else end)
+        if group.paired or len(self.kinds) == 1:
+            return group
+        narrow, whole = first % FOUR != 0, padded(end) if end == last else end // FOUR * FOUR
+        start = first + 2 * narrow
+        blocks = [(first, start, True)] * narrow
+        blocks += [(start, min(whole, end), False)] if whole > start else []
+        blocks += [(whole, end, True)] if end > max(whole, start) else []
+        return replace(group, blocks=tuple(blocks))
+
+    @property
+    def widths(self) -> dict[str, tuple[int, ...]]:
+        """Variant -> how many of its lanes are taken at once beside one."""
+        found = {}
+        for (variant, _), group in zip(self.kinds, self.groups, strict=True):
+            narrow = {part.narrow for part in group.parts()}
+            found[variant] = () if group.paired else tuple(2 if n else FOUR for n in sorted(narrow))
+        return found
 
     @cached_property
     def wheel_of(self) -> tuple[int, ...]:
         """Number of the wheel of each lane."""
-        lanes: list[int] = []
-        for _, numbers in self.kinds:
-            wheels = [2 * k + side for k in numbers for side in (0, 1)]
-            lanes += wheels + wheels[-1:] * (padded(len(wheels)) - len(wheels))
-        return tuple(lanes)
+        lanes = [2 * k + side for _, numbers in self.kinds for k in numbers for side in (0, 1)]
+        return tuple(lanes + lanes[-1:] * (padded(len(lanes)) - len(lanes)))
 
     @cached_property
     def lane_of(self) -> tuple[int, ...]:
@@ -105,8 +121,8 @@ def padded(count: int) -> int:
 _STATE = ("corner state", "inner")
 
 
-def calls_of(kind: Kind, variant: str, first: int, axles: Sequence[Axle], *, padded: int) -> Group:
-    """Lanes of those axles, which are of one variant, from the lane ``first`` on; ``padded``: with the copies."""
+def calls_of(kind: Kind, variant: str, first: int, axles: Sequence[Axle], *, end: int) -> Group:
+    """Lanes of those axles, which are of one variant, from the lane ``first`` on; ``end``: with the copies."""
     count = 2 * len(axles)
     function = next(v.function for v in kind.variants if v.name == variant)
     after: dict[str, Lines] = {}
@@ -118,8 +134,8 @@ def calls_of(kind: Kind, variant: str, first: int, axles: Sequence[Axle], *, pad
     own = {"corner": _corner(kind, function)}
     if kind.paired:
         own |= _SWEEPS
-        if padded > count:
-            copy = "JN_NAME(repeat)({0}, c + 1, " + f"{first + count}, {first + padded});"
+        if end > first + count:
+            copy = "JN_NAME(repeat)({0}, c + 1, " + f"{first + count}, {end});"
             after["corner"] = (copy.format("e->corner"), f'{copy.format("e->corner")} {copy.format("d_e->corner")}')
     return Group(first, first + count, own=own, paired=kind.paired, after=after)
 
