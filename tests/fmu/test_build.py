@@ -113,7 +113,7 @@ def test_the_host_names_unknown_parameters_and_what_an_enumeration_allows(factor
 
 def test_the_table_says_how_many_components_of_a_vector_follow() -> None:
     rows = [line for line in emit_table(oscillator.TABLE, "o").splitlines() if line.startswith("    {")]
-    follow = {row.split('"')[1]: int(row.rstrip("},").rsplit(",", 5)[1]) for row in rows}
+    follow = {row.split('"')[1]: int(row.rstrip("},").rsplit(",", 6)[1]) for row in rows}
     assert [follow[n] for n in ("force", "push.x", "push.y", "push.z", "tick_count", "load.x", "tick")] == [
         0, 2, 1, 0, 0, 2, 0]
 

@@ -9,7 +9,7 @@ import fmpy
 import numpy as np
 import pytest
 
-from jounce.axles import WHEELS
+from jounce.axles import AXLES, WHEELS
 from jounce.data import DataError, load_vehicle
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import Factory, FmuError, open_builtin
@@ -18,6 +18,7 @@ from jounce_tools.cli.main import main
 
 DATA = Path(__file__).parents[1] / "data" / "tires"
 HMMWV, FEDA = DATA / "HMMWV_Pac02Tire.tir", DATA / "335_65R22_5_G275MSA_60psi.tir"
+FRONT, REAR = AXLES
 MF61 = DATA / "synthetic_mf61.tir"
 
 
@@ -110,11 +111,11 @@ def test_the_option_of_the_command_gives_the_tires_and_refuses_a_bad_file(
 @pytest.fixture(scope="module")
 def by_axle() -> Factory:
     pytest.importorskip("casadi")
-    return open_builtin(on_tires("hmmwv", {"front": HMMWV, "rear": FEDA}))
+    return open_builtin(on_tires("hmmwv", {FRONT: HMMWV, REAR: FEDA}))
 
 
 def test_with_the_same_file_for_each_axle_it_is_the_same_vehicle_bit_for_bit(car: Factory) -> None:
-    each = Run(open_builtin(on_tires("hmmwv", {"front": HMMWV, "": HMMWV})))
+    each = Run(open_builtin(on_tires("hmmwv", {FRONT: HMMWV, "": HMMWV})))
     both = Run(car)
     for drive, angle in ((600.0, 0.0), (600.0, 1.0), (-400.0, -2.0)):
         assert each.go(500, drive, steering_wheel_angle=angle) == both.go(500, drive, steering_wheel_angle=angle)
@@ -182,9 +183,9 @@ def test_references_of_the_tires_do_not_depend_on_the_file_or_the_axles(car: Fac
 
 
 @pytest.mark.parametrize(("files", "message"), [
-    ({"front": HMMWV}, "no tire file of the axle rear; expected one of each axle: front, rear"),
+    ({FRONT: HMMWV}, "no tire file of the axle rear; expected one of each axle: front, rear"),
     ({"": HMMWV, "middle": HMMWV}, "a tire file of the axle 'middle'; expected front, rear"),
-    ({"": HMMWV, "rear": MF61}, r"mf61 and pac2002 \(HMMWV_Pac02Tire\.tir: pac2002, large\.tir: mf61\); expected one"),
+    ({"": HMMWV, REAR: MF61}, r"mf61 and pac2002 \(HMMWV_Pac02Tire\.tir: pac2002, large\.tir: mf61\); expected one"),
 ])  # fmt: skip
 def test_files_that_do_not_make_a_vehicle_are_refused(
     files: dict[str, Path], message: str, tmp_path: Path
