@@ -111,6 +111,7 @@ def curved() -> Factory:
     return open_builtin(on_tires("hmmwv", FEDA))
 
 
+@pytest.mark.slow  # compiles the law with a curve; tests/vehicle/test_magic_formula_motion.py has its equations
 @pytest.mark.parametrize("height", [0.62, 0.6, 0.55, 0.5, 0.47])
 def test_the_load_is_that_of_the_curve_with_bottoming(curved: Factory, height: float) -> None:
     """Held still above the ground, so that neither dampers nor the rim act."""
@@ -131,6 +132,7 @@ def table(section: str) -> list[str]:
     return [row for row in rows if row.strip() and row[0] != "{"]
 
 
+@pytest.mark.slow
 def test_it_rests_where_the_check_of_vehicles_says(curved: Factory) -> None:
     vehicle = with_tire_files(load_vehicle("hmmwv"), {"": FEDA})
     stands = standing(vehicle)

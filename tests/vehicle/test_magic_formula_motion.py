@@ -19,6 +19,7 @@ from jounce.contact.tires.from_tir import law_of, tire_entries
 from jounce.contact.tires.law import Hub, Plane
 from jounce.contact.tires.magic_formula import GIVES, RATE_LIMIT, steady
 from jounce.contact.tires.tir import TireFile, read_tir
+from jounce.contact.tires.vertical import load_at
 
 Array = NDArray[np.float64]
 DATA = Path(__file__).parents[1] / "data" / "tires"
@@ -39,17 +40,17 @@ class Rig:
         numbers = {n.removeprefix("tire."): e.value for n, e in tire_entries(file).items()}
         self.par = numbers | {"side": 1.0, "tire_pressure": 0.0}
         self.height = self.par["unloaded_radius"] - DEEP[name]
-        motion, state = ca.SX.sym("m", 3), ca.SX.sym("z", self.law.layout.size)
-        hub = Hub(ca.SX([0, 0, self.height]), ca.vertcat(motion[0], motion[1], 0), ca.SX([0, 1, 0]),
+        motion, state, height = ca.SX.sym("m", 3), ca.SX.sym("z", self.law.layout.size), ca.SX.sym("h")
+        hub = Hub(ca.vertcat(0, 0, height), ca.vertcat(motion[0], motion[1], 0), ca.SX([0, 1, 0]),
                   ca.vertcat(0, motion[2], 0))  # fmt: skip
         plane = Plane(ca.SX(3, 1), ca.SX([0, 0, 1]), ca.SX(FRICTION))
         contact = self.law.contact(hub, plane, state, {n: ca.SX(v) for n, v in self.par.items()})
         out = ca.vertcat(*(getattr(contact, n) for n in OUT))
-        self._function = ca.Function("rig", [state, motion], [contact.rate, out])
+        self._function = ca.Function("rig", [state, motion, height], [contact.rate, out])
 
-    def rate(self, state: Array, motion: Array) -> tuple[Array, Array]:
+    def rate(self, state: Array, motion: Array, height: float = 0.0) -> tuple[Array, Array]:
         """Rates of the states and OUT, a column for each wheel."""
-        rate, out = self._function.map(state.shape[1])(state, motion)
+        rate, out = self._function.map(state.shape[1])(state, motion, height or self.height)
         return np.array(rate), np.array(out)
 
     def run(self, motion_at: object, steps: int, count: int, tick: float = TICK) -> tuple[Array, Array]:
@@ -87,6 +88,17 @@ def rig(name: str) -> Rig:
 def place(name: str) -> slice:
     first = sum(n for k, n in OUT.items() if list(OUT).index(k) < list(OUT).index(name))
     return slice(first, first + OUT[name])
+
+
+@pytest.mark.parametrize("name", DEEP)
+@pytest.mark.parametrize("deflection", [0.0, 0.003, 0.02, 0.031, 0.098, 0.13])
+def test_the_load_is_that_of_the_vertical_law(name: str, deflection: float) -> None:
+    """At rest, up to where FEDA's bottoming curve counts, and not onto a rim; `test_vertical.py` has its values."""
+    made = rig(name)
+    deflection = min(deflection, 0.99 * (made.par["unloaded_radius"] - made.par["rim_radius"]))
+    _, out = made.rate(np.zeros((made.law.layout.size, 1)), np.zeros((3, 1)), made.par["unloaded_radius"] - deflection)
+    wanted = load_at(made.par.get, deflection)
+    assert out[place("contact_force"), 0][2] == pytest.approx(wanted, rel=1e-9, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", DEEP)
