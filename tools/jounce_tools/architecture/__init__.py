@@ -1,1 +1,1 @@
-"""``jounce build``: a vehicle from its architecture, with a report."""
+"""``jounce build`` and ``jounce spectrum``: a vehicle from its architecture, and its natural frequencies."""
