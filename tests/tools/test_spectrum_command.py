@@ -40,7 +40,7 @@ def test_modes_of_a_trucks_tick_are_those_of_a_prototype(truck: Multibody) -> No
 
 
 def test_peaks_behind_a_bump_are_modes_within_what_the_time_resolves(truck: Multibody) -> None:
-    found = frequencies.study(frequencies.damped(truck, 0.1), tick=1e-3, road=Road(), duration=15.0)
+    found = frequencies.study(frequencies.damped(truck, 0.1), tick_length=1e-3, road=Road(), duration=15.0)
     every = np.array([f for s in found.spectra for f, _ in dft.peaks(s, 0.3)])
     resolution = found.spectra[0].resolution
     assert resolution == pytest.approx(2 / 15, rel=1e-3)
@@ -53,7 +53,7 @@ def test_peaks_behind_a_bump_are_modes_within_what_the_time_resolves(truck: Mult
 def test_a_row_of_bumps_excites_multiples_of_speed_over_pitch() -> None:
     """5 m/s over a bump every 4 m is 1.25 Hz; the resolution is that of the time over the bumps."""
     truck = trim.trimmed(composite.build("class3")[1])
-    found = frequencies.study(truck, tick=1e-3, road=Road(bumps=8, pitch=4.0), duration=100.0)
+    found = frequencies.study(truck, tick_length=1e-3, road=Road(bumps=8, pitch=4.0), duration=100.0)
     knuckle = found.spectra[found.names.index("front.knuckle_L")]
     assert found.speed == pytest.approx(5.0, rel=0.05)  # the wheels' drive holds it, but for their slip
     assert found.lines == pytest.approx(found.speed / 4.0)
@@ -111,7 +111,7 @@ def test_a_run_that_ends_in_a_fault_is_told_and_writes_nothing(
 
 def test_a_mode_is_told_by_the_body_that_moves_most() -> None:
     model = trim.trimmed(composite.build("frame4")[1])
-    found = frequencies.study(model, tick=1e-3, road=Road(), duration=2.0)
+    found = frequencies.study(model, tick_length=1e-3, road=Road(), duration=2.0)
     assert [spectrum.moving(found, m) for m in found.modes[:3]] == [
         "frame up and down", "frame in roll", "frame in pitch",
     ]  # fmt: skip

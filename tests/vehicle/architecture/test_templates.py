@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jounce.architecture import composite, mobility, trim
+from jounce.architecture import composite, mobility, rows, trim
 from jounce.architecture.read import ArchitectureError
-from jounce.architecture.target import Multibody
+from jounce.architecture.target import GROUND, Joint, Multibody
 from jounce.architecture.templates import TEMPLATES
 
+ZERO = np.zeros(3)
+X, Y, Z = np.eye(3)
 HEAD = """
 name = "sketch"
 [[component]]
@@ -131,11 +133,29 @@ def test_a_dependent_swing_arm_is_one_body_that_heaves_and_twists_the_frame(tmp_
     assert len(model.bodies) == 4 and mobility.count(model).motions == 6 + 1 + 2
 
 
-def test_the_rack_of_a_steered_axle_moves_both_tie_rods_along_y(tmp_path: Path) -> None:
-    model = built(tmp_path, axle("macpherson", extra='steered = "rack"\nrack_gain = 0.01'))
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_positive_steering_wheel_angle_turns_both_wheels_to_the_left(ahead: bool, tmp_path: Path) -> None:
+    """The rack's displacement in the tie rods' rows, and the turn of the knuckles that it leaves."""
+    text = axle("macpherson", extra='steered = "rack"\nrack_gain = 0.01')
+    model = built(tmp_path, text.replace("[-0.14,", "[0.14,") if ahead else text)
     rods = [j for j in model.joints if j.kind == "rod"]
-    assert len(rods) == 2 and all(j.steer.tolist() == [0, 0.01, 0] for j in rods)
+    assert len(rods) == 2 and all(np.abs(j.steer).tolist() == [0, 0.01, 0] for j in rods)
     assert all(w.steered for w in model.wheels)
+    pose = rows.drawn(model)
+    turned = replace(model, joints=tuple(replace(j, point_b=j.point_b + 0.5 * j.steer) for j in model.joints))
+    fixed = replace(turned, springs=(), joints=(*turned.joints, *(
+        Joint(f"held{k}", "rod", k, GROUND, b.com + d, b.com + d + e, length=1.0)  # frame and arms stand still
+        for k, b in enumerate(model.bodies) if b.name == "frame" or ".arm" in b.name
+        for d, e in ((ZERO, X), (ZERO, Y), (ZERO, Z), (X, Y), (Y, Z), (Z, X))
+    )))  # fmt: skip
+    closed = mobility.closed(fixed, pose)
+    assert closed is not None
+    for side in "LR":
+        heading = closed.turn[model.index(f"front.knuckle_{side}")] @ X
+        assert np.arctan2(heading[1], heading[0]) == pytest.approx(0.5 * 0.01 / 0.14, rel=0.1)
+
+
+def test_an_axle_that_is_not_steered_has_rods_that_stand(tmp_path: Path) -> None:
     fixed = built(tmp_path, axle("macpherson"))
     assert not any(j.steer.any() for j in fixed.joints) and not any(w.steered for w in fixed.wheels)
 

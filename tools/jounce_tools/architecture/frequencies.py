@@ -46,7 +46,7 @@ class Frequencies:
     """What was found."""
 
     model: Multibody
-    tick: float
+    tick_length: float
     """Length of a tick [s]."""
     modes: tuple[Mode, ...]
     road: Road
@@ -75,10 +75,10 @@ def damped(model: Multibody, factor: float) -> Multibody:
                    wheels=tuple(replace(w, damping=factor * w.damping) for w in model.wheels))  # fmt: skip
 
 
-def modes(model: Multibody, tick: float) -> tuple[Mode, ...]:
+def modes(model: Multibody, tick_length: float) -> tuple[Mode, ...]:
     """Modes of a tick of that length [s] about rest, of a trimmed model."""
     made = layout(model)
-    engine = Engine(made, tick)
+    engine = Engine(made, tick_length)
     engine.start()
     engine.friction[:] = _HELD
 
@@ -88,10 +88,10 @@ def modes(model: Multibody, tick: float) -> tuple[Mode, ...]:
         return engine.motion.copy()
 
     matrix = spectrum.step_map(step, engine.motion.copy(), len(made.model.bodies), len(made.spins))
-    return tuple(spectrum.modes(matrix, tick))
+    return tuple(spectrum.modes(matrix, tick_length))
 
 
-def study(model: Multibody, *, tick: float, road: Road, duration: float) -> Frequencies:
+def study(model: Multibody, *, tick_length: float, road: Road, duration: float) -> Frequencies:
     """Modes, and spectra of that long a time [s] behind the bumps, or over them where they are more than one.
 
     Raises UsageError for a road that cannot be driven, EngineFault where the run ends.
@@ -103,7 +103,7 @@ def study(model: Multibody, *, tick: float, road: Road, duration: float) -> Freq
     pieces = [Piece(front + _AHEAD + k * road.pitch, road.height, 4, road.length) for k in range(road.bumps)]
     row = road.bumps > 1  # over many bumps the driven wheels hold the speed, else its lines smear
     made = layout(model, road=pieces if model.wheels else (), wheel_motors=row)
-    engine = Engine(made, tick)
+    engine = Engine(made, tick_length)
     _set_off(engine, road.speed)
     for k, (what, wheel) in enumerate(made.motors):
         if what == "drive":
@@ -113,13 +113,14 @@ def study(model: Multibody, *, tick: float, road: Road, duration: float) -> Freq
     watch = [7, *(13 * b + 9 for b in range(count))]
     first = 0
     if not row and model.wheels:  # what rings on when the last wheel is past it
-        first = round((_AHEAD + road.length + front - rear + model.wheels[0].radius) / road.speed / tick)
+        first = round((_AHEAD + road.length + front - rear + model.wheels[0].radius) / road.speed / tick_length)
     elif row:
         duration = min(duration, (road.bumps * road.pitch + front - rear) / road.speed)
-    velocity = engine.run(first + round(duration / tick) + 1, watch)[first:]
-    acceleration = np.diff(velocity[:, 1:], axis=0) / tick
-    spectra = tuple(dft.of(a, tick, decaying=not row) for a in acceleration.T)
-    return Frequencies(model, tick, modes(model, tick), road, spectra, made.model.bodies, float(velocity[:, 0].mean()))
+    velocity = engine.run(first + round(duration / tick_length) + 1, watch)[first:]
+    acceleration = np.diff(velocity[:, 1:], axis=0) / tick_length
+    spectra = tuple(dft.of(a, tick_length, decaying=not row) for a in acceleration.T)
+    speed = float(velocity[:, 0].mean())
+    return Frequencies(model, tick_length, modes(model, tick_length), road, spectra, made.model.bodies, speed)
 
 
 def _set_off(engine: Engine, speed: float) -> None:

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     model = frequencies.damped(trim.trimmed(composite.build(arguments.architecture)[1]), arguments.damping)
     road = Road(arguments.speed, arguments.height, arguments.length, arguments.bumps, arguments.pitch)
     try:
-        found = frequencies.study(model, tick=arguments.tick, road=road, duration=arguments.duration)
+        found = frequencies.study(model, tick_length=arguments.tick, road=road, duration=arguments.duration)
     except (LayoutError, EngineFault) as error:
         sys.stderr.write(f"jounce spectrum: {error}\n")
         return FAILED
@@ -119,7 +119,7 @@ def _page(found: Frequencies, damping: float, modes: Sequence[Sequence[str]]) ->
     road, name = found.road, found.model.name
     page = Page(f"Natural frequencies of {name}")
     page.text(
-        f"Modes: eigenvalues of the derivative of one tick of {1e3 * found.tick:g} ms about rest, with weight, "
+        f"Modes: eigenvalues of the derivative of one tick of {1e3 * found.tick_length:g} ms about rest, with weight, "
         "contact, tires and the step itself. Its own share is (w h)^2 / 24 of a frequency."
     )
     if damping != 1:

@@ -107,9 +107,12 @@ class Axle:
     def tie_rod(self, upright: str, side: float) -> bool:
         """Adds the rod from tie_rod_outer to tie_rod_inner, which the steering moves; whether it does."""
         steered = self.table.text("steered", "none", of=("none", "rack")) == "rack"
-        gain = self.table.number("rack_gain", "m/rad", 0.008) if steered else 0.0
-        self.joint("rod", upright, self.frame, self.point("tie_rod_outer", side), self.point("tie_rod_inner", side),
-                   name=f"tie_rod{_letter(side)}", steer=gain * _Y)  # fmt: skip
+        gain = self.table.number("rack_gain", "m/rad", 0.008, above=0) if steered else 0.0
+        outer = self.point("tie_rod_outer", side)
+        # A positive angle steers to the left: the rack goes left ahead of the axle, and right behind it.
+        sense = 1.0 if outer[0] > self.point("wheel_centre", side)[0] else -1.0
+        self.joint("rod", upright, self.frame, outer, self.point("tie_rod_inner", side),
+                   name=f"tie_rod{_letter(side)}", steer=sense * gain * _Y)  # fmt: skip
         return steered
 
 
