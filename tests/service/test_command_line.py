@@ -38,7 +38,7 @@ def test_the_vehicle_has_one_name_and_the_file_to_write_another(
 ) -> None:
     text = help_of(command, capsys)
     assert "--model" not in text
-    assert ("--vehicle VEHICLE" in text) == (command in (*WITH_A_VEHICLE, "sweep", "serve", "replay"))
+    assert ("--vehicle VEHICLE" in text) == (command in (*WITH_A_VEHICLE, "sweep", "serve", "replay", "view"))
     assert ("-o " in text and "--output" in text) == (command in WITH_A_FILE)
 
 

@@ -54,11 +54,11 @@ class Link:
 
 def links_of(values: Mapping[str, float], said: Mapping[str, str], wheels: tuple[str, ...]) -> tuple[Link, ...]:
     """All links of a vehicle. ``said``: signal -> description, which tells what is on the left side only."""
-    if len(wheels) < 2:
+    if len(wheels) % 2:
         return ()
     found: list[Link] = []
     for axle, both in pairs(wheels).items():
-        points = {n[len(axle) + 1 : -2] for n in values if n.startswith(f"{axle}.") and n.endswith(".x")}
+        points = dict.fromkeys(n[len(axle) + 1 : -2] for n in values if n.startswith(f"{axle}.") and n.endswith(".x"))
         at = {n: np.array([values[f"{axle}.{n}.{a}"] for a in "xyz"]) for n in points if n[:1].isupper()}
         if "SPINDLE" not in at:
             continue

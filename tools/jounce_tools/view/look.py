@@ -70,7 +70,7 @@ def look_of(model: pb.DescribeModelResponse, parameters: Mapping[str, float]) ->
 
 def body_of(parameters: Mapping[str, float], wheels: tuple[str, ...]) -> tuple[Array, ...]:
     """Faces of the body from its outline; a box for a vehicle without one."""
-    axles = tuple(pairs(wheels)) if len(wheels) > 1 else ("front",)
+    axles = tuple(pairs(wheels)) if wheels and len(wheels) % 2 == 0 else ("front", "rear")
     ends = [(axles[0], ("low", "upper", "roof")), (axles[-1], ("roof", "upper", "low"))]
     try:
         side = np.array([[parameters[f"chassis.outline.{axle}.{height}.{a}"] for a in "xyz"]

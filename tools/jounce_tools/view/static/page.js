@@ -28,6 +28,8 @@ class Page {
     this.units = Object.fromEntries(look.names.map((name, k) => [name, look.units[k]]));
     this.cameras = Object.keys(look.cameras);
     this.now = series.count ? series.first : 0;
+    /** Pixels of the canvas for each of the page's, and how long pictures lately waited for their turn [ms]. */
+    this.scale = 1; this.waited = 0; this.since = 0;
     this.playing = false; this.following = live !== null; this.asked = false; this.before = 0;
     /** @type {Record<string, string>} */
     this.facts = {};
@@ -181,8 +183,16 @@ class Page {
 
   request() {
     if (this.asked) return;
-    this.asked = true;
-    requestAnimationFrame((stamp) => { this.asked = false; this.show(stamp); });
+    this.asked = true; this.since = performance.now();
+    requestAnimationFrame((stamp) => { this.asked = false; this.ease(performance.now() - this.since); this.show(stamp); });
+  }
+
+  /** Without a graphics processor pictures take long: then they get fewer pixels. @param {number} wait [ms] */
+  ease(wait) {
+    this.waited += 0.1 * (Math.min(wait, 200) - this.waited);
+    if (this.waited < 45 || this.scale < 0.5) return;
+    this.scale *= 0.75; this.waited = 0;
+    this.fit();
   }
 
   /** @param {number} stamp [ms] */
@@ -229,7 +239,7 @@ class Page {
   }
 
   fit() {
-    const ratio = Math.min(devicePixelRatio || 1, 2);
+    const ratio = this.scale * Math.min(devicePixelRatio || 1, 2);
     this.canvas.width = Math.round(this.canvas.clientWidth * ratio);
     this.canvas.height = Math.round(this.canvas.clientHeight * ratio);
     this.request();

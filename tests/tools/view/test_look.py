@@ -1,0 +1,59 @@
+"""The look of models that are not of this repository."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from jounce_proto import jounce_pb2 as pb
+from jounce_tools.errors import UsageError
+from jounce_tools.view.links import links_of
+from jounce_tools.view.look import look_of
+
+
+def _model(wheels: tuple[str, ...], leave_out: str = "") -> pb.DescribeModelResponse:
+    """A model with the outputs that a picture needs, and no parameters."""
+    model = pb.DescribeModelResponse(model="foreign")
+    place, turn = ".x .y .z", ".e0 .e1 .e2 .e3"
+    outputs = {"ref_frame.pos": place, "ref_frame.rot": turn, "ref_frame.yaw": "", "speed": ""}
+    for w in wheels:
+        own = {"pos": place, "rot": turn, "angle": "", "tire_force": place}
+        outputs |= {f"wheel_{w}.{name}": suffixes for name, suffixes in own.items()}
+    for name, suffixes in outputs.items():
+        if name != leave_out:
+            components = suffixes.split() or [""]
+            model.signals.append(pb.Signal(name=name, causality=pb.CAUSALITY_OUTPUT, components=components))
+    return model
+
+
+@pytest.mark.parametrize("wheels", [(), ("F", "RL", "RR"), ("FL", "FR", "RL", "RR"), tuple("ABCDEFGH")])
+def test_a_vehicle_without_hardpoints_or_outline_is_a_box_on_its_wheels(wheels: tuple[str, ...]) -> None:
+    look = look_of(_model(wheels), {"terrain.slope": 0.1})
+    assert look.wheels == wheels and look.links == () and look.ground == (0.0, 0.1, 0.0)
+    corners = np.concatenate(look.body)
+    assert corners.min(axis=0) == pytest.approx([-2.2, -0.9, 0.0])
+    assert corners.max(axis=0) == pytest.approx([2.2, 0.9, 1.1])
+
+
+@pytest.mark.parametrize("missing", ["ref_frame.pos", "ref_frame.rot", "ref_frame.yaw", "speed", "wheel_RL.angle"])
+def test_a_model_that_cannot_be_drawn_is_refused_by_the_name_of_what_it_lacks(missing: str) -> None:
+    with pytest.raises(UsageError, match=rf"foreign: no output {missing}.*expected a vehicle with a chassis in space"):
+        look_of(_model(("FL", "FR", "RL", "RR"), missing), {})
+
+
+def test_another_terrain_than_a_plane_is_not_drawn_as_one() -> None:
+    assert look_of(_model(()), {"terrain_source": 3.0, "terrain.height": 1.5}).ground is None
+
+
+def test_links_are_found_by_the_names_of_their_ends() -> None:
+    """A rod and a spring on a rear axle of a user; the right side is the mirror image of the left."""
+    points = {"origin": (-1.0, 0.0, 0.2), "SPINDLE": (0.0, 0.8, 0.0), "TOE_C": (0.1, 0.3, 0.0),
+              "TOE_U": (0.1, 0.7, 0.1),
+              "SPRING_C": (0.0, 0.5, 0.4), "SPRING_A": (0.0, 0.6, 0.0), "LONE_C": (0.0, 0.0, 0.0)}
+    values = {f"rear.{n}.{a}": v for n, p in points.items() for a, v in zip("xyz", p, strict=True)}
+    found = {link.name: link for link in links_of(values, {}, ("FL", "FR", "RL", "RR"))}
+    assert set(found) == {"TOE RL", "SPRING RL", "TOE RR", "SPRING RR"}
+    assert found["SPRING RL"].kind == "spring" and found["TOE RL"].kind == "rod"
+    inner, outer = found["TOE RR"].ends
+    assert (inner.body, outer.body, outer.wheels) == ("chassis", "wheel", ("RR",))
+    assert inner.point == pytest.approx((-0.9, -0.3, 0.2)) and outer.point == pytest.approx((0.1, 0.1, 0.1))
