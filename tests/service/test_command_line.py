@@ -118,7 +118,7 @@ def test_what_was_given_ends_with_2_and_what_fails_with_1(
     ("simulate --duration x", "argument --duration: 'x': expected a number"),
     ("simulate --inputs no.csv", "jounce simulate: no.csv: No such file or directory"),
     ("describe --format xml", "argument --format: 'xml': expected "),
-    ("describe --vehicle no_such", "vehicle 'no_such': expected class3, class7, halfcar, "),
+    ("describe --vehicle no_such", "vehicle 'no_such': expected class3, class7, frame4, halfcar, "),
     ("export --platforms vax", "platform 'vax': expected linux64, "),
     ("export --partner driver --vehicle utv --source-only", "--vehicle, --source-only: expected without --partner"),
     ("export --partner driver --platforms win64", "--platforms: expected without --partner"),
