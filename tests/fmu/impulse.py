@@ -92,3 +92,10 @@ def anything(r: np.random.Generator) -> Multibody:
                             1e4, r.uniform(20, 200), 1e3, 0.5, 0.0))  # fmt: skip
     motor = Motor("motor", n - 1, other, direction(r), 1.0)
     return Multibody("anything", tuple(bodies), tuple(joints), tuple(springs), (motor,), (limit,), tuple(wheels))
+
+
+def ball() -> Multibody:
+    """A ball of 1 kg, 1 m above the ground."""
+    centre = 1.1 * UP
+    wheel = Wheel("ball", 0, GROUND, centre, LEFT, 0.1, 1e5, 1.0, 1e5, 0.5, 0.0)
+    return Multibody("ball", (Body("ball", 1.0, centre, 0.004 * np.eye(3)),), wheels=(wheel,))

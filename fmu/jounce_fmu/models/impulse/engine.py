@@ -70,6 +70,10 @@ class Engine:
         """(motors, 2) target [rad/s] and bound [N m]."""
         self.friction = np.array([w.friction for w, _ in layout.contacts] or [0.0])
         """(contacts,) coefficient of friction."""
+        self.sweeps = 0
+        """0: the direct solver; else sequential impulses, that many sweeps over the rows."""
+        self.warm = np.zeros(layout.hard + len(layout.model.springs) + 3 * len(layout.contacts))
+        """(rows,) impulses with which the sweeps of the next tick begin, and those of the last one."""
         self.x = layout.drawn()
         self.bodies = self.x[: 13 * len(layout.model.bodies)].reshape(-1, 13)
         """(bodies, 13) centre, quaternion, velocity, turn rate: part of x."""
@@ -130,9 +134,9 @@ class Engine:
         """How often the active set changed in the last tick."""
         return int(self.x[-3])
 
-    def _common(self) -> tuple[ctypes.c_void_p | ctypes.c_double, ...]:
+    def _common(self) -> tuple[ctypes.c_void_p | ctypes.c_double | int, ...]:
         arrays: tuple[NDArray[Any], ...] = (self._table, self.numbers, self.motors, self.friction)
-        return *map(_pointer, arrays), ctypes.c_double(self.tick_length)
+        return *map(_pointer, arrays), ctypes.c_double(self.tick_length), self.sweeps, _pointer(self.warm)
 
     def _fault(self, kind: int, place: int, value: float) -> EngineFault:
         layout = self.layout

@@ -14,6 +14,7 @@
 #include "impulse_road.inc"
 #include "impulse_factor.inc"
 #include "impulse_tick.inc"
+#include "impulse_pgs.inc"
 #include "impulse_step.inc"
 
 #define LOAD 1000.0 /* a wheel load that counts as much as a spring force of the root of its stiffness [N] */
@@ -32,7 +33,7 @@ typedef struct {
 } told;
 
 static imp_input tell(const double *u, const double *p, const imp_numbers *n, double steer, double h, told *to) {
-    imp_input in = {NULL, NULL, NULL, 0.0, 0.0};
+    imp_input in = {NULL, NULL, NULL, 0.0, 0.0, 0, NULL};
     int k, c;
     for (k = 0; k < IMP_N_MOTORS; k++) {
         const int what = IMP_MOTOR[k][0], at = IMP_MOTOR[k][1];

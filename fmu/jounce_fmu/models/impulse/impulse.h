@@ -24,6 +24,7 @@ enum { IMP_RELAXED, IMP_RIGID }; /* kinds of contact */
 enum { IMP_STRAIGHT_ROWS = 1, IMP_NO_PROJECTION = 2, IMP_OLD_DAMPERS = 4 };
 
 enum { IMP_PASSES = 8, IMP_UNSETTLED = 10, IMP_PIECES = 8 };
+enum { IMP_STRIKES = 20, IMP_MOST_BODIES = 64, IMP_MOST_ROWS = 512 }; /* of impacts in a tick; for sweeps, impacts */
 
 /* Sizes of the records in d. */
 enum {
@@ -88,6 +89,8 @@ typedef struct {
     const double *friction; /* [contacts] */
     const double *torque;   /* [spins] on the wheel, against its carrier; or NULL */
     double steer, steer_rate; /* of the steering wheel, at the time of the pose and until the next */
+    int sweeps;             /* 0: direct; else sequential impulses */
+    double *warm;           /* [rows] their impulses, with sweeps */
 } imp_input;
 
 enum { IMP_OK, IMP_PIVOT, IMP_NAN, IMP_BELOW, IMP_ACTIVE };

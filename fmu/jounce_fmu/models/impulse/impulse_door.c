@@ -9,6 +9,7 @@
 #include "impulse_road.inc"
 #include "impulse_factor.inc"
 #include "impulse_tick.inc"
+#include "impulse_pgs.inc"
 #include "impulse_step.inc"
 
 #if defined(_WIN32)
@@ -33,8 +34,8 @@ static int imp_door_fault(const imp_fault *f, int *kind, double *value) {
 }
 
 DOOR int imp_door_start(const int *table, const double *d, const double *motor, const double *friction, double h,
-                        double *x, double *work, int *kind, double *value) {
-    const imp_input in = {motor, friction, NULL, 0.0, 0.0};
+                        int sweeps, double *warm, double *x, double *work, int *kind, double *value) {
+    const imp_input in = {motor, friction, NULL, 0.0, 0.0, sweeps, warm};
     imp_topology t;
     imp_fault f = {0, -1, 0.0};
     imp_open(table, &t);
@@ -43,9 +44,9 @@ DOOR int imp_door_start(const int *table, const double *d, const double *motor, 
 
 /* n ticks; after each, the states `watch` are written. Returns how many were done. */
 DOOR int imp_door_ticks(const int *table, const double *d, const double *motor, const double *friction, double h,
-                        double *x, double *work, int n, const int *watch, int watched, double *seen, int *kind,
+                        int sweeps, double *warm, double *x, double *work, int n, const int *watch, int watched, double *seen, int *kind,
                         double *value) {
-    const imp_input in = {motor, friction, NULL, 0.0, 0.0};
+    const imp_input in = {motor, friction, NULL, 0.0, 0.0, sweeps, warm};
     imp_topology t;
     imp_fault f = {0, -1, 0.0};
     int i, k;
