@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from raw import OK, Raw
 
+from jounce.references import RATE_OFFSET
 from jounce.signals import SignalTable
 
 Array = NDArray[np.float64]
-FIRST_STATE, FIRST_RATE = 200_000, 300_000
 
 
 class Vehicle(Raw):
@@ -22,9 +22,8 @@ class Vehicle(Raw):
         super().__init__(library, guid, kind=kind)
         assert self.component, self.log
         self.table, self.kind = table, kind
-        n = len(table.states)
-        self.states = list(range(FIRST_STATE, FIRST_STATE + n))
-        self.rates = list(range(FIRST_RATE, FIRST_RATE + n))
+        self.states = list(table.state_references)
+        self.rates = [r + RATE_OFFSET for r in self.states]
         self.inputs = [s.value_reference for s in table.inputs]
         self.outputs = [s.value_reference for s in table.outputs if s.signal.type == "Real"]
         for name, value in parameters.items():
@@ -89,7 +88,7 @@ _INPUTS = {
     "steering_wheel_angle": (0.0, 2.0), "steering_wheel_rate": (0.0, 1.0), "drive_torque": (0.0, 500.0),
     "brake_torque": (800.0, 100.0), "force": (0.0, 300.0), "moment": (0.0, 30.0), "point": (0.0, 0.3),
     "terrain_height": (0.0, 0.005), "terrain_normal": (0.0, 0.05), "terrain_mu": (0.8, 0.1), "ext_force": (0.0, 300.0),
-    "ext_moment": (0.0, 30.0),
+    "ext_moment": (0.0, 30.0), "tire_pressure": (0.0, 0.0),
 }  # fmt: skip
 
 
@@ -122,7 +121,7 @@ def random_point(vehicle: Vehicle, rest: Array, rng: np.random.Generator) -> tup
 
 
 #: Step of the difference quotients by unit.
-_STEPS = {"rad": 1e-4, "rad/s": 1e-3, "m": 1e-4, "m/s": 1e-3, "N.m": 1.0, "N": 1.0, "1": 1e-4}
+_STEPS = {"rad": 1e-4, "rad/s": 1e-3, "m": 1e-4, "m/s": 1e-3, "N.m": 1.0, "N": 1.0, "1": 1e-4, "Pa": 100.0}
 
 
 def steps(table: SignalTable) -> Array:

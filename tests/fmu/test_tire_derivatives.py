@@ -15,12 +15,18 @@ from jounce_fmu.models.tires import on_tires
 DATA = Path(__file__).parents[1] / "data" / "tires"
 #: What the made-up coefficients of MF 6.1 become for a HMMWV: size [m], loads [N], stiffness [N/m].
 SIZE = {"UNLOADED_RADIUS": 0.4699, "WIDTH": 0.3175, "RIM_RADIUS": 0.2096, "FNOMIN": 8000.0, "VERTICAL_STIFFNESS": 4e5}
+#: Terms of pressure, which the file of PAC2002 has not.
+PRESSURE = {"PPX1": -0.3, "PPX3": 0.2, "PPY1": 0.4, "PFZ1": 0.7}
 
 
 @pytest.fixture(scope="module", params=["pac2002", pytest.param("mf61", marks=pytest.mark.slow)])
 def factory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Factory:
     pytest.importorskip("casadi")
-    file = DATA / "HMMWV_Pac02Tire.tir"
+    text, file = (DATA / "HMMWV_Pac02Tire.tir").read_text(), tmp_path_factory.mktemp("tires") / "pressure.tir"
+    for key, value in PRESSURE.items():
+        text = re.sub(rf"^{key} .*\n", "", text, flags=re.MULTILINE)
+        text = text.replace("[LONGITUDINAL_COEFFICIENTS]\n", f"[LONGITUDINAL_COEFFICIENTS]\n{key} = {value}\n")
+    file.write_text(text)
     if request.param == "mf61":
         text = (DATA / "synthetic_mf61.tir").read_text()
         for key, value in SIZE.items():
@@ -40,10 +46,13 @@ def test_every_derivative_is_that_of_central_differences_at_random_states(factor
     noisy = table.by_name("closure_residual").value_reference
     kept = [i for i, r in enumerate([*made.rates, *made.outputs]) if r != noisy]
     speed = [k for k, s in enumerate(table.states) if s.name == "state.lin_vel.x"]
+    pressures = [s for s in table.inputs if s.name.endswith("tire_pressure")]
     found = drawn = 0
     while found < 3:
         drawn += 1
         x, u = random_point(made, rest, rng)
+        for s in pressures:
+            u[s.index] = rng.uniform(1.1 * s.signal.least_nonzero, 0.9 * s.maximum)
         x[speed] = (0.4, 2.0, 9.0)[drawn % 3]
         z = np.concatenate([x, u])
         quotient, spread = differences(lambda z: made.at(z[:states], z[states:])[kept], z, step)
