@@ -88,11 +88,11 @@ class Core:
         #: Number of variants that this processor runs: one lane, four lanes.
         self.variants = int(self._library.core_variants())
 
-    def open(self, variant: int, values: Mapping[str, float]) -> int:
-        """An initialized instance of the variant with these inputs and parameters."""
+    def open(self, variant: int, values: Mapping[str, float], resource: str = "") -> int:
+        """An initialized instance of the variant with these inputs and parameters, and the URI of its resource."""
         names = (ct.c_char_p * len(values))(*(n.encode() for n in values))
         numbers = (ct.c_double * len(values))(*values.values())
-        instance = int(self._library.core_open(variant, len(values), names, numbers))
+        instance = int(self._library.core_open(variant, resource.encode(), len(values), names, numbers))
         if instance < 0:
             raise RuntimeError(self._library.core_error(-1).decode())
         return instance

@@ -52,7 +52,7 @@ static double room[8][3][4096];
 static int n_subjects;
 
 BENCH_EXPORT int core_variants(void);
-BENCH_EXPORT int core_open(int variant, int n, const char *const *names, const double *values);
+BENCH_EXPORT int core_open(int variant, const char *place, int n, const char *const *names, const double *values);
 BENCH_EXPORT int core_run(int id, int kind, int blocks, int calls, double *wall, double *cpu);
 BENCH_EXPORT double core_output(int id, const char *name);
 BENCH_EXPORT const char *core_error(int id);
@@ -74,14 +74,15 @@ static int set(jn_instance *s, const char *name, double value) {
     return jn_fail(s, "no signal %s", name);
 }
 
-/* An initialized instance of a variant, with these inputs and parameters; its id, or -1. */
-int core_open(int variant, int n, const char *const *names, const double *values) {
+/* An initialized instance of a variant, with these inputs and parameters; its id, or -1. `place`: URI of its resource. */
+int core_open(int variant, const char *place, int n, const char *const *names, const double *values) {
     subject *b = &subjects[n_subjects];
     int i;
     if (n_subjects == 8 || !(b->s = jn_create(jn_models[variant], 0))) return -1;
     b->u = room[n_subjects][0];
     b->y = room[n_subjects][1];
     b->dx = room[n_subjects][2];
+    if (*place && jn_set_folder(b->s, place)) return -1;
     for (i = 0; i < n; i++)
         if (set(b->s, names[i], values[i])) return -1;
     if (jn_setup(b->s, 0.0, 0, 0.0)) return -1;

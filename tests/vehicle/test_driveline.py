@@ -109,7 +109,14 @@ def test_the_shafts_inertia_is_joined_as_in_one_system_of_all_coordinates(seed: 
     chassis = root @ root.T + 6 * np.eye(6)
     hub, sense = part(NUMBERS, N, "hub"), part(NUMBERS, N, "sense")
     omega, transfer = r.normal(size=3), 2.72
-    js = np.array(ca.evalf(ports.shaft_inertia(ca.SX(transfer), NUMBERS.split(ca.SX(N)))))
+    js = np.zeros((SHAFTS, SHAFTS))  # of output shaft, propeller shafts and carriers, by how the half shafts turn each
+    front, rear = np.array([0.5, 0.5, 0.0, 0.0]), np.array([0.0, 0.0, 0.5, 0.5])
+    n = {name: part(NUMBERS, N, name) for name in NUMBERS.sizes}
+    props = n["front_ratio"] * front, n["rear_ratio"] * rear
+    output = transfer * (n["share"] * props[0] + (1 - n["share"]) * props[1])
+    for inertia, turn in ((n["output_inertia"], output), (n["front_inertia"], props[0]), (n["rear_inertia"], props[1]),
+                          (n["carrier_inertia"], front), (n["carrier_inertia"], rear)):  # fmt: skip
+        js += inertia * np.outer(turn, turn)
     # q: chassis 6, theta 4, wheel spin relative to the upright 4; rows of what a wheel's spin axis turns by
     mass, rows, force = np.zeros((14, 14)), np.zeros((4, 14)), r.normal(size=14)
     mass[:6, :6] = chassis

@@ -1,20 +1,22 @@
 """The inertia of the shafts between gearbox and wheels, joined exactly to the equations of the vehicle.
 
-The shafts turn with the half shafts: together they are an inertia J_s, a 4 x 4 matrix, on the half-shaft speeds h. The
-recursion of the vehicle (`jounce.dynamics.articulated`) is linear in the torques on the half shafts, so that
-h' = a + B T with a from a run without the shafts' own torque T. T = -J_s h' then gives
+The shafts turn with the carriers of the two differentials, whose speeds are w = G h for the half-shaft speeds h, with
+G = [1/2 1/2 0 0; 0 0 1/2 1/2]. Together they are an inertia S, a 2 x 2 matrix, on w. The recursion of the vehicle
+(`jounce.dynamics.articulated`) is linear in the torques on the half shafts, so that w' = a + B t for torques t on the
+carriers, half of which each of its half shafts gets; a is from a run without the shafts' own torque. t = -S w' then
+gives
 
-    T = -(I + J_s B)^-1 J_s a
+    t = -(I + S B)^-1 S a
 
-B is symmetric and positive definite since h is what T works on; the elimination needs no pivoting as all eigenvalues of
-I + J_s B are 1 or more. With the inertias J of a wheel and S of its shaft about the spin axis e, the ratio k = J/(J+S),
+B is symmetric and positive definite since w is what t works on; the elimination needs no pivoting as all eigenvalues of
+I + S B are 1 or more. With the inertias J of a wheel and S of its shaft about the spin axis e, the ratio k = J/(J+S),
 a = e . u for the upright's partial velocity u, the momentum m and the inertia d of the corner (Jain 2016, Eqs. 6, 7),
-the hub ratio i and sense s, a torque on the half shaft turns the wheel by i, the upright by (s - i k) a, and the
-chassis by -c, c = [i k e; 0] + m (s - i k) a / d:
+the hub ratio i and sense s, a torque on a half shaft turns the wheel by i, the upright by (s - i k) a, and the chassis
+by -c, c = [i k e; 0] + m (s - i k) a / d. For the half shafts
 
     B_ij = delta_ij (i^2/(J+S) + ((s - i k) a)^2 / d) + c_i . M^-1 c_j
 
-with the 6 x 6 inertia M of the chassis and all it carries.
+with the 6 x 6 inertia M of the chassis and all it carries, and for the carriers G B G^T.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from jounce.dynamics.articulated import full, solve, spatial_inertia
 from jounce.math.algebra import SX, cross, dot
 from jounce.powertrain.layouts import NUMBERS, PORT, SHAFTS
 
-__all__ = ["function", "shaft_inertia", "speed"]
+__all__ = ["carrier_inertia", "function", "speed"]
 
 
 def speed(spin: SX, axis: SX, upright: SX, n: dict[str, SX]) -> SX:
@@ -35,32 +37,12 @@ def speed(spin: SX, axis: SX, upright: SX, n: dict[str, SX]) -> SX:
     return n["hub"] * spin + n["sense"] * dot(axis, upright)
 
 
-def shaft_inertia(transfer: SX, n: dict[str, SX]) -> SX:
-    """J_s (4, 4) [kg.m2] of output shaft, propeller shafts and carriers, on the half shafts."""
-    front, rear = SX([0.5, 0.5, 0, 0]), SX([0, 0, 0.5, 0.5])
-    props = n["front_ratio"] * front, n["rear_ratio"] * rear
-    output = transfer * (n["share"] * props[0] + (1 - n["share"]) * props[1])
-    shafts: Sequence[tuple[SX, SX]] = (
-        (n["output_inertia"], output), (n["front_inertia"], props[0]), (n["rear_inertia"], props[1]),
-        (n["carrier_inertia"], front), (n["carrier_inertia"] * n["both"], rear),
-    )  # fmt: skip
-    return sum((j * (g @ g.T) for j, g in shafts), SX(SHAFTS, SHAFTS))
-
-
-def _eliminated(m: SX, right: SX) -> SX:
-    """x of m x = right by Gauss, without pivoting."""
-    n = right.shape[0]
-    rows = [[m[i, j] for j in range(n)] for i in range(n)]
-    b = [right[i] for i in range(n)]
-    for k in range(n):
-        for i in range(k + 1, n):
-            factor = rows[i][k] / rows[k][k]
-            rows[i] = [SX(0)] * (k + 1) + [rows[i][j] - factor * rows[k][j] for j in range(k + 1, n)]
-            b[i] = b[i] - factor * b[k]
-    x = [SX(0)] * n
-    for i in reversed(range(n)):
-        x[i] = (b[i] - sum((rows[i][j] * x[j] for j in range(i + 1, n)), SX(0))) / rows[i][i]
-    return ca.vertcat(*x)
+def carrier_inertia(transfer: SX, n: dict[str, SX]) -> SX:
+    """S (2, 2) [kg.m2] of output shaft, propeller shafts and carriers, on the front and the rear carrier."""
+    output = transfer * ca.vertcat(n["share"] * n["front_ratio"], (1 - n["share"]) * n["rear_ratio"])
+    own = ca.vertcat(n["front_inertia"] * n["front_ratio"] ** 2 + n["carrier_inertia"],
+                     n["rear_inertia"] * n["rear_ratio"] ** 2 + n["carrier_inertia"] * n["both"])  # fmt: skip
+    return n["output_inertia"] * (output @ output.T) + ca.diag(own)
 
 
 def ports(own: SX, body: SX, wheels: Sequence[dict[str, SX]], omega: SX, transfer: SX,
@@ -71,20 +53,29 @@ def ports(own: SX, body: SX, wheels: Sequence[dict[str, SX]], omega: SX, transfe
     accelerations of theta and spin as they are without T; a part of zeros with d = along = 1 stands for no wheel.
     """
     total = spatial_inertia(own[0], own[1:4], own[4:10]) + full(body)
-    columns, moved, diagonal, rates = [], [], [], []
+    columns, diagonal, rates = [], [], []
     for w in wheels:
         turn = dot(w["axis"], w["upright_partial"])
         kept = n["hub"] * w["along"] / (w["along"] + w["shaft"])
         by_theta = (n["sense"] - kept) * turn
         columns.append(ca.vertcat(kept * w["axis"], SX(3, 1)) + w["momentum"] * (by_theta / w["d"]))
-        moved.append(solve(total, columns[-1]))
         diagonal.append(n["hub"] ** 2 / (w["along"] + w["shaft"]) + by_theta**2 / w["d"])
         bias = w["axis_bias"] - dot(w["axis"], cross(omega, w["upright_velocity"]))
         rates.append(n["hub"] * w["spin"] + n["sense"] * (turn * w["theta"] + bias))
-    by = ca.blockcat([[dot(c, m) for m in moved] for c in columns]) + ca.diag(ca.vertcat(*diagonal))
-    inertia = shaft_inertia(transfer, n)
-    torque = _eliminated(SX.eye(SHAFTS) + inertia @ by, -inertia @ ca.vertcat(*rates))
-    return torque, -sum((m * torque[k] for k, m in enumerate(moved)), SX(6, 1))
+
+    def carriers(of: Sequence[SX]) -> list[SX]:
+        return [0.5 * (of[0] + of[1]), 0.5 * (of[2] + of[3])]
+
+    pushes, yields = carriers(columns), [0.5 * d for d in carriers(diagonal)]
+    moved = [solve(total, push) for push in pushes]
+    by = ca.blockcat([[dot(push, m) for m in moved] for push in pushes]) + ca.diag(ca.vertcat(*yields))
+    inertia = carrier_inertia(transfer, n)
+    system, right = SX.eye(2) + inertia @ by, -inertia @ ca.vertcat(*carriers(rates))
+    factor = system[1, 0] / system[0, 0]
+    rear = (right[1] - factor * right[0]) / (system[1, 1] - factor * system[0, 1])
+    front = (right[0] - system[0, 1] * rear) / system[0, 0]
+    change = -(moved[0] * front + moved[1] * rear)
+    return 0.5 * ca.vertcat(front, front, rear, rear), change
 
 
 def function() -> ca.Function:

@@ -26,6 +26,8 @@ _FIRST: dict[Kind, tuple[int, int]] = {
     "input": (1_450, 1_460), "output": (14_900, 14_920), "parameter": (190_000, 190_000), "state": (290_000, 290_000)
 }  # fmt: skip
 _END: dict[Kind, int] = {"input": 1_500, "output": 15_000, "parameter": 200_000, "state": 300_000}
+#: How the steps in C begin that do not depend on the arm's acceleration.
+_UNMOVED = ("fill_wheel_inputs", "press_brakes", "drive_half_shafts", "JN_NAME(react)")
 #: State -> C expression of its rates.
 RATES = {"powertrain": "e->power", "column": "e->column"}
 
@@ -69,6 +71,12 @@ def evaluation() -> tuple[Step, ...]:
                                   "turn_shafts_forward(x, d, d_x, total, d_total, e, d_e);"))  # fmt: skip
                 steps.append(step)
     return tuple(steps)
+
+
+def again() -> tuple[Step, ...]:
+    """The steps that another acceleration of the Pitman arm changes: tires, brakes and driveline do not feel it."""
+    kept = [step for step in evaluation() if not isinstance(step, Glue) or not step.value.startswith(_UNMOVED)]
+    return (Glue("release_shafts(d, e);", ""), *(s for s in kept if not isinstance(s, Call) or s.function != "wheel"))
 
 
 def inputs() -> Iterator[Signal]:

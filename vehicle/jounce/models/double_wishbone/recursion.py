@@ -30,6 +30,15 @@ JN_FN int JN_NAME(evaluate_forward)(const double *arm, const double *d_arm, cons
 {tangents}    return 0;
 }}
 """
+_AGAIN = """\
+/* The same e for another acceleration of the Pitman arm. */
+JN_FN int JN_NAME(evaluate_again)(const double *arm, const double *x, const double *u, const double *d, int full,
+                                  jn_evaluation *e, jn_fault *f) {{
+    double loads[6], link[JN_LINK_N], total[JN_SUMS]{locals};
+    int c;
+{values}    return 0;
+}}
+"""
 _RATES = """\
 /* Rates of the states that are there already. Linear: for values and tangents. */
 JN_FN void JN_NAME(collect_rates)(const double *x, const jn_evaluation *e, double *dx) {{
@@ -100,6 +109,7 @@ def text(lanes: Lanes, inner: Iterable[str], *, powertrain: bool = False) -> str
     return "\n".join((
         "/* Made from the schedule of the recursion; do not edit. */\n",
         _EVALUATE.format(values=c.values(evaluation, lean=True), tangents=c.tangents(evaluation), **own),
+        *([_AGAIN.format(values=c.values(powered.again(), lean=True), **own)] if powertrain else []),
         _RATES.format(copies="".join(copies), values=c.values(MOTION), tangents=c.tangents(MOTION)),
         _REPORTS.format(values=c.values(REPORTS), tangents=c.tangents(REPORTS)),
         _PASS.format(moves=_read("corner", len(lanes)), calls=c.one_pass(EVALUATION, still, guarded),

@@ -1,0 +1,69 @@
+"""Measures a step of the whole vehicle: powertrain, Magic Formula and a heightmap, one by one and together.
+
+Beside it that of the HMMWV with torques in, on its own tires and a plane. All loops run in C, on one thread,
+interleaved; a step is RK4 at 1 ms and makes all outputs. See README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from native import STEP_OUTPUTS, Core
+from timing import interleave, machine, table
+
+from jounce.terrain.packed import Terrain, save
+from jounce_fmu.models import find
+from jounce_fmu.models.roads import on_road, road_place
+from jounce_fmu.models.tires import on_tires
+
+TIRE = Path(__file__).parents[1] / "tests" / "data" / "tires" / "HMMWV_Pac02Tire.tir"
+MOVING = {"init.speed": 15.0, "steering_wheel_angle": 0.2}
+HEIGHTMAP = {"terrain_source": 3.0}
+BY_TORQUE = {"steering.mode": 2.0, "steering_wheel_torque": 1.0}
+
+
+def heights(folder: Path) -> Path:
+    """Waves of 5 cm on 400 x 400 m, points every 0.25 m."""
+    x = 0.25 * np.arange(1600)
+    waves = 0.05 * np.sin(0.5 * x)[:, None] * np.sin(0.4 * x)[None, :]
+    return save(Terrain("HEIGHTMAP", waves, 0.25, 0.25, (-100.0, -200.0)), folder / "waves.jnt")
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=40, help="interleaved rounds (default %(default)s)")
+    parser.add_argument("--calls", type=int, default=500, help="calls a block")
+    parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled harnesses")
+    options = parser.parse_args()
+    options.build.mkdir(parents=True, exist_ok=True)
+    print(machine())
+    ground, pedals, magic = heights(options.build), {"throttle": 0.5}, on_tires("hmmwv_pedals", TIRE)
+    cases = {
+        "torques in, TMeasy, plane: the default": ("hmmwv", {}),
+        "powertrain": ("hmmwv_pedals", pedals),
+        "powertrain, heightmap": (on_road("hmmwv_pedals", ground), pedals | HEIGHTMAP),
+        "powertrain, Magic Formula": (magic, pedals),
+        "powertrain, Magic Formula, heightmap": (on_road(magic, ground), pedals | HEIGHTMAP),
+        "the same, steered by torque": (on_road(magic, ground), pedals | HEIGHTMAP | BY_TORQUE),
+    }
+    subjects = {}
+    for name, (vehicle, values) in cases.items():
+        core = Core(options.build, find(vehicle).sources)
+        instance = core.open(core.variants - 1, MOVING | values, road_place(vehicle))
+        subjects[name] = partial(core.measure, instance, STEP_OUTPUTS, blocks=5, calls=options.calls)
+    found = interleave(subjects, options.rounds)
+    first = next(iter(found.values())).best()
+    rows = []
+    for name, samples in found.items():
+        times = [samples.best(), samples.percentile(50), min(samples.cpu)]
+        rows.append([name, *(f"{t / 1e3:.2f}" for t in times), f"{samples.best() / first:.2f}"])
+    print(table(["step with all outputs, us", "best", "median", "best cpu", "of the default"], rows))
+    print(machine())
+
+
+if __name__ == "__main__":
+    main()
