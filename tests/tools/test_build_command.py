@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from jounce.architecture.entries import OTHERS
 from jounce.architecture.load import architecture_file
+from jounce.architecture.target import ROWS
+from jounce.architecture.templates import TEMPLATES
 from jounce_tools.architecture.report import weight_class
 from jounce_tools.cli.main import main
 
@@ -79,3 +83,32 @@ def test_the_papers_range_of_class_3_is_class_2_and_its_range_of_class_7_is_righ
     assert [weight_class(m * pound) for m in (10001, 14000, 14001)] == [3, 3, 4]
     assert [weight_class(m) for m in (11800, 14965)] == [7, 7]
     assert [weight_class(m * pound) for m in (6000, 6001, 26001, 33000, 33001)] == [1, 2, 7, 7, 8]
+
+
+def test_the_tutorials_sketch_builds_and_its_cab_comes_off_the_frame(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/tutorial/truck.md, followed word by word."""
+    page = (Path(__file__).parents[2] / "docs" / "tutorial" / "truck.md").read_text()
+    first, springs = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    sketch = tmp_path / "sketch.toml"
+    sketch.write_text(first)
+    assert main(["build", str(sketch), "--json"]) == 0
+    fixed = json.loads(capsys.readouterr().out)
+    assert f"{fixed['components']} components become {len(fixed['bodies'])} bodies" in " ".join(page.split())
+    assert sum(w["load"] for w in fixed["wheels"]) == pytest.approx(9.81 * fixed["mass"])
+    rigid = '[[connection]]\na = "frame"\nb = "cab"\nkind = "rigid"\n'
+    assert rigid in first
+    sketch.write_text(first.replace(rigid, springs))
+    assert main(["build", str(sketch), "--json"]) == 0
+    loose = json.loads(capsys.readouterr().out)
+    assert len(loose["bodies"]) == len(fixed["bodies"]) + 1 and loose["motions"] == fixed["motions"] + 1
+    assert sum(s["preload"] for s in loose["springs"] if s["name"].startswith("cab")) == pytest.approx(900 * 9.81)
+    assert main(["spectrum", str(sketch), "-o", str(tmp_path / "sketch"), "--duration", "5"]) == 0
+    assert "Hz, damping ratio" in capsys.readouterr().out
+
+
+def test_every_template_and_key_of_the_page_is_there() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
+    assert [t for t in TEMPLATES if f"| `{t}` |" not in page] == []
+    assert [k for k in (*ROWS, *OTHERS) if f"`{k}`" not in page] == []
