@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -104,8 +105,15 @@ def test_the_tutorials_sketch_builds_and_its_cab_comes_off_the_frame(
     loose = json.loads(capsys.readouterr().out)
     assert len(loose["bodies"]) == len(fixed["bodies"]) + 1 and loose["motions"] == fixed["motions"] + 1
     assert sum(s["preload"] for s in loose["springs"] if s["name"].startswith("cab")) == pytest.approx(900 * 9.81)
-    assert main(["spectrum", str(sketch), "-o", str(tmp_path / "sketch"), "--duration", "5"]) == 0
+    assert main(["spectrum", str(sketch), "-o", str(tmp_path / "frequencies"), "--duration", "5"]) == 0
     assert "Hz, damping ratio" in capsys.readouterr().out
+    truck, run = str(tmp_path / "sketch"), str(tmp_path / "bump.csv")
+    assert main(["build", str(sketch), "-o", truck]) == 0
+    bump = ["--set", "init.speed=8", "--set", "road=BUMP", "--duration", "3", "-o", run]
+    assert main(["simulate", "--vehicle", truck, *bump]) == 0
+    with Path(run).open() as file:
+        heights = [float(row["body_cab.pos.z [m]"]) for row in csv.DictReader(file)]
+    assert max(heights) - heights[0] > 0.02 and abs(heights[-1] - heights[0]) < 0.02  # over the bump, and down again
 
 
 def test_every_template_and_key_of_the_page_is_there() -> None:

@@ -48,8 +48,8 @@ def test_locked_wheels_slow_a_truck_both_ways_and_the_printed_friction_only_one(
     engine.start()
     engine.run(300)
     assert 0 < engine.bodies[0, 7] / speed < 1 - 0.25 * 0.8 * G / abs(speed)
-    along, pressed = engine.forces[:, 0], engine.forces[:, 3]
-    assert along == pytest.approx(-np.sign(speed) * 0.8 * pressed, rel=1e-3)  # mu N on every wheel, against the motion
+    along, pressed = engine.forces[:, 0], engine.forces[:, 2]
+    assert along == pytest.approx(-np.sign(speed) * 0.8 * pressed, rel=2e-3)  # mu N on every wheel, against the motion
 
     # One point of 1 kg pressed with its weight: the printed conditions and the two-sided ones, for one tick.
     bound = 0.8 * G * H
