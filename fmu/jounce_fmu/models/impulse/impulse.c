@@ -267,8 +267,11 @@ static int outputs(const double *x, const double *u, const double *p, const doub
 static const jn_model impulse = {
     .name = "impulse", .build_hash = jn_build_hash_text, .n_x = N_X, .n_u = JN_N_U, .n_y = JN_N_Y, .n_p = JN_N_P,
     .n_d = IMP_N_NUMBERS + IMP_N_DENSE, .p_tick = JN_P_tick, .p_integrator = -1, .signals = jn_table,
-    .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = start, .outputs = outputs,
-    .step = step, .n_work = IMP_N_WORK,
+    .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = start, .rhs = NULL,
+    .outputs = outputs, .step = step, .n_work = IMP_N_WORK, .begin = NULL, .finish = NULL, .n_memory = 0,
+    .nominals = NULL, .state_references = NULL, .directional = NULL, .finish_forward = NULL, .jacobian = NULL,
+    .parameter_warning = NULL, .readable = NULL, .period = NULL, .decide = NULL, .open = NULL, .close = NULL,
+    .d_resource = 0, .stores = NULL, .remember = NULL, .n_store = 0, .d_store = 0,
 };
 const jn_model *const jn_models[] = {&impulse, NULL};
 int jn_variant_supported(int variant) { return variant == 0; }
