@@ -45,6 +45,18 @@ def test_another_terrain_than_a_plane_is_not_drawn_as_one() -> None:
     assert look_of(_model(()), {"terrain_source": 3.0, "terrain.height": 1.5}).ground is None
 
 
+def test_a_wheel_without_axes_of_its_own_has_those_of_its_knuckle_or_axle() -> None:
+    model = _model(("FL", "FR", "RL", "RR"))
+    for signal in [s for s in model.signals if s.name in ("wheel_FL.rot", "wheel_RL.rot", "wheel_RR.rot")]:
+        model.signals.remove(signal)
+    for name in ("body_front.knuckle_L.rot", "body_rear.rot"):
+        model.signals.add(name=name, causality=pb.CAUSALITY_OUTPUT, components=[".e0", ".e1", ".e2", ".e3"])
+    carriers = {"FL": "body_front.knuckle_L", "FR": "wheel_FR", "RL": "body_rear", "RR": "body_rear"}
+    assert look_of(model, {}).carriers == carriers
+    del model.signals[-1]
+    assert look_of(model, {}).carriers["RL"] == "ref_frame"
+
+
 def test_links_are_found_by_the_names_of_their_ends() -> None:
     """A rod and a spring on a rear axle of a user; the right side is the mirror image of the left."""
     points = {"origin": (-1.0, 0.0, 0.2), "SPINDLE": (0.0, 0.8, 0.0), "TOE_C": (0.1, 0.3, 0.0),

@@ -286,8 +286,8 @@ async def _frames(shown: Shown, names: tuple[str, ...], every: int) -> AsyncGene
 
 def _poses(look: Look) -> tuple[str, ...]:
     """Outputs that the picture needs."""
-    bodies = ("ref_frame", *(f"wheel_{w}" for w in look.wheels))
-    wanted = {f"{b}.{s}" for b in bodies for s in ("pos.x", "pos.y", "pos.z", "rot.e0", "rot.e1", "rot.e2", "rot.e3")}
+    wanted = {f"{b}.pos.{a}" for b in ("ref_frame", *(f"wheel_{w}" for w in look.wheels)) for a in "xyz"}
+    wanted |= {f"{b}.rot.e{k}" for b in ("ref_frame", *look.carriers.values()) for k in range(4)}
     wanted |= {"ref_frame.yaw"} | {f"wheel_{w}.angle" for w in look.wheels}
     wanted |= {f"wheel_{w}.tire_force.{a}" for w in look.wheels for a in "xyz"}
     return tuple(n for n in look.names if n in wanted)

@@ -30,6 +30,8 @@ class Look:
     """Of all outputs."""
     units: tuple[str, ...]
     wheels: tuple[str, ...]
+    carriers: dict[str, str]
+    """Wheel -> the outputs whose .rot is that of its axes, without its spin."""
     body: tuple[Array, ...]
     """Faces of the body, each (corners, 3) [m] in the chassis frame."""
     radius: float
@@ -50,7 +52,7 @@ def look_of(model: pb.DescribeModelResponse, parameters: Mapping[str, float]) ->
     outputs = [(s.name + c, s.unit) for s in model.signals if s.causality == pb.CAUSALITY_OUTPUT for c in s.components]
     names = tuple(n for n, _ in outputs)
     wheels = wheels_in(names)
-    own = [f"wheel_{w}.{s}" for w in wheels for s in ("pos.x", "rot.e0", "angle", "tire_force.x")]
+    own = [f"wheel_{w}.{s}" for w in wheels for s in ("pos.x", "angle", "tire_force.x")]
     for needed in ("ref_frame.pos.x", "ref_frame.rot.e0", "ref_frame.yaw", "speed", *own):
         if needed not in names:
             raise UsageError(f"{model.model}: no output {needed}; expected a vehicle with a chassis in space")
@@ -61,11 +63,21 @@ def look_of(model: pb.DescribeModelResponse, parameters: Mapping[str, float]) ->
     p = values.get
     plane = (p("terrain.height", 0.0), p("terrain.slope", 0.0), p("terrain.bank", 0.0))
     return Look(
-        model.model, names, tuple(u for _, u in outputs), wheels, body_of(values, wheels),
+        model.model, names, tuple(u for _, u in outputs), wheels, carriers_of(names, wheels), body_of(values, wheels),
         of_any_tires(values, "unloaded_radius") or 0.4, of_any_tires(values, "width") or 0.25,
         links_of(values, said, wheels),
         plane if p("terrain_source", 1.0) == 1.0 else None, plane[0],
     )  # fmt: skip
+
+
+def carriers_of(names: tuple[str, ...], wheels: tuple[str, ...]) -> dict[str, str]:
+    """Wheel -> what has its axes: the wheel's own output, else a knuckle or an axle of a truck, else the chassis."""
+    found = {}
+    for axle, both in (pairs(wheels) if len(wheels) % 2 == 0 else {}).items():
+        for wheel, side in zip(both, "LR", strict=True):
+            choices = (f"wheel_{wheel}", f"body_{axle}.knuckle_{side}", f"body_{axle}")
+            found[wheel] = next((c for c in choices if f"{c}.rot.e0" in names), "ref_frame")
+    return {w: found.get(w, f"wheel_{w}" if f"wheel_{w}.rot.e0" in names else "ref_frame") for w in wheels}
 
 
 def body_of(parameters: Mapping[str, float], wheels: tuple[str, ...]) -> tuple[Array, ...]:

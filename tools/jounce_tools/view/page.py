@@ -39,6 +39,7 @@ def packed_look(look: Look) -> dict[str, Any]:
     """The object `Look` of drawing.js."""
     return {
         "name": look.name, "names": look.names, "units": look.units, "wheels": look.wheels,
+        "carriers": look.carriers,
         "body": [np.round(f, 4).tolist() for f in look.body], "colours": BODY_COLOURS, "radius": look.radius,
         "plane": look.ground, "cameras": {**CAMERAS, **_MORE_CAMERAS}, "links": [asdict(k) for k in look.links],
         "tire": [np.round(c, 4).tolist() for c in tire(look.radius, look.width)], "size": size_of(look),

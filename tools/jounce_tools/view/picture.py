@@ -159,7 +159,7 @@ def _faces(scene: Scene, time: float) -> list[tuple[Array, str]]:
     faces = [(f @ turned.T + at, colour) for f, colour in zip(scene.body, BODY_COLOURS, strict=True)]
     outer, inner = tire(scene.radius, scene.width)
     for w in scene.wheels:
-        centre, axes = scene.vector(f"wheel_{w}.pos", time), scene.rotation(f"wheel_{w}", time)
+        centre, axes = scene.pose(f"wheel_{w}", time)
         whole = spun(axes, scene.at(f"wheel_{w}.angle", time))
         a, b = outer @ whole.T + centre, inner @ whole.T + centre
         faces += [(np.array([a[k - 1], a[k], b[k], b[k - 1]]), _TIRE) for k in range(len(a))]
@@ -176,8 +176,8 @@ def _forces(scene: Scene, time: float) -> Array:
     """(wheels, 2, 3): forces of the tires from the contact, in world axes of a level ground."""
     rows = []
     for w in scene.wheels:
-        centre = scene.vector(f"wheel_{w}.pos", time)
-        left = scene.rotation(f"wheel_{w}", time)[:, 1]
+        centre, axes = scene.pose(f"wheel_{w}", time)
+        left = axes[:, 1]
         heading = np.array([left[1], -left[0], 0.0]) / max(float(np.hypot(left[0], left[1])), 1e-9)
         side = np.cross((0.0, 0.0, 1.0), heading)
         foot = centre - (0.0, 0.0, 0.97 * scene.radius)

@@ -49,8 +49,9 @@ class Scene(Look):
                          [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])  # fmt: skip
 
     def pose(self, name: str, time: float) -> Pose:
-        """Position and orientation of a body that has the outputs ``name``.pos and .rot."""
-        return self.vector(f"{name}.pos", time), self.rotation(name, time)
+        """Position and orientation of a body that has the outputs ``name``.pos and .rot, or of a wheel."""
+        turned = self.carriers.get(name.removeprefix("wheel_"), name)
+        return self.vector(f"{name}.pos", time), self.rotation(turned, time)
 
     def lines(self, time: float) -> Array:
         """(links, 2, 3): the links of the suspension at the time of a frame, in the world [m]."""

@@ -2,7 +2,8 @@
 // The vehicle, the ground, the path and the forces at one time.
 
 /** What does not change of a run; page.py packs it.
- * @typedef {{name: string, names: string[], units: string[], wheels: string[], body: Vector[][], colours: string[],
+ * @typedef {{name: string, names: string[], units: string[], wheels: string[],
+ *   carriers: Record<string, string>, body: Vector[][], colours: string[],
  *   radius: number, tire: Vector[][], plane: number[] | null, cameras: Record<string, [Vector, number]>, size: number,
  *   links: Link[], surface: Surface | null}} Look */
 /** @typedef {{rows: number, columns: number, origin: Vector, points: string | Float32Array}} Surface */
@@ -47,7 +48,7 @@ class Figure {
     /** @type {Record<string, Pose>} */
     const wheels = {};
     for (const w of this.look.wheels) {
-      wheels[w] = { at: series.vector(k, `wheel_${w}.pos`), axes: series.rotation(k, `wheel_${w}`) };
+      wheels[w] = { at: series.vector(k, `wheel_${w}.pos`), axes: series.rotation(k, this.look.carriers[w]) };
     }
     return { chassis, wheels };
   }
