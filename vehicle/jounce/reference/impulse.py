@@ -128,7 +128,8 @@ def tick(model: Multibody, pose: rows.Pose, v: Array, h: float,
     bias = np.concatenate([0.5 * h * bend / (2 * STEP), (G @ old)[damped]])
     bounded = [_motor(model, pose, m, *t, h) for m, t in zip(model.motors, targets, strict=True)]
     bounded += [_limit(model, pose, limit, h) for limit in model.limits]
-    bounded += [_contact(model, pose, w, offset, old, h) for w, offset in model.contacts()]
+    contacts = [_contact(model, pose, w, offset, old, h) for w, offset in model.contacts()]
+    bounded += [c for c in contacts if c is not None]  # a tire that does not touch has no force, however fast it comes
     return Tick(mass, right, free, np.array([*np.zeros(len(J)), *cfm]), bias, tuple(bounded))
 
 
@@ -153,12 +154,14 @@ def _limit(model: Multibody, pose: rows.Pose, limit: Limit, h: float) -> Bounded
     return Bounded(sign * _stacked(model, limit.a, limit.b, on_a, on_b), 0.0, gap / h, 0.0, np.inf)
 
 
-def _contact(model: Multibody, pose: rows.Pose, wheel: Wheel, offset: float, old: Array, h: float) -> Bounded:
+def _contact(model: Multibody, pose: rows.Pose, wheel: Wheel, offset: float, old: Array, h: float) -> Bounded | None:
     at = rows.Placed(model, pose)
     centre = at.point(wheel.body, wheel.centre + offset * wheel.axis)
     up = np.array([0.0, 0.0, 1.0])
     point = centre * [1, 1, 0]
     row = _stacked(model, wheel.body, GROUND, *at.across(wheel.body, GROUND, point, point, up))
     gap = float(centre[2]) - wheel.radius
+    if gap >= 0:
+        return None
     bias = float(row @ old) + 2 * wheel.stiffness / wheel.damping * gap
     return Bounded(row, 2.0 / (h * wheel.damping), bias, 0.0, np.inf)
