@@ -19,7 +19,7 @@ from jounce.data import Vehicle, load_vehicle, vehicle_file
 from jounce.suspension.characteristics import characteristics
 from jounce.suspension.kinematics import kinematics_of
 from jounce_fmu.build.builtin import export_builtin
-from jounce_fmu.importer.host import Factory, open_builtin
+from jounce_fmu.importer.host import Factory, FmuError, open_builtin
 from jounce_fmu.importer.linear import Exchange, linearize, read_states
 from jounce_tools.vehicle.rest import standing
 from jounce_tools.vehicle.sweeps import Springs
@@ -125,6 +125,31 @@ def test_linear_models_are_those_of_difference_quotients(name: str) -> None:
             wrong = np.abs((4 * half - whole) / 3 - linear.A[:, k]) / scale  # Richardson
             assert wrong.max() <= 1e-6, (state.name, factory.table.states[int(wrong.argmax())].name)
         assert compared >= len(x) - 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("heave", "roll"), [(0.005, 0.0), (-0.005, 0.0), (0.0, 0.005), (0.0, -0.005), (0.003, 0.003)])
+def test_beyond_its_box_an_axle_is_refused_before_its_links_are_anywhere_else(
+    name: str, heave: float, roll: float
+) -> None:
+    """From the middle outwards: closed, and both wheels where exact kinematics, followed from there, have them."""
+    factory, vehicle = open_builtin(name), load_vehicle(name)
+    place = {s.name: k for k, s in enumerate(factory.table.states)}
+    exact, coordinates = kinematics_of(vehicle, vehicle.axles[1]), np.array([heave, roll])
+    with replace(factory, kind=Exchange).instance("box") as instance:
+        instance.setup({"tire_source": "EXTERNAL", "init.equilibrium": False, "init.z": 50.0})
+        x, closed = np.zeros(len(place)), 0
+        x[place["state.rot.e0"]] = 1.0
+        with pytest.raises(FmuError, match=r"(RL|RR).*of the axle \((m|rad)\)"):
+            for k in range(200):
+                x[[place[f"state.wheel_{w}.arm_angle"] for w in WHEELS[2:]]] = k * coordinates
+                instance.set_states(x)
+                y = named(factory, instance.get_outputs())
+                assert y["closure_residual"] < 1e-9
+                for w, wheel in zip(WHEELS[2:], exact.position(k * coordinates).wheels, strict=True):
+                    assert [y[f"wheel_{w}.pos.{a}"] for a in "xyz"] == pytest.approx(wheel.centre, abs=1e-8)
+                closed += 1
+        assert closed > 10
 
 
 @pytest.mark.parametrize("fmi", [2, 3])
