@@ -75,6 +75,19 @@ def test_it_rests_where_the_check_says(name: str) -> None:
     assert later["ref_frame.pos.z"] == pytest.approx(y["ref_frame.pos.z"], abs=1e-9)
 
 
+@pytest.mark.parametrize("height", [0.03, 0.06, -0.06])
+def test_a_vehicle_whose_axles_are_drawn_at_different_heights_finds_its_rest(height: float) -> None:
+    """Its design position has wheels in the air, where the search for rest must not begin."""
+    factory, changes = open_builtin("car"), {"rear.origin.z": height}
+    stands = standing(load_vehicle("car").replaced(changes))
+    with factory.instance("rest") as instance:
+        instance.setup(changes)
+        y = named(factory, instance.get_outputs())
+    for w, travel in (("FL", stands.travel[0]), ("RL", stands.travel[1])):
+        assert y[f"wheel_{w}.travel"] == pytest.approx(travel, abs=2e-4)
+    assert y["ref_frame.pitch"] == pytest.approx(stands.pitch, abs=2e-4)
+
+
 def test_energy_and_momenta_stay_over_a_second_with_the_fourth_order(name: str) -> None:
     flight = Flight(open_builtin(name), tuple(a.name for a in load_vehicle(name).axles))
     start = flight.start(SWING[name])

@@ -218,12 +218,13 @@ static int height_row(int axle) {
 #endif
 }
 
-/* First guess: chassis parallel to the terrain under it, tires a little compressed. */
-static void guess(rest *r, const double *x, double *v) {
+/* First guess: chassis parallel to the terrain under it, tires a little compressed; `all`: those of every wheel, where the
+ * design heights of the axles differ. */
+static void guess(rest *r, const double *x, int all, double *v) {
     const double *n = r->mean_normal, yaw = r->p[JN_P_init_yaw];
     const double c = jn_cos_1(yaw), s = jn_sin_1(yaw), slope = -(n[0] * c + n[1] * s) / n[2];
     const double side = -(-n[0] * s + n[1] * c) / n[2], length = sqrt(1.0 + slope * slope);
-    double ground = 0.0, hub = 0.0, radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, 0);
+    double ground = 0.0, hub = 0.0, highest = -HUGE_VAL, radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, 0);
     int k;
     memset(v, 0, N_REST * sizeof *v);
     v[1] = -jn_atan_1(slope);
@@ -231,12 +232,15 @@ static void guess(rest *r, const double *x, double *v) {
     for (k = 0; k < JN_WHEELS; k++) {
         const double *d = r->d;
         radius = fmax(radius, wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, JN_LANE_OF(k)));
-        hub += lane(d + D_CORNERS, height_row(k / 2), JN_LANE_OF(JN_IS_PAIR(k / 2) ? k - k % 2 : k)) / JN_WHEELS;
+        const double own = lane(d + D_CORNERS, height_row(k / 2), JN_LANE_OF(JN_IS_PAIR(k / 2) ? k - k % 2 : k));
+        hub += own / JN_WHEELS;
+        highest = fmax(highest, own - (is_plane(r) ? 0.0 : r->height[k]));
         if (!is_plane(r)) ground += r->height[k] / JN_WHEELS;
     }
     if (is_plane(r))
         ground = r->d[D_GROUND + 2] - (n[0] * x[JN_X_position] + n[1] * x[JN_X_position + 1]) / n[2];
     v[0] = ground + (radius - COMPRESSED - hub) / n[2];
+    if (all) v[0] = (is_plane(r) ? ground : 0.0) + (radius - COMPRESSED - highest) / n[2];
 }
 
 /* Asks the ground for each wheel: the inputs, or the terrain file below the anchor of the wheel on a level chassis. */
@@ -270,16 +274,15 @@ static void average_normal(rest *r, const double *x) {
     for (k = 0; k < 3; k++) r->mean_normal[k] /= length;
 }
 
-static int find_rest(rest *r, double *x, jn_fault *f) {
-    double v[N_REST], now[N_REST], a[N_REST][N_REST], step[N_REST], tried[N_REST], there[N_REST];
+/* Newton's method from v as far as it goes; what is left to `now`. */
+static int search(rest *r, double *v, double *x, double *now, jn_fault *f) {
+    double a[N_REST][N_REST], step[N_REST], tried[N_REST], there[N_REST];
     int round, i, k;
-    average_normal(r, x);
-    guess(r, x, v);
     if (residual(r, v, x, now, f)) return 1;
     for (round = 0; round < ROUNDS && !(size(now) < ENOUGH); round++) {
         double longest = 0.0, scale = 1.0;
         for (k = 0; k < N_REST; k++) {
-            memcpy(tried, v, sizeof v);
+            memcpy(tried, v, sizeof tried);
             tried[k] += NUDGE;
             if (residual(r, tried, x, there, f)) return 1;
             for (i = 0; i < N_REST; i++) a[i][k] = (there[i] - now[i]) / NUDGE;
@@ -294,8 +297,20 @@ static int find_rest(rest *r, double *x, jn_fault *f) {
             if (!residual(r, tried, x, there, &ignored) && size(there) < size(now)) break;
         }
         if (k == 12) break;
-        memcpy(v, tried, sizeof v);
-        memcpy(now, there, sizeof now);
+        memcpy(v, tried, sizeof tried);
+        memcpy(now, there, sizeof there);
+    }
+    return 0;
+}
+
+static int find_rest(rest *r, double *x, jn_fault *f) {
+    double v[N_REST], now[N_REST];
+    average_normal(r, x);
+    guess(r, x, 0, v);
+    if (search(r, v, x, now, f)) return 1;
+    if (!(size(now) < TOLERATED)) { /* perhaps for wheels that began in the air, where nothing tells them the way down */
+        guess(r, x, 1, v);
+        if (search(r, v, x, now, f)) return 1;
     }
     if (!(size(now) < TOLERATED)) {
         f->signal = JN_ROW_P + JN_P_init_equilibrium;
