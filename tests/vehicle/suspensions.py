@@ -114,7 +114,7 @@ def macpherson() -> Mechanism:
               Joint("mount", "point_on_line", "upright", "chassis", mount, np.subtract(mount, foot),
                     cut=True))  # fmt: skip
     strut = (End("upright", foot), End("chassis", mount))
-    tubes = (Tubes("strut", *strut, 0.1, 0.0, 0.0, 0.0, 0.12, 5.0, 0.02, 0.0),)
+    tubes = (Tubes("strut", *strut, 0.0, 0.0, 0.0, 0.0, 0.12, 5.0, 0.02, 0.0, single=True),)
     rods = (Rod("tierod", End("upright", [-0.2373756, 0.89495045, -0.01605418]), End("inner", inner), 1.5, 0.02),)
     wheel = Wheel("wheel", "upright", [-0.040004, 1.1, -0.026025], **{**WHEEL, "mass": 21.103})
     forces = (Force("spring", 0, *strut, SPRING), Force("shock", 0, *strut, SHOCK))

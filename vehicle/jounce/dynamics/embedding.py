@@ -304,7 +304,12 @@ class Moved:
             axis = (top - foot) / length
             turn = rod_turn(axis, length, at_top - at_foot)
             tip, low, up = turning(turn, axis), tubes.lower_com, tubes.upper_com
-            across, along = tubes.lower_across + tubes.upper_across, tubes.lower_along + tubes.upper_along
+            across, along = tubes.upper_across, tubes.upper_along
+            if tubes.single:
+                found.append(Body(tubes.upper_mass, top - axis * up, at_top + tip * -up,
+                                  slender(axis, across, along), turn, across))  # fmt: skip
+                continue
+            across, along = tubes.lower_across + across, tubes.lower_along + along
             found += [Body(tubes.lower_mass, foot + axis * low, at_foot + tip * low, slender(axis, across, along), turn,
                            across),
                       Body(tubes.upper_mass, top - axis * up, at_top + tip * -up, None, turn)]  # fmt: skip

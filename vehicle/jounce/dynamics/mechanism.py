@@ -128,6 +128,8 @@ class Tubes:
     upper_mass: Value = _data("scalar")
     upper_across: Value = _data("scalar")
     upper_along: Value = _data("scalar")
+    single: bool = False
+    """The lower tube is part of the body there: its numbers are zero and nothing is computed of it."""
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ class _Reader:
         com, mass, across, along = (self._number(f"{table['name']}.{entry}", where)
                                     for entry in ("com_from_top", "mass", "inertia.xx", "inertia.zz"))  # fmt: skip
         none = SX(0)
-        return Tubes(table["name"], low, up, none, none, none, none, com, mass, across, along)
+        return Tubes(table["name"], low, up, none, none, none, none, com, mass, across, along, single=True)
 
     def _wheel(self, table: Table, k: int, where: str) -> Wheel:
         name = table.get("point", "SPINDLE")

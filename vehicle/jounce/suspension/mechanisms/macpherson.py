@@ -23,7 +23,7 @@ def mechanism(p: Mapping[str, Value], axle: str) -> Mechanism:
     at, number = e.point, e.number
     foot, top = End("upright", at("STRUT_U")), chassis(at("STRUT_C"))
     strut = Tubes("strut", foot, top, SX(0), SX(0), SX(0), SX(0), number("strut.com_from_top"), number("strut.mass"),
-                  number("strut.inertia.xx"), number("strut.inertia.zz"))  # fmt: skip
+                  number("strut.inertia.xx"), number("strut.inertia.zz"), single=True)  # fmt: skip
     return Mechanism(
         axle, ("lower_arm",),
         (e.arm("LCA"), e.body("upright", "UPRIGHT")),
