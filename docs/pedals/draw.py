@@ -82,6 +82,28 @@ def performance() -> None:
               f"after 90 s {v[-1]:.0f} km/h in gear {o['gearbox.gear'][-1]:.0f}")  # fmt: skip
 
 
+def why() -> None:
+    """What each assumption is worth: 0 to 96.6 km/h with load and a drag area of 1.8 m2, and the speed after 90 s."""
+    start = {s.name: s.start for s in VEHICLE.table.parameters}
+    base = {"chassis.mass": start["chassis.mass"] + LOAD}
+    torques = [n for n in start if n.startswith("engine.full_load.torque.")]
+    cases = {
+        "as it is": {},
+        "engine 10 % weaker": {n: 0.9 * start[n] for n in torques},
+        "engine of 112 kW (150 hp) for 145": {n: 112 / 145 * start[n] for n in torques},
+        "efficiency 0.75 for 0.85": {"driveline.efficiency": 0.75},
+        "accessories 60 N.m for 25": {"engine.accessories": 60.0},
+        "rolling resistance 0.03 for 0.015": {"tire.rolling_resistance": 0.03},
+        "up at 2800 rpm for 3200": {n: start[n] * 2800 / 3200 for n in ("gearbox.up_closed", "gearbox.up_full")},
+        "4.0 t for 3.0": {"chassis.mass": start["chassis.mass"] + LOAD + 991.0},
+    }  # fmt: skip
+    for name, changed in cases.items():
+        o = run([(0.0, {"brake_pedal": 0.3}), (1.0, {"brake_pedal": 0.0, "throttle": 1.0})], 90.0, base | changed,
+                area=1.8)  # fmt: skip
+        v = o["speed"] * 3.6
+        _say(f"{name}: 0-96.6 {o['time'][np.argmax(v > 96.6)] - 1.0:.1f} s, after 90 s {v[-1]:.0f} km/h")
+
+
 def grades() -> None:
     """Speed along the slope after 10 s of pulling away on a slope, at the throttle that is best of four."""
     mass = VEHICLE.table.by_name("chassis.mass").start
@@ -126,6 +148,7 @@ def main() -> None:
         ax.grid(visible=True, alpha=0.3)
     figure.savefig(HERE / "drive.png", dpi=110, metadata={"Software": None})
     performance()
+    why()
     grades()
     parked()
 
