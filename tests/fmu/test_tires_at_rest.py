@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import measure
@@ -15,6 +16,8 @@ from jounce_fmu.importer.host import Factory, Value, open_builtin
 from jounce_fmu.models.tires import on_tires
 
 FILE = Path(__file__).parents[1] / "data" / "tires" / "HMMWV_Pac02Tire.tir"
+#: What the made-up coefficients of MF 6.1 become for a HMMWV: size [m], loads [N], stiffness [N/m].
+SIZE = {"UNLOADED_RADIUS": 0.4699, "WIDTH": 0.3175, "RIM_RADIUS": 0.2096, "FNOMIN": 8000.0, "VERTICAL_STIFFNESS": 4e5}
 DATA = with_tire_files(load_vehicle("hmmwv"), {"": FILE})
 
 
@@ -65,6 +68,22 @@ def test_no_frequency_from_half_to_fifty_hertz_makes_it_walk(seed: int) -> None:
 def test_a_minute_on_a_slope_of_thirty_percent_moves_it_by_less_than_a_hundredth_of_a_millimetre() -> None:
     record = hold({"terrain.slope": math.atan(0.3)}, BRAKES, 60.0, 100)
     place = record.vector("ref_frame.pos")
+    assert np.ptp(place[30:], axis=0).max() < 1e-5
+
+
+@pytest.mark.slow
+def test_on_mf61_it_stays_where_it_is_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made-up coefficients on a tire of the HMMWV's size; shaken, and on a slope of 30 %."""
+    text = FILE.with_name("synthetic_mf61.tir").read_text()
+    for key, value in SIZE.items():
+        text = re.sub(rf"^{key} .*\n", "", text, flags=re.MULTILINE)
+        text = text.replace("[VERTICAL]\n", f"[VERTICAL]\n{key} = {value}\n")
+    (tmp_path / "large.tir").write_text(text)
+    car = open_builtin(on_tires("hmmwv", tmp_path / "large.tir"))
+    monkeypatch.setattr(measure, "factory", lambda _vehicle: car)
+    for name in ("push", "front wheels", "one wheel at 50 Hz"):
+        assert drift(parked(name, 12.0)) < 2e-4, name
+    place = hold({"terrain.slope": math.atan(0.3)}, BRAKES, 60.0, 100).vector("ref_frame.pos")
     assert np.ptp(place[30:], axis=0).max() < 1e-5
 
 

@@ -18,7 +18,7 @@ import casadi as ca
 
 from jounce.math.algebra import SX
 
-__all__ = ["TINY", "Common", "Forces", "Longitudinal", "Numbers", "Slips", "common", "cos_atan", "curve",
+__all__ = ["TINY", "Common", "Forces", "Longitudinal", "Numbers", "Slips", "by_pressure", "common", "cos_atan", "curve",
            "longitudinal", "off_zero", "sign", "sliding_curve", "weight"]  # fmt: skip
 
 SMALL: Final = 1e-12
@@ -142,11 +142,18 @@ def weight(b: SX, c: SX, e: SX, x: SX, shift: SX) -> SX:
 
 
 def common(at: Slips, c: Numbers) -> Common:
-    """dfz (4.E2a) and dpi (4.E2b); without a truth, so that what depends on parameters alone is computed once."""
+    """dfz (4.E2a) and dpi (4.E2b)."""
     f0 = c["LFZO"] * c["FNOMIN"]
     nominal = c["NOMPRES"]
-    dpi = (at.pressure - nominal) / ca.fmax(nominal, 1.0) * ca.fmin(nominal, 1.0)
-    return Common(f0, (at.load - f0) / f0, dpi)
+    return Common(f0, at.load * (1.0 / f0) - 1.0, (at.pressure - nominal) * by_pressure(nominal))
+
+
+def by_pressure(nominal: SX) -> SX:
+    """One over the nominal pressure [1/Pa], 0 where a file has none.
+
+    Without a truth, so that it is computed once, as all that depends on parameters alone.
+    """
+    return ca.fmin(nominal, 1.0) / ca.fmax(nominal, 1.0)
 
 
 def longitudinal(at: Slips, inclination: SX, n: Common, c: Numbers) -> Longitudinal:

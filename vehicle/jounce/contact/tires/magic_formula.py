@@ -25,7 +25,7 @@ import casadi as ca
 from jounce.contact.standstill import SOFT, STATES, Hold, Motion, Standstill, rolled_on, standstill
 from jounce.contact.tires import mf61, pac2002
 from jounce.contact.tires.coefficients import MF61, PAC2002, PLAIN, POINTS, SOFTEST
-from jounce.contact.tires.formula import TINY, Forces, Slips
+from jounce.contact.tires.formula import TINY, Forces, Slips, by_pressure
 from jounce.contact.tires.law import Contact, Hub, Law, Plane, Started, Starting
 from jounce.contact.tires.patch import patch, spring
 from jounce.math.algebra import SX, cross, dot
@@ -136,8 +136,8 @@ def _rolling_radius(load: SX, stiffer: SX, par: Numbers) -> SX:
     """R_e = Q_RE0 R_0 - F_z0 / k (D atan(B F_z / F_z0) + F F_z / F_z0) [m] (MF-Tyre 6.2: DREFF, BREFF, FREFF)."""
     ratio = load / par["FNOMIN"]
     share = par["DREFF"] * ca.atan(par["BREFF"] * ratio) + par["FREFF"] * ratio
-    stiffness = ca.fmax(par["vertical_stiffness"], SOFT) * stiffer
-    return par["Q_RE0"] * par["unloaded_radius"] - par["FNOMIN"] / stiffness * share
+    settled = par["FNOMIN"] / ca.fmax(par["vertical_stiffness"], SOFT)  # of numbers alone, as the next: prepared once
+    return par["Q_RE0"] * par["unloaded_radius"] - settled * share / stiffer
 
 
 def _radial(deflection: SX, par: Numbers) -> SX:
@@ -159,8 +159,8 @@ def _pressures(par: Numbers) -> tuple[SX, SX]:
     """(inflation pressure [Pa], its factor on the vertical stiffness: 1 + PFZ1 dp, MF-Tyre 6.2)."""
     asked, nominal = par["tire_pressure"], par["NOMPRES"]
     pressure = ca.if_else(asked > NO_PRESSURE, ca.fmax(asked, par["least_pressure"]), par["pressure"])
-    change = ca.if_else(nominal > 0.0, (pressure - nominal) / ca.fmax(nominal, SOFT), 0.0)
-    return pressure, ca.fmax(1.0 + par["PFZ1"] * change, SOFTEST)
+    per_pressure = par["PFZ1"] * by_pressure(nominal)
+    return pressure, ca.fmax(1.0 + per_pressure * (pressure - nominal), SOFTEST)
 
 
 def _lag(slip: SX, sliding: SX, pace: SX, length: SX) -> SX:
@@ -172,7 +172,7 @@ def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers
     pressure, stiffer = _pressures(par)
     radius, n = par["unloaded_radius"], terrain.normal
     spin = dot(hub.axis, hub.turning)
-    fast = ca.fabs(spin) * radius / par["LONGVL"]
+    fast = ca.fabs(spin) * (radius / par["LONGVL"])
     stiff = stiffer * (1.0 + par["Q_V2"] * fast)  # Pacejka and Besselink 2012, Eq. 4.E68, without its shear terms
     at = patch(hub, terrain, par, lambda deflection: stiff * _radial(deflection, par))
     touching = at.load > 0.0
