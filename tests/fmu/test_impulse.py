@@ -277,6 +277,12 @@ def test_road_that_steps_up_under_a_resting_wheel_ends_in_a_fault_that_names_it(
         engine.start()
 
 
+def test_more_bodies_than_the_engine_has_room_for_are_refused() -> None:
+    bodies = tuple(Body(f"body{k}", 1.0, np.zeros(3), np.eye(3)) for k in range(65))
+    with pytest.raises(LayoutError, match="65 bodies and 0 rows; expected at most 64 and 512"):
+        layout(Multibody("many", bodies))
+
+
 def test_mass_ratio_of_a_million_is_solved() -> None:
     model = pendulum()
     heavy = Body("heavy", 1e6, model.bodies[0].com * 2, 1e6 * np.eye(3))

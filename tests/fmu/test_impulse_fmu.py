@@ -205,6 +205,24 @@ def test_users_own_architecture_is_a_vehicle(tmp_path: Path) -> None:
     assert len(run.time) == 51
 
 
+def test_friction_can_change_during_a_run() -> None:
+    with open_builtin("class3").instance("ice") as truck:
+        truck.setup({"init.speed": 8.0})
+        inputs = np.array([s.start for s in truck.table.inputs])
+        out = {s.name: s.index for s in truck.table.outputs}
+        for s in truck.table.inputs:
+            if s.name.endswith("brake_torque"):
+                inputs[s.index] = 6000.0
+        truck.set_inputs(inputs)
+        speeds = [8.0]
+        for mu in (0.8, 0.1):
+            truck.set_values({"mu": mu})
+            truck.step(500)
+            speeds.append(truck.get_outputs()[out["speed"]])
+    assert speeds[0] - speeds[1] > 0.5 * 0.8 * 9.81 * 0.6
+    assert speeds[1] - speeds[2] == pytest.approx(0.5 * 0.1 * 9.81, rel=0.15)
+
+
 @pytest.mark.parametrize(("language", "compiler"), [("c", ["cc", "-std=c99"]), ("c++", ["c++", "-std=c++17"])])
 def test_its_source_compiles_without_a_warning(tmp_path: Path, language: str, compiler: list[str]) -> None:
     if shutil.which(compiler[0]) is None:

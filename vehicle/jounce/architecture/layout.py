@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 PAPER = {"joints": 1, "drift": 2, "dampers": 4}
 #: Pieces of the road that the numbers have room for, and the numbers of each.
 PIECES, PIECE = 8, 7
+#: Most bodies and rows, as in ``impulse.h``.
+BODIES, ROWS = 64, 512
 #: States that a tick writes beside those of the motion.
 MISC = 4
 
@@ -134,6 +136,10 @@ def layout(model: Multibody, *, spins: bool = True, wheel_motors: bool = False, 
     names = list(parts.row_names())
     if rigid and not regularized:
         parts.check_rigid(names)
+    rows = len(names) + len(own.springs) + 3 * sum(len(w.offsets) for w in own.wheels)
+    if len(own.bodies) > BODIES or rows > ROWS:
+        raise LayoutError(f"{model.name}: {len(own.bodies)} bodies and {rows} rows; expected at most {BODIES} and "
+                          f"{ROWS}")  # fmt: skip
     matrix, full = parts.matrix()
     try:
         factors = ordered(matrix, full, parts.velocities)

@@ -181,7 +181,8 @@ def _parameters(of: Truck) -> Iterator[Signal]:
     yield par("road.count", "1", 10.0, "of bumps", 1.0, 1e6)
     yield enum("road.side", SIDES, 2, "of the wheels for which it is there")
     for k in range(1, TERMS + 1):
-        yield par(f"road.term_{k}.order", "1", 1.0, "power of the distance behind its place: 1, 2 or 3", 1.0, 3.0)
+        yield Signal(f"road.term_{k}.order", "parameter", "1", "power of the distance behind its place: 1, 2 or 3",
+                     start=(1.0,), minimum=1.0, maximum=3.0, type="Integer", variability="fixed", frame="")  # fmt: skip
         yield par(f"road.term_{k}.place", "m", 0.0, "where it begins")
         yield par(f"road.term_{k}.factor", "1", 0.0, "height per distance to that power; 0: none")
         yield enum(f"road.term_{k}.side", SIDES, 2, "of the wheels for which it is there")
