@@ -193,6 +193,9 @@ PLAN: dict[str, object] = {
     "jounce spectrum sketch.toml -o frequencies": By("tools/test_build_command.py"),
     "jounce simulate --vehicle sketch --set init.speed=8 --set road=BUMP --duration 3 -o bump.csv": By(
         "tools/test_build_command.py"),
+    "jounce render": By("tools/test_render_command.py"),
+    "jounce render class3 bump.csv -o bump.html": By("tools/test_render_command.py"),
+    "jounce render class3 bump.csv --at 0.85 -o bump.png": By("tools/test_render_command.py"),
     "jounce describe --vehicle class3": RUNS,
     "jounce simulate --vehicle class3 --set init.speed=8 --set road=BUMP --duration 3 -o bump.csv": RUNS,
     "jounce export --vehicle class7 -o class7.fmu": By("fmu/test_impulse_fmu.py"),

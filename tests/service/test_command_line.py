@@ -22,7 +22,7 @@ from jounce_tools.cli.progress import Progress
 
 WITH_A_VEHICLE = ("simulate", "export", "describe", "linearize", "demo", "test")
 WITH_A_FILE = ("simulate", "export", "linearize", "sweep", "export-recording", "demo", "uk", "compare", "test",
-               "view", "build", "spectrum")
+               "view", "build", "spectrum", "render")
 
 
 def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:

@@ -1,1 +1,1 @@
-"""``jounce build`` and ``jounce spectrum``: a vehicle from its architecture, and its natural frequencies."""
+"""``jounce build``, ``spectrum``, ``render``: a vehicle from its architecture, its frequencies, its runs drawn."""

@@ -35,6 +35,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "vehicle": ("jounce_tools.vehicle.command", "start, check and describe a vehicle of your own by axles"),
     "build": ("jounce_tools.architecture.command", "make a vehicle of an architecture: components and connections"),
     "spectrum": ("jounce_tools.architecture.spectrum", "find natural frequencies of an architecture, on one page"),
+    "render": ("jounce_tools.architecture.render", "draw a run of an architecture: an animation, or its state"),
     "test": ("jounce_tools.cli.test", "drive standard manoeuvres: metrics, limits and a report"),
     "view": ("jounce_tools.view.command", "show a session or a recorded run: a page in 3-D, a picture or a film"),
     "bridge": ("jounce_tools.bridge.command", "join a session for a program that speaks another protocol"),

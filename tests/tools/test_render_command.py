@@ -1,0 +1,84 @@
+"""``jounce render``: boxes of components, the page, the picture, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jounce.architecture import composite, inertia
+from jounce.models.impulse.signals import truck
+from jounce_tools.architecture import render
+from jounce_tools.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def bump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """class3 over a bump at 8 m/s, as a CSV file."""
+    path = tmp_path_factory.mktemp("run") / "bump.csv"
+    words = ["--set", "init.speed=8", "--set", "road=BUMP", "--duration", "1.2", "-o", str(path)]
+    assert main(["simulate", "--vehicle", "class3", *words]) == 0
+    return path
+
+
+def test_a_component_is_drawn_as_the_box_of_its_mass_and_inertia() -> None:
+    com, size = np.array([1.0, 2.0, 3.0]), np.array([2.0, 0.5, 0.8])
+    found = render.corners(inertia.box(7.0, com, size))
+    assert np.ptp(found, axis=0) == pytest.approx(size)
+    assert found.mean(0) == pytest.approx(com)
+    lengths = [np.linalg.norm(found[i] - found[j]) for i, j in render.EDGES]
+    assert sorted(lengths) == pytest.approx(sorted(4 * [*size]))
+
+
+def test_boxes_stand_as_drawn_at_the_start_and_the_road_is_the_bump(bump: Path) -> None:
+    scene = render.Scene(truck(*composite.build("class3")), bump)
+    cab = next(b for b in scene.boxes if b.name == "cab.shell")
+    middle = scene.placed(cab, 0).mean(0)
+    assert middle == pytest.approx([-1.4, 0.0, 1.3], abs=1e-6)  # as in the file
+    assert np.ptp(scene.placed(cab, 0), axis=0) == pytest.approx([2.4, 1.75, 1.4], abs=1e-6)
+    assert scene.placed(cab, 500).mean(0)[0] == pytest.approx(-1.4 + 8 * 0.5, abs=0.05)
+    top = scene.road[scene.road[:, 1].argmax()]
+    assert top == pytest.approx([6.6, 0.12], abs=0.02)  # 0.12 m high, 1.2 m long, from 6 m on
+    assert not any(b.name.startswith("front.wheel") for b in scene.boxes)
+
+
+def test_the_page_has_every_frame_and_nothing_from_elsewhere(bump: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bump.html"
+    assert main(["render", "class3", str(bump), "-o", str(out)]) == 0
+    text = out.read_text()
+    data = json.loads(re.search(r"const d = (\{.*\}), c =", text)[1])  # type: ignore[index]
+    assert len(data["times"]) == 30 and data["times"][1] == pytest.approx(0.04)
+    assert len(data["boxes"]) == 18 and all(np.shape(frames) == (30, 8, 2) for _, frames in data["boxes"])
+    assert np.shape(data["wheels"]) == (30, 4, 2) and "http" not in text
+
+
+def test_the_picture_is_of_the_time_that_is_asked_for(bump: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bump.png"
+    assert main(["render", "class3", str(bump), "--at", "0.85", "-o", str(out)]) == 0
+    assert out.read_bytes()[:4] == b"\x89PNG"
+    scene = render.Scene(truck(*composite.build("class3")), bump)
+    assert render.picture(scene, 0.85).axes[0].get_title() == "class3 at 0.850 s"
+
+
+def test_what_cannot_be_drawn_is_refused_and_writes_nothing(
+    bump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "odd.csv").write_text("time [s],a\n0,x\n1,2\n")
+    (tmp_path / "short.csv").write_text("time [s]\n0\n")
+    for words, message in (
+        (f"class3 {bump} --at 9 -o OUT/a.png", "--at 9: expected 0 to 1.2 s"),
+        (f"class3 {bump} --at nan -o OUT/a.png", "--at nan: expected 0 to 1.2 s"),
+        (f"class3 {bump} --at 1 -o OUT/a.html", "expected a name that ends in .png"),
+        (f"class3 {bump} -o OUT/a.png", "expected a name that ends in .html"),
+        (f"class7 {bump} -o OUT/a.html", "has no column body_front.pos.x; expected a run of class7"),
+        (f"frame4 {bump} -o OUT/a.html", "frame4 has no wheel; expected a vehicle on wheels"),
+        (f"class3 {tmp_path}/odd.csv -o OUT/a.html", "expected numbers"),
+        (f"class3 {tmp_path}/short.csv -o OUT/a.html", "expected a head and two rows or more"),
+        (f"class3 {tmp_path}/none.csv -o OUT/a.html", "No such file"),
+    ):
+        assert main(["render", *words.replace("OUT", str(tmp_path)).split()]) == 2
+        assert message in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["odd.csv", "short.csv"]
