@@ -58,7 +58,7 @@ def test_the_demonstration_drives_on_the_road_in_real_time_until_it_is_stopped(t
 @pytest.mark.parametrize(("y", "yaw", "sign"), [(3.0, 0.0, -1), (-3.0, 0.0, 1), (0.0, 1.0, -1), (0.0, -1.0, 1)])
 def test_the_demonstrations_driver_steers_back(y: float, yaw: float, sign: int) -> None:
     car = Car(
-        WHEELS, ("RL", "RR"), ("FL", "FR"), (1.5, -1.5), 3.0, 1.6, 2000.0, 1.5, 0.4, 2.0, 0.6, 0.6, 15.0, 8.0, 9.81
+        WHEELS, WHEELS[2:], WHEELS[:2], (1.5, -1.5), 3.0, 1.6, 2000.0, 1.5, 0.4, 2.0, 0.6, 0.6, 15.0, 8.0, 9.81
     )
 
     class Seen(dict[str, object]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from jounce.axles import WHEELS
 from jounce_proto import jounce_pb2 as pb
 from jounce_tools.errors import UsageError
 from jounce_tools.view.links import links_of
@@ -26,7 +27,7 @@ def _model(wheels: tuple[str, ...], leave_out: str = "") -> pb.DescribeModelResp
     return model
 
 
-@pytest.mark.parametrize("wheels", [(), ("F", "RL", "RR"), ("FL", "FR", "RL", "RR"), tuple("ABCDEFGH")])
+@pytest.mark.parametrize("wheels", [(), ("F", "RL", "RR"), WHEELS, tuple("ABCDEFGH")])
 def test_a_vehicle_without_hardpoints_or_outline_is_a_box_on_its_wheels(wheels: tuple[str, ...]) -> None:
     look = look_of(_model(wheels), {"terrain.slope": 0.1})
     assert look.wheels == wheels and look.links == () and look.ground == (0.0, 0.1, 0.0)
@@ -38,7 +39,7 @@ def test_a_vehicle_without_hardpoints_or_outline_is_a_box_on_its_wheels(wheels: 
 @pytest.mark.parametrize("missing", ["ref_frame.pos", "ref_frame.rot", "ref_frame.yaw", "speed", "wheel_RL.angle"])
 def test_a_model_that_cannot_be_drawn_is_refused_by_the_name_of_what_it_lacks(missing: str) -> None:
     with pytest.raises(UsageError, match=rf"foreign: no output {missing}.*expected a vehicle with a chassis in space"):
-        look_of(_model(("FL", "FR", "RL", "RR"), missing), {})
+        look_of(_model(WHEELS, missing), {})
 
 
 def test_another_terrain_than_a_plane_is_not_drawn_as_one() -> None:
@@ -46,13 +47,13 @@ def test_another_terrain_than_a_plane_is_not_drawn_as_one() -> None:
 
 
 def test_a_wheel_without_axes_of_its_own_has_those_of_its_knuckle_or_axle() -> None:
-    model = _model(("FL", "FR", "RL", "RR"))
+    model = _model(WHEELS)
     for signal in [s for s in model.signals if s.name in ("wheel_FL.rot", "wheel_RL.rot", "wheel_RR.rot")]:
         model.signals.remove(signal)
     for name in ("body_front.knuckle_L.rot", "body_rear.rot"):
         model.signals.add(name=name, causality=pb.CAUSALITY_OUTPUT, components=[".e0", ".e1", ".e2", ".e3"])
-    carriers = {"FL": "body_front.knuckle_L", "FR": "wheel_FR", "RL": "body_rear", "RR": "body_rear"}
-    assert look_of(model, {}).carriers == carriers
+    carriers = ["body_front.knuckle_L", "wheel_FR", "body_rear", "body_rear"]
+    assert look_of(model, {}).carriers == dict(zip(WHEELS, carriers, strict=True))
     del model.signals[-1]
     assert look_of(model, {}).carriers["RL"] == "ref_frame"
 
@@ -63,7 +64,7 @@ def test_links_are_found_by_the_names_of_their_ends() -> None:
               "TOE_U": (0.1, 0.7, 0.1),
               "SPRING_C": (0.0, 0.5, 0.4), "SPRING_A": (0.0, 0.6, 0.0), "LONE_C": (0.0, 0.0, 0.0)}
     values = {f"rear.{n}.{a}": v for n, p in points.items() for a, v in zip("xyz", p, strict=True)}
-    found = {link.name: link for link in links_of(values, {}, ("FL", "FR", "RL", "RR"))}
+    found = {link.name: link for link in links_of(values, {}, WHEELS)}
     assert set(found) == {"TOE RL", "SPRING RL", "TOE RR", "SPRING RR"}
     assert found["SPRING RL"].kind == "spring" and found["TOE RL"].kind == "rod"
     inner, outer = found["TOE RR"].ends
