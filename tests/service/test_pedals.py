@@ -1,4 +1,4 @@
-"""The HMMWV by pedals in lockstep: one client at the pedals, one at the steering wheel, recorded and replayed."""
+"""The HMMWV by pedals in lockstep: one client at the pedals, one at the steering wheel or below, recorded, replayed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from recordings import lockstep, only, truth, wave
 
+from jounce.axles import WHEELS
 from jounce.data import vehicle_file
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.fmu_model import registry
@@ -17,24 +19,39 @@ from jounce_service.recording.replay import replay
 NAME, START = "hmmwv_pedals", {"init.speed": 11.3}
 
 
-def test_pedals_and_steering_wheel_by_two_clients_through_a_shift_replay_to_the_bit(
-    serve: Callable[..., Any], tmp_path: Path
+Plan = Callable[[int], tuple[float, ...]]
+#: What the second client does: parameters of the session, its inputs, their values over ticks, its period.
+SECOND: dict[str, tuple[dict[str, float], list[str], Plan, int]] = {
+    "steering wheel": ({}, ["steering_wheel_angle"], lambda t: (wave(t, 0.5, 300.0),), 5),
+    "ground": ({"terrain_source": 2.0}, [f"wheel_{w}.{n}" for w in WHEELS for n in ("terrain_height", "terrain_mu")],
+               lambda t: (wave(t, 0.02, 200.0), 0.7, 0.0, 0.6) * 2, 1),
+    "loads of soil": ({"tire_source": 2.0, "gravity": 0.0, "init.equilibrium": 0.0, "init.z": 100.0},
+                      [f"wheel_{w}.moment.{a}" for w in WHEELS for a in "xyz"],
+                      lambda t: (0.0, wave(t, 80.0, 300.0), 0.0) * 4, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("second", SECOND)
+def test_pedals_by_one_client_and_the_rest_by_another_through_a_shift_replay_to_the_bit(
+    second: str, serve: Callable[..., Any], tmp_path: Path
 ) -> None:
+    parameters, inputs, plan, period = SECOND[second]
+    start = START | parameters
     server = serve(record=str(tmp_path / "rec"), record_every=1, vehicle=(str(vehicle_file(NAME)),))
     models = server.server.manager.registry = registry(server.server.config)
     session = server.stub.CreateSession(pb.CreateSessionRequest(
-        model=NAME, parameters={n: pb.Value(number=v) for n, v in START.items()},
-        expected_participants=["feet", "hands"]))  # fmt: skip
+        model=NAME, parameters={n: pb.Value(number=v) for n, v in start.items()},
+        expected_participants=["feet", "second"]))  # fmt: skip
     feet = server.member(session, "feet", inputs=["throttle", "brake_pedal", "gear_selector"], period=10)
-    hands = server.member(session, "hands", inputs=["steering_wheel_angle"], period=5)
+    other = server.member(session, "second", inputs=inputs, period=period)
     applied = lockstep([(feet, 10, lambda t: (1.0, 0.0, 1.0) if t < 900 else (0.0, 0.3, 0.0)),
-                        (hands, 5, lambda t: (wave(t, 0.5, 300.0),))], 1200)  # fmt: skip
+                        (other, period, plan)], 1200)  # fmt: skip
     server.call("DeleteSession", session)
     path = only(tmp_path / "rec")
     report = replay(path, models)
     assert report.first is None and report.ticks == 1200
     model = models.get(NAME)
-    alone, size = truth(model, START, applied, 1200), len(model.table.outputs)
+    alone, size = truth(model, start, applied, 1200), len(model.table.outputs)
     recorded = {s.tick: s.values for s in Reader(path) if isinstance(s, Sample) and len(s.values) == size}
     assert alone and all(recorded[tick].tobytes() == alone[tick].tobytes() for tick in alone)
     gear = model.table.by_name("gearbox.gear").index
