@@ -10,6 +10,8 @@ from jounce.signals import XYZ, Signal
 
 #: Items of `terrain.soil`.
 SOILS = ("RIGID", "BEKKER")
+#: Items of `tire.contact`.
+CONTACTS = ("POINT", "AREA")
 #: States of a tire's law that hold the shear of the soil and the distance rolled on it.
 _STATES = {"bristle.x", "bristle.y", "travelled"}
 _PARAMETERS = {"width", "vertical_stiffness", "vertical_stiffness_quadratic", "vertical_damping", "rim_stiffness"}
@@ -29,6 +31,9 @@ def soil_parameters() -> Iterator[Signal]:
     yield Signal("terrain.soil", "parameter", "1", "soil under the wheels: hard ground, or soft by Bekker, Wong and "
                  "Janosi", start=(1.0,), minimum=1.0, maximum=2.0, type="Enumeration", variability="fixed", items=SOILS,
                  frame="")  # fmt: skip
+    yield Signal("tire.contact", "parameter", "1", "how a tire touches the ground of a terrain file: in the point below, "
+                 "or with the area of its disc, for edges and short waves", start=(1.0,), minimum=1.0, maximum=2.0,
+                 type="Enumeration", variability="fixed", items=CONTACTS, frame="")  # fmt: skip
     for name, unit, start, low, high, text in (
         ("n", "1", 0.7, 0.1, 2.0, "exponent of sinkage"),
         ("k_c", "1", 5.27e3, 0.0, 1e9, "cohesive modulus of sinkage [N/m^(n+1)]"),

@@ -530,7 +530,7 @@ static int derive(const double *p, double *d, jn_fault *f) {
     d[D_HEIGHT_ONLY] = p[JN_P_terrain_source] == 2.0;
     d[D_EXTERNAL] = p[JN_P_tire_source] == 2.0;
     d[D_TERRAIN] = p[JN_P_terrain_source] >= FIRST_FILE;
-    if (derive_soil(p, d, f)) return 1;
+    if (derive_soil(p, d, f) || derive_area(p, d, f)) return 1;
     d[D_RATIO] = p[JN_P_steering_ratio];
     d[D_TICK] = p[JN_P_tick];
 #ifdef JN_LOOPED

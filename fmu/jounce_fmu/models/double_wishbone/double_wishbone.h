@@ -9,6 +9,7 @@
 #include "double_wishbone_layout.h"
 #include "double_wishbone_table.h"
 #include "jn_model.h"
+#include "jn_area.h"
 #include "jn_soil.h"
 #include "jn_terrain.h"
 #if JN_POWERTRAIN
@@ -65,7 +66,9 @@ enum {
     D_RESOURCE, /* which one: JN_RESOURCE_NUMBERS */
     D_STORE = D_RESOURCE + JN_RESOURCE_NUMBERS, /* where it is */
     D_SOIL = D_STORE + 2, /* 1: soft soil under the wheels */
-    D_SOILS, /* JN_SOIL_..., one lane after the other */
+    D_AREA, /* 1: tires touch terrain files with an area */
+    D_RIM,  /* JN_RIM_SIZE */
+    D_SOILS = D_RIM + JN_RIM_SIZE, /* JN_SOIL_..., one lane after the other */
     /* range of the arm angle in which every loop closes at any steering, by corner; empty if unknown */
     D_LOWEST = D_SOILS + JN_CORNERS * JN_SOIL_N,
     D_HIGHEST = D_LOWEST + JN_CORNERS,
@@ -188,6 +191,7 @@ typedef struct {
     double articulated_body[JN_CORNERS * JN_ARTICULATED_BODY_N];
     double back[JN_CORNERS * 2];  /* theta and spin accelerations */
     double acceleration[6];       /* chassis, angular and linear less gravity */
+    double share[JN_CORNERS]; /* of the contact's force, with an area */
     double sinkage[JN_CORNERS], resistance[JN_CORNERS]; /* on soft soil */
     int near;                     /* whether the body may touch the ground */
     double body[4];               /* force of the ground on it (world), energy stored there */

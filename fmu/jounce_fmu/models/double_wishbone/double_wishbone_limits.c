@@ -35,7 +35,7 @@ static void begin(probe *s, const double *p, const double *d) {
     s->p = p;
     memcpy(s->d, d, sizeof s->d);
     s->d[D_EXTERNAL] = 1.0;
-    s->d[D_SOIL] = 0.0;
+    s->d[D_SOIL] = s->d[D_AREA] = 0.0;
     s->d[D_CONTACT + JN_CONTACT_stiffness] = 0.0;
     s->x[JN_X_quaternion] = 1.0;
     for (c = 0; c < JN_CORNERS; c++) s->u[JN_U_WHEEL_terrain_normal_z + JN_WHEEL_OF(c) * U_WHEEL] = 1.0;

@@ -1,0 +1,77 @@
+/* See jn_area.h.
+ *
+ * A = sum of max(above, 0) dx over the rim, V = its gradient by the wheel's centre: the sum over the arc in contact of the
+ * inward normal times the length, with linear shares at its ends. The deflection is that which gives the same A on flat
+ * ground with the same points; l is the V of it. Force F(deflection) V / l is then the gradient of an elastic energy of A,
+ * for F is the derivative of the tire's energy by the deflection and l that of A.
+ */
+#include "jn_area.h"
+
+#include <math.h>
+
+#define JN_LANES 1
+#include "jn_lanes.h"
+
+#define WIDEST 1.3962634015954636 /* 80 deg */
+enum { MIDDLE = JN_RIM / 2 };
+
+void jn_area_rim(double *rim) {
+    int k;
+    for (k = 0; k < JN_RIM; k++) {
+        const double angle = WIDEST * (k - MIDDLE) / MIDDLE;
+        rim[k] = jn_sin_1(angle), rim[JN_RIM + k] = jn_cos_1(angle);
+    }
+}
+
+/* Length along x that a point stands for. */
+static double weight(const double *rim, double radius, int k) {
+    const double from = rim[k > 0 ? k - 1 : 0], to = rim[k + 1 < JN_RIM ? k + 1 : k];
+    return 0.5 * radius * (to - from);
+}
+
+/* V: along x and up. */
+static void gradient(const double *rim, double radius, const double *above, double *ahead, double *up) {
+    const double *cosine = rim + JN_RIM;
+    int k;
+    *ahead = *up = 0.0;
+    for (k = 0; k + 1 < JN_RIM; k++) {
+        const double a = above[k], b = above[k + 1];
+        double share = 1.0;
+        if (!(a > 0.0) && !(b > 0.0)) continue;
+        if (!(a > 0.0)) share = b / (b - a);
+        else if (!(b > 0.0)) share = a / (a - b);
+        *ahead += share * radius * (cosine[k + 1] - cosine[k]);
+        *up += share * radius * (rim[k + 1] - rim[k]);
+    }
+}
+
+/* The deflection on flat ground with that area: between the points' heights the area is linear in it. */
+static double flat(const double *rim, double radius, double area) {
+    double slope = weight(rim, radius, MIDDLE), from = 0.0, sum = 0.0;
+    int k;
+    for (k = MIDDLE + 1; k < JN_RIM; k++) {
+        const double next = radius * (1.0 - rim[JN_RIM + k]), more = slope * (next - from);
+        if (sum + more >= area) break;
+        sum += more;
+        from = next;
+        slope += 2.0 * weight(rim, radius, k);
+    }
+    return from + (area - sum) / slope;
+}
+
+int jn_area_of(const double *rim, double radius, const double *above, jn_area *a) {
+    double area = 0.0, there[JN_RIM], none, length, size;
+    int k;
+    for (k = 0; k < JN_RIM; k++)
+        if (above[k] > 0.0) area += above[k] * weight(rim, radius, k);
+    if (!(area > 0.0)) return 0;
+    gradient(rim, radius, above, &a->ahead, &a->up);
+    size = sqrt(a->ahead * a->ahead + a->up * a->up);
+    if (!(size > 0.0)) return 0;
+    a->deflection = flat(rim, radius, area);
+    for (k = 0; k < JN_RIM; k++) there[k] = a->deflection - radius * (1.0 - rim[JN_RIM + k]);
+    gradient(rim, radius, there, &none, &length);
+    a->ahead /= size, a->up /= size;
+    a->share = size / length;
+    return 1;
+}
