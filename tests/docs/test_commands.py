@@ -86,6 +86,7 @@ PLAN: dict[str, object] = {
     "python benchmarks/ground.py": By("benchmarks/test_benchmarks.py"),
     # docs/soil.md
     "jounce simulate --duration 5 --set terrain.soil=BEKKER --set init.speed=5 -o soil.csv": RUNS,
+    "python docs/roads/area.py": Takes("20 s; draws a picture of docs/roads.md"),
     "python docs/soil/draw.py": Takes("15 s; draws the picture of the page"),
     # docs/driving-by-pedals.md
     "jounce simulate --throttle 0.4 --duration 10 -o drive.csv": RUNS,

@@ -31,8 +31,8 @@ def soil_parameters() -> Iterator[Signal]:
     yield Signal("terrain.soil", "parameter", "1", "soil under the wheels: hard ground, or soft by Bekker, Wong and "
                  "Janosi", start=(1.0,), minimum=1.0, maximum=2.0, type="Enumeration", variability="fixed", items=SOILS,
                  frame="")  # fmt: skip
-    yield Signal("tire.contact", "parameter", "1", "how a tire touches the ground of a terrain file: in the point below, "
-                 "or with the area of its disc, for edges and short waves", start=(1.0,), minimum=1.0, maximum=2.0,
+    yield Signal("tire.contact", "parameter", "1", "how a tire touches a terrain file: in the point below, or "
+                 "with the area of its disc, for edges and short waves", start=(1.0,), minimum=1.0, maximum=2.0,
                  type="Enumeration", variability="fixed", items=CONTACTS, frame="")  # fmt: skip
     for name, unit, start, low, high, text in (
         ("n", "1", 0.7, 0.1, 2.0, "exponent of sinkage"),
