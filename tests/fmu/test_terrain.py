@@ -129,3 +129,43 @@ def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_file_source_without_a_file_says_what_is_missing() -> None:
     with pytest.raises(FmuError, match="there is no terrain file"):
         jounce.join("hmmwv", terrain_source="HEIGHTMAP")
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="memory is counted as Linux tells it")
+def test_two_instances_share_the_memory_of_one_file(tmp_path: Path) -> None:
+    """16 MB: together they hold what one does."""
+    size = 2000
+    file = save(Terrain("HEIGHTMAP", np.zeros((size, size)), 0.1, 0.1, (-100.0, -100.0)), tmp_path / "large.jnt")
+    car = str(on_road("hmmwv", file))
+
+    def held() -> int:
+        """kB of all mappings of the file, shared pages counted once."""
+        total, inside = 0, False
+        for line in Path("/proc/self/smaps").read_text().splitlines():
+            key, _, rest = line.partition(":")
+            if "-" in key:
+                inside = line.endswith(file.name)
+            elif inside and key == "Pss":
+                total += int(rest.split()[0])
+        return total
+
+    with jounce.join(car):
+        one = held()
+        with jounce.join(car):
+            two = held()
+    assert 15_000 < one < 17_500
+    assert two < 1.1 * one
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+@pytest.mark.parametrize("where", [(0.0, 0.0, 0.0), (0.4, 0.0, 0.5), (3.3, 2.0, 2.0)])
+def test_a_vehicle_comes_to_rest_on_waves_that_leave_a_wheel_of_the_first_guess_in_the_air(
+    tmp_path: Path, smooth: bool, where: tuple[float, float, float]
+) -> None:
+    """Waves of 30 mm: the wheels' heights differ by more than the tires give way."""
+    x, y = np.meshgrid(np.arange(-10.0, 10.1, 0.5), np.arange(-10.0, 10.1, 0.5), indexing="ij")
+    waves = Terrain("HEIGHTMAP", 0.03 * np.sin(x) * np.cos(y), 0.5, 0.5, (-10.0, -10.0), smooth=smooth)
+    start = dict(zip(("init.x", "init.y", "init.yaw"), where, strict=True))
+    brakes = {f"wheel_{w}.brake_torque": 4000.0 for w in WHEELS}
+    run = jounce.simulate(vehicle(tmp_path, waves), brakes, 0.2, **start)
+    assert np.abs(run["ref_frame.pos"] - run["ref_frame.pos"][0]).max() < 1e-5

@@ -218,6 +218,20 @@ static int height_row(int axle) {
 #endif
 }
 
+/* How far the terrain under the wheels lies below the plane of the first guess, at the wheel where it is farthest [m]. */
+static double hollow(const rest *r, double ground) {
+    const double *n = r->mean_normal, yaw = r->p[JN_P_init_yaw], c = jn_cos_1(yaw), s = jn_sin_1(yaw);
+    double most = 0.0;
+    int w;
+    for (w = 0; w < JN_WHEELS; w++) {
+        const double *anchor = r->d + D_OUTLINE + JN_CORNERS * JN_POINT_anchor + JN_LANE_OF(w);
+        const double ahead = anchor[0], left = anchor[JN_CORNERS];
+        const double there = ground - (n[0] * (c * ahead - s * left) + n[1] * (s * ahead + c * left)) / n[2];
+        most = fmax(most, there - r->height[w]);
+    }
+    return most;
+}
+
 /* First guess: chassis parallel to the terrain under it, tires a little compressed; `all`: those of every wheel, where the
  * design heights of the axles differ. */
 static void guess(rest *r, const double *x, int all, double *v) {
@@ -239,6 +253,7 @@ static void guess(rest *r, const double *x, int all, double *v) {
     }
     if (is_plane(r))
         ground = r->d[D_GROUND + 2] - (n[0] * x[JN_X_position] + n[1] * x[JN_X_position + 1]) / n[2];
+    else ground -= fmax(hollow(r, ground) - 0.5 * COMPRESSED, 0.0); /* a wheel in the air finds no way down */
     v[0] = ground + (radius - COMPRESSED - hub) / n[2];
     if (all) v[0] = (is_plane(r) ? ground : 0.0) + (radius - COMPRESSED - highest) / n[2];
 }

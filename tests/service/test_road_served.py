@@ -1,0 +1,56 @@
+"""A vehicle on a road file and soft soil in lockstep: driver and ground by two clients, recorded and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from recordings import lockstep, only, truth, wave
+
+from jounce.axles import WHEELS
+from jounce.terrain.packed import Terrain, save
+from jounce_fmu.models.roads import on_road
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.hosting.fmu_model import registry
+from jounce_service.recording.reader import Reader, Sample
+from jounce_service.recording.replay import replay
+
+
+@pytest.fixture
+def road(tmp_path: Path) -> Path:
+    """Waves of 20 mm."""
+    x, y = np.meshgrid(np.arange(-10.0, 40.0, 0.5), np.arange(-8.0, 8.0, 0.5), indexing="ij")
+    return save(Terrain("HEIGHTMAP", 0.02 * np.sin(x) * np.cos(y), 0.5, 0.5, (-10.0, -8.0)), tmp_path / "waves.jnt")
+
+
+@pytest.mark.parametrize("ground", ["file", "client"])
+def test_two_clients_drive_over_soft_ground_and_the_session_replays_to_the_bit(
+    serve: Callable[..., Any], tmp_path: Path, road: Path, ground: str
+) -> None:
+    server = serve(record=str(tmp_path / "rec"), record_every=1, vehicle=(str(on_road("hmmwv", road)),))
+    models = server.server.manager.registry = registry(server.server.config)
+    [name] = [n for n in models.names if n.endswith("waves")]
+    start = {"init.speed": 4.0, "terrain.soil": 2.0}
+    if ground == "client":
+        start["terrain_source"] = 2.0
+    session = server.stub.CreateSession(pb.CreateSessionRequest(
+        model=name, parameters={n: pb.Value(number=v) for n, v in start.items()},
+        expected_participants=["driver", "other"]))  # fmt: skip
+    torques, heights = ([f"wheel_{w}.{what}" for w in WHEELS] for what in ("drive_torque", "terrain_height"))
+    driver = server.member(session, "driver", inputs=["steering_wheel_angle"], period=10)
+    other = server.member(session, "other", inputs=torques if ground == "file" else heights, period=20)
+    size = 400.0 if ground == "file" else 0.01
+    applied = lockstep([(driver, 10, lambda t: (wave(t + 3, 2.0, 400.0),)),
+                        (other, 20, lambda t: tuple(wave(t + k, size, 300.0) for k in range(4)))], 400)  # fmt: skip
+    server.call("DeleteSession", session)
+    path = only(tmp_path / "rec")
+    report = replay(path, models)
+    assert report.first is None and report.ticks == 400
+    alone = truth(models.get(name), start, applied, 400)
+    outputs = [s.name for s in models.get(name).table.outputs]
+    recorded = {s.tick: s.values for s in Reader(path) if isinstance(s, Sample) and len(s.values) == len(outputs)}
+    assert len(alone) == 40 and all(recorded[tick].tobytes() == alone[tick].tobytes() for tick in alone)
+    assert recorded[400][outputs.index("wheel_FL.sinkage")] > 0.02
