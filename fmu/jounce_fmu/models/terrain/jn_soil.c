@@ -2,6 +2,7 @@
 #include "jn_soil.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #define JN_LANES 1
 #include "jn_lanes.h"
@@ -16,7 +17,7 @@
 #define AHEAD 0.2        /* where a wheel looks for a rut [m] */
 #define SPACING 0.05     /* of its places [m] */
 #define ROUNDS 60
-#define CLOSE 1e-15 /* step of the last round [m] */
+#define CLOSE 1e-14 /* step of the last round [m] */
 #define SLOW 0.5    /* speed below which the slip that is shown is made small [m/s] */
 
 enum { NODES = 8, EDGE = 3, ALL = NODES + EDGE };
@@ -31,22 +32,26 @@ static const double edge_weights[EDGE] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
 
 /* The same bits with every C library: + - * /, and the exact frexp and ldexp. */
 double jn_exp(double x) {
-    const double k = floor(x / LN2 + 0.5);
-    double y, sum = 1.0;
-    int n;
+    static const double by[] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
+                                1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0};
+    const double k = floor(x * (1.0 / LN2) + 0.5);
+    double y, sum = 1.0 / 87178291200.0;
+    size_t n;
     if (x < -700.0) return 0.0;
     y = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10;
-    for (n = 14; n > 0; n--) sum = 1.0 + sum * y / n;
+    for (n = 0; n < sizeof by / sizeof *by; n++) sum = by[n] + sum * y;
     return ldexp(sum, (int)k);
 }
 
 double jn_log(double x) {
-    int e, n;
-    double m = frexp(x, &e), s, square, sum = 0.0;
+    static const double by[] = {1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0};
+    int e;
+    size_t n;
+    double m = frexp(x, &e), s, square, sum = 1.0 / 21;
     if (m < 0.70710678118654752440) m *= 2.0, e--;
     s = (m - 1.0) / (m + 1.0);
     square = s * s;
-    for (n = 21; n > 0; n -= 2) sum = 1.0 / n + square * sum;
+    for (n = 0; n < sizeof by / sizeof *by; n++) sum = by[n] + square * sum;
     return e * 0.693147180369123816490 + (e * 1.90821492927058770002e-10 + 2.0 * s * sum);
 }
 
@@ -118,7 +123,7 @@ static double spring(const double *soil, double deflection, double *stiffness) {
  * its pressure that is there. */
 static double share_depth(const double *soil, const double *memory, double depth, arc *a, double *share, double *stiffness) {
     const double deepest = memory[JN_SOIL_deepest], before = memory[JN_SOIL_before], edge = surface(soil, before);
-    double z, force, tire, low = deepest > edge ? deepest : edge, high = depth;
+    double z, force, tire, last = 0.0, was = 0.0, low = deepest > edge ? deepest : edge, high = depth;
     int i;
     press(soil, before, deepest, a);
     *share = 1.0;
@@ -144,16 +149,18 @@ static double share_depth(const double *soil, const double *memory, double depth
         return depth;
     }
     z = memory[JN_SOIL_guess] > low && memory[JN_SOIL_guess] < high ? memory[JN_SOIL_guess] : high;
-    for (i = 0; i < ROUNDS; i++) { /* Newton's method within bounds */
-        double off, next;
+    for (i = 0; i < ROUNDS; i++) { /* Newton's method within bounds, then by secants */
+        double off, next, slope;
         press(soil, before, z, a);
         off = a->load - spring(soil, depth - z, &tire);
         *stiffness = a->stiffness;
         if (off > 0.0) high = z;
         else low = z;
-        next = z - off / (a->stiffness + tire);
-        if (!(next > low && next < high)) next = 0.5 * (low + high);
+        slope = i && z != last ? (off - was) / (z - last) : a->stiffness + tire;
+        next = z - off / slope;
+        last = z, was = off;
         if (fabs(next - z) < CLOSE) break;
+        if (!(next > low && next < high)) next = 0.5 * (low + high);
         z = next;
     }
     return z;
