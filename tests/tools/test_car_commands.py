@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from jounce.axles import WHEELS
 from jounce.data import load_vehicle
 from jounce_tools.cli.main import main
 
@@ -19,11 +20,11 @@ def test_the_linear_model_of_the_car_is_that_of_its_turn(tmp_path: Path, capsys:
     assert "modes" in capsys.readouterr().out
     with np.load(path) as file:
         states, outputs, inputs = (list(file[n]) for n in ("states", "outputs", "inputs"))
-        for wheel, kind in (("FL", "arm"), ("RR", "arm")):
-            theta, rate = (states.index(f"state.wheel_{wheel}.{kind}_{n}") for n in ("angle", "rate"))
+        for wheel in WHEELS:
+            theta, rate = (states.index(f"state.wheel_{wheel}.arm_{n}") for n in ("angle", "rate"))
             assert file["A"][theta, rate] == 1.0
         yaw, u = float(file["y"][outputs.index("ref_frame.ang_vel.z")]), file["u"][inputs.index("steering_wheel_angle")]
-        steer = 0.5 * sum(file["y"][outputs.index(f"wheel_{w}.steer")] for w in ("FL", "FR"))
+        steer = 0.5 * sum(file["y"][outputs.index(f"wheel_{w}.steer")] for w in WHEELS[:2])
     car = load_vehicle("car")
     base = car["front.origin.x"] - car["rear.origin.x"]
     assert u == 0.05 and yaw > 0.0
