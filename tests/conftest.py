@@ -15,7 +15,13 @@ settings.load_profile("jounce")
 
 
 #: Files that take longest. They start first, in this order: else a core may wait for one of them at the end.
-LONGEST = ("docker/test_container.py",)
+LONGEST = ("docker/test_container.py", "docs/test_commands.py", "benchmarks/test_soak.py", "fmu/test_platforms.py",
+           "clients/test_compliance.py", "models/test_kinds_model.py")  # fmt: skip
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than the cores: a good part of the tests waits for servers, containers and clocks."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
