@@ -18,6 +18,7 @@ import jounce
 from jounce.architecture.composite import build
 from jounce.architecture.layout import Piece, layout
 from jounce.architecture.trim import trimmed
+from jounce.axles import WHEELS
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.importer.instance import FmuError
@@ -38,7 +39,7 @@ def test_drawn_truck_is_at_rest(truck: str) -> None:
 
 def test_class_3_stands_on_the_loads_that_statics_give() -> None:
     """architecture-abstraction, section 6: the least-norm balance of a second prototype."""
-    loads = [f"wheel_{w}.tire_force.z" for w in ("FL", "FR", "RL", "RR")]
+    loads = [f"wheel_{w}.tire_force.z" for w in WHEELS]
     run = jounce.simulate("class3", {}, 0.01, loads)
     assert [run[n][-1] for n in loads] == pytest.approx([8670, 8645, 10619, 10130], abs=0.6)
 
@@ -138,7 +139,7 @@ def test_wheels_are_driven_and_braked_by_rows_with_a_bound() -> None:
     drive = {"drive.target_speed": 5.0, "drive.max_torque": 6000.0}
     run = jounce.simulate("class3", drive, 6.0, ["speed", "wheel_RL.omega"], output_interval=0.1)
     assert run["speed"][-1] == pytest.approx(5.0, rel=0.01)
-    brakes = {f"wheel_{w}.brake_torque": 5000.0 for w in ("FL", "FR", "RL", "RR")}
+    brakes = {f"wheel_{w}.brake_torque": 5000.0 for w in WHEELS}
     run = jounce.simulate("class3", brakes, 3.0, ["speed", "wheel_FL.omega"], output_interval=0.1,
                           **{"init.speed": 8.0})  # fmt: skip
     assert np.abs(run["speed"][-10:]).max() < 0.1  # rocks on its tires
@@ -242,14 +243,14 @@ def test_truck_parked_on_30_percent_for_a_minute_moves_less_than_a_millimetre(sh
         inputs = np.array([s.start for s in truck.table.inputs])
         places = {s.name: s.index for s in truck.table.inputs}
         out = {s.name: s.index for s in truck.table.outputs}
-        for w in ("FL", "FR", "RL", "RR"):
+        for w in WHEELS:
             inputs[places[f"wheel_{w}.brake_torque"]] = 12e3
         truck.set_inputs(inputs)
         truck.step(15_000)
         x = truck.get_outputs()[out["ref_frame.pos.x"]]
         for k in range(1200):  # torques on two wheels at 2 Hz shake the truck on its tires
             torque = 600.0 * np.sin(2 * np.pi * 2 * 0.05 * k) if shaken and k < 1100 else 0.0
-            for w in ("RL", "RR"):
+            for w in WHEELS[2:]:
                 inputs[places[f"wheel_{w}.drive_torque"]] = torque
             truck.set_inputs(inputs)
             truck.step(50)

@@ -11,6 +11,7 @@ import pytest
 from recordings import lockstep, only, truth, wave
 
 from jounce import architecture
+from jounce.axles import WHEELS
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.fmu_model import registry
 from jounce_service.recording.reader import Reader, Sample
@@ -34,7 +35,7 @@ def _ten_wheels(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("name", "driven"), [("class3", ("RL", "RR")), ("ten", ("5L", "5R"))])
+@pytest.mark.parametrize(("name", "driven"), [("class3", WHEELS[2:]), ("ten", ("5L", "5R"))])
 def test_it_advances_in_lockstep_with_the_bits_of_the_model_alone_and_replays(
     serve: Callable[..., Any], tmp_path: Path, name: str, driven: tuple[str, str]
 ) -> None:

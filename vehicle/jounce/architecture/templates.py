@@ -18,6 +18,7 @@ from jounce.architecture import entries
 from jounce.architecture.graph import Architecture, Component, Edge, WheelOn, WheelType, offsets
 from jounce.architecture.inertia import Mass
 from jounce.architecture.read import Table
+from jounce.axles import AXLES
 
 Array = NDArray[np.float64]
 
@@ -201,7 +202,7 @@ def _walking_tandem(axle: Axle) -> None:
     Each axle has a ball on one beam's end, and on the other a line along y: a second ball would hold what the first
     holds already, the distance of the beams. A torque rod keeps it from turning about y.
     """
-    for k, end in enumerate(("front", "rear"), 1):
+    for k, end in enumerate(AXLES, 1):
         axle.body(f"axle{k}", f"axle_{end}")
     for side, letter in _sides():
         saddle, beam = axle.body(f"saddle{letter}", "saddle", side), axle.body(f"beam{letter}", "beam", side)
@@ -209,11 +210,11 @@ def _walking_tandem(axle: Axle) -> None:
         axle.joint("slider", saddle, axle.frame, pivot, name=f"saddle{letter}", axis=_Z)
         axle.spring(saddle, axle.frame, axle.point("spring_saddle", side), axle.point("spring_frame", side), letter)
         axle.joint("hinge", beam, saddle, pivot, name=f"pivot{letter}", axis=_Y)
-        for k, end in enumerate(("front", "rear"), 1):
+        for k, end in enumerate(AXLES, 1):
             carrier, at = f"{axle.name}.axle{k}", axle.point(f"beam_{end}", side)
             axle.joint("ball" if side > 0 else "line", carrier, beam, at, name=f"end{k}{letter}", axis=_Y)
             axle.wheel(carrier, side, centre=axle.point(f"wheel_centre_{end}", side), axle=str(k))
-    for k, end in enumerate(("front", "rear"), 1):
+    for k, end in enumerate(AXLES, 1):
         axle.joint("rod", f"{axle.name}.axle{k}", axle.frame, axle.point(f"torque_axle_{end}"),
                    axle.point(f"torque_frame_{end}"), name=f"torque_rod{k}")  # fmt: skip
 
