@@ -19,6 +19,7 @@ LONGEST = ("docker/test_container.py", "docs/test_commands.py", "benchmarks/test
            "clients/test_compliance.py", "models/test_kinds_model.py")  # fmt: skip
 
 
+@pytest.hookimpl(optionalhook=True)  # the compliance suite's tests run it without plugins
 def pytest_xdist_auto_num_workers() -> int:
     """One more than the cores: a good part of the tests waits for servers, containers and clocks."""
     return (os.cpu_count() or 1) + 1
