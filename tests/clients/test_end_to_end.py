@@ -14,12 +14,13 @@ import pytest
 
 from jounce.axles import WHEELS
 from jounce.course import ISO_SPEED, DoubleLaneChange
-from jounce_tools.demo.run import Settings, demonstrate, front_axle
+from jounce_tools.demo.acts import demonstrate
+from jounce_tools.demo.run import Settings, front_axle
 
 
 def test_the_vehicle_drives_the_double_lane_change_on_soil_and_on_asphalt_gently_and_at_80_km_h(tmp_path: Path) -> None:
     told: list[str] = []
-    soil, asphalt, iso = demonstrate(Settings(out=tmp_path, duration=13.0), told.append)
+    (soil, asphalt, iso), _ = demonstrate(Settings(out=tmp_path, duration=13.0), "hmmwv", ("lanes",), told.append)
     for result, speed in ((soil, 12.0), (asphalt, 12.0), (iso, ISO_SPEED)):
         assert front_axle(result.pilot)[0][-1] > DoubleLaneChange().lanes[-1].end
         # ISO 3888-1: within 3 km/h of 80 at the entry.

@@ -178,7 +178,7 @@ PLAN: dict[str, object] = {
     "python tests/fmu/hil.py": By("fmu/test_hil.py"),
     "python tests/fmu/importers.py": By("fmu/test_importers.py"),
     "jounce vehicle new macpherson my": RUNS,
-    "jounce vehicle check my": RUNS,
+    "jounce vehicle check my": By("tools/test_vehicle_check.py"),
     "jounce vehicle kc my -o kc": By("tools/test_vehicle_command.py"),
     "jounce vehicle check car": RUNS,
     "jounce vehicle graph my": RUNS,

@@ -67,7 +67,7 @@ def load_commands(library: bytes) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("platforms", [["linux64", "win64"], pytest.param(list(PLATFORMS), marks=pytest.mark.slow)],
+@pytest.mark.parametrize("platforms", [["linux64", "aarch64-linux"], pytest.param(list(PLATFORMS), marks=pytest.mark.slow)],
                          ids=["two", "all"])  # fmt: skip
 def test_one_command_packs_the_platforms_in_the_standards_folders_and_two_builds_give_the_same_bytes(
     oscillator_sources: Sources, native: Path, tmp_path: Path, platforms: list[str]
@@ -80,7 +80,7 @@ def test_one_command_packs_the_platforms_in_the_standards_folders_and_two_builds
         assert validate_fmu(str(path)) == []
         packed[fmi] = {name.replace("jounce_oscillator", "x"): data for name, data in binaries(path).items()}
     two, three = packed[2], packed[3]
-    assert two["win64/x.dll"] == three["x86_64-windows/x.dll"]
+    assert two["aarch64-linux/x.so"] == three["aarch64-linux/x.so"]
     for made, machines in ((two, FMI2_MACHINES), (three, FMI3_MACHINES)):
         known = {name: kind for name, kind in machines.items() if name in made}
         assert {name: machine(data) for name, data in made.items()} == known
@@ -90,7 +90,7 @@ def test_one_command_packs_the_platforms_in_the_standards_folders_and_two_builds
     assert (len(two), len(three)) == (4, 5)
     # macOS on ARM runs signed code only (LC_CODE_SIGNATURE)
     assert 0x1D in load_commands(three["aarch64-darwin/x.dylib"])
-    assert two["aarch64-linux/x.so"] == three["aarch64-linux/x.so"]
+    assert two["win64/x.dll"] == three["x86_64-windows/x.dll"]
     for n, folder in enumerate(("x86_64-darwin", "aarch64-darwin")):
         first, size = struct.unpack_from(">II", two["darwin64/x.dylib"], 8 + 20 * n + 8)
         assert two["darwin64/x.dylib"][first : first + size] == three[f"{folder}/x.dylib"]

@@ -23,7 +23,8 @@ FACTORY = open_builtin()
 
 def _odd(scalar: Scalar) -> st.SearchStrategy[float]:
     """Values within the bounds: near the start, at a bound, anywhere."""
-    low, high = max(scalar.minimum, -1e4), min(scalar.maximum, 1e4)
+    low = max(scalar.minimum, -1e4)
+    high = min(scalar.maximum, max(1e4, 10.0 * low))
     near = st.floats(0.3, 3.0).map(lambda f: min(max(scalar.start * f, low), high))
     return st.one_of(near, st.sampled_from([low, high]), st.floats(low, high))
 

@@ -1,5 +1,11 @@
 """The ``jounce`` command: one module per subcommand, registered in one table."""
 
-from jounce_tools.cli.main import main
+import os
+
+# Before numpy is loaded: matrices here are small, and threads of a BLAS that wait for each other by spinning never end
+# on one core with real-time priority (`jounce serve --realtime`).
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from jounce_tools.cli.main import main  # noqa: E402
 
 __all__ = ["main"]
