@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from typing import Any
 
 import grpc
 import pytest
 
+from jounce_client.compliance.rig import wait_until
 from jounce_proto import jounce_pb2 as pb
 from jounce_proto import jounce_pb2_grpc as rpc
 
@@ -15,11 +18,13 @@ from jounce_proto import jounce_pb2_grpc as rpc
 NARROW = [("grpc.http2.lookahead_bytes", 1024), ("grpc.http2.bdp_probe", 0)]
 
 
-def watch(server: Any, session: Any, every: int = 1, outputs: Any = ("*",), stub: Any = None) -> Any:
+def watch(
+    server: Any, session: Any, every: int = 1, outputs: Any = ("*",), stub: Any = None, present: bool = False
+) -> Any:
     """A viewer that the session knows of."""
     viewers = server.server.manager.find(session.session_id)._viewers
     before, end = len(viewers), time.monotonic() + 10.0
-    request = pb.WatchRequest(session_id=session.session_id, outputs=outputs, every_ticks=every)
+    request = pb.WatchRequest(session_id=session.session_id, outputs=outputs, every_ticks=every, present=present)
     call = (stub or server.stub).Watch(request)
     while len(viewers) == before:
         assert time.monotonic() < end, "not in time"
@@ -108,3 +113,51 @@ def test_the_cap_on_viewers_is_kept(serve: Any, info: Any) -> None:
     assert info(caught.value).reason == "TOO_MANY_VIEWERS"
     server.call("Advance", session, n_ticks=1)
     assert next(first).tick == 1
+
+
+def test_a_viewer_may_ask_for_the_present_state_which_a_standing_clock_never_shows(server: Any) -> None:
+    session = server.create()
+    server.call("Advance", session, n_ticks=7)
+    server.call("PauseSession", session)
+    state = server.status(session)
+    outputs = list(server.instance(session).get_outputs())
+    frames = watch(server, session, 5, present=True)
+    first = next(frames)
+    assert (first.epoch, first.tick, first.sim_ns, list(first.outputs)) == (1, 7, state.sim_ns, outputs)
+    server.call("ResumeSession", session)
+    for _ in range(4):
+        server.call("Advance", session, n_ticks=1)
+    # The frames after it are those of the multiples.
+    assert next(frames).tick == 10
+    server.call("ResetSession", session)
+    assert [(f.epoch, f.tick) for f in (next(frames),)] == [(2, 0)]
+    server.call("Advance", session, n_ticks=5)
+    assert (next(frames).tick, len(server.server.manager.find(session.session_id)._viewers)) == (5, 1)
+
+
+def test_the_present_state_waits_for_the_end_of_what_holds_the_clock(server: Any) -> None:
+    session = server.create()
+    live = server.server.manager.find(session.session_id)
+    holds, end = threading.Event(), asyncio.Event()
+
+    async def hold() -> None:
+        async with live.exclusive():
+            holds.set()
+            await end.wait()
+
+    held = asyncio.run_coroutine_threadsafe(hold(), server.loop)
+    assert holds.wait(30.0)
+    frames = watch(server, session, present=True)
+    assert not live._viewers._viewers[0]._frames and live._viewers.waiting
+    server.loop.call_soon_threadsafe(end.set)
+    assert (next(frames).tick, held.result(30.0), live._viewers.waiting) == (0, None, False)
+
+
+def test_a_failed_session_has_no_present_state_until_it_is_reset(server: Any) -> None:
+    session = server.create()
+    server.member(session, "lost", late=pb.LATE_POLICY_FAIL).call.cancel()
+    wait_until(lambda: server.status(session).state == pb.SESSION_STATE_FAILED, "the lost participant fails it")
+    frames = watch(server, session, present=True)
+    server.call("ResetSession", session)
+    first = next(frames)
+    assert (first.epoch, first.tick) == (2, 0)

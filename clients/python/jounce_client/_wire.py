@@ -488,9 +488,10 @@ def advance_request(session: Session, ticks: int, inputs: Mapping[str, float],
                    inputs=list(values.values()), output_names=outputs)
 
 
-def watch_request(session: Session, outputs: Sequence[str], every: int) -> pb.WatchRequest:
+def watch_request(session: Session, outputs: Sequence[str], every: int, present: bool) -> pb.WatchRequest:
     """The wire form of a Watch."""
-    return message(pb.WatchRequest, **named(session), outputs=outputs, every_ticks=whole("every", every, 1))
+    return message(pb.WatchRequest, **named(session), outputs=outputs, every_ticks=whole("every", every, 1),
+                   present=present)
 
 
 class Member:

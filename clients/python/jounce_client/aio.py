@@ -173,13 +173,14 @@ class AsyncClient:
         request = pb.DeleteSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
         await _call(self._stub.DeleteSnapshot(request))
 
-    def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> AsyncIterator[Frame]:
+    def watch(self, session: Session, outputs: Sequence[str], every: int = 1, *,
+              present: bool = False) -> AsyncIterator[Frame]:
         """Yields a frame at every ``every``-th tick until the session ends; see ``Client.watch``.
 
         The server has accepted the viewer before any later ``advance`` of this client or ``step`` of its participants
         is sent.
         """
-        call = self._stub.Watch(_wire.watch_request(session, outputs, every))
+        call = self._stub.Watch(_wire.watch_request(session, outputs, every, present))
         self._viewers.add(call)
         return self._shown(call, session, outputs)
 

@@ -213,13 +213,15 @@ class Client:
         request = pb.DeleteSnapshotRequest(**_wire.named(session), snapshot_id=snapshot.id)
         _call(self._stub.DeleteSnapshot, request)
 
-    def watch(self, session: Session, outputs: Sequence[str], every: int = 1) -> Iterator[Frame]:
+    def watch(self, session: Session, outputs: Sequence[str], every: int = 1, *,
+              present: bool = False) -> Iterator[Frame]:
         """Yields a frame at every ``every``-th tick until the session ends; slow readers drop frames (``dropped``).
 
-        The server has accepted the viewer when this returns, so frames of all later ticks follow.
+        The server has accepted the viewer when this returns, so frames of all later ticks follow. The first is that of
+        the clock's next stop; with ``present`` the present state comes before, and again after a reset or restore.
         """
         layout = self._layout(session, outputs)
-        call = self._stub.Watch(_wire.watch_request(session, outputs, every))
+        call = self._stub.Watch(_wire.watch_request(session, outputs, every, present))
         self._calls.add(call)
         if _wire.WATCHING not in dict(call.initial_metadata()) and call.code() is not grpc.StatusCode.OK:
             raise from_rpc(call)

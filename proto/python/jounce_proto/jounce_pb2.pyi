@@ -904,16 +904,18 @@ class Hold(_message.Message):
     def __init__(self, participant: _Optional[str] = ..., delivered_tick: _Optional[int] = ..., missed: _Optional[int] = ..., due_tick: _Optional[int] = ...) -> None: ...
 
 class WatchRequest(_message.Message):
-    __slots__ = ("session_id", "outputs", "every_ticks", "token")
+    __slots__ = ("session_id", "outputs", "every_ticks", "token", "present")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     OUTPUTS_FIELD_NUMBER: _ClassVar[int]
     EVERY_TICKS_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
+    PRESENT_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     outputs: _containers.RepeatedScalarFieldContainer[str]
     every_ticks: int
     token: str
-    def __init__(self, session_id: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., every_ticks: _Optional[int] = ..., token: _Optional[str] = ...) -> None: ...
+    present: bool
+    def __init__(self, session_id: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., every_ticks: _Optional[int] = ..., token: _Optional[str] = ..., present: _Optional[bool] = ...) -> None: ...
 
 class WatchResponse(_message.Message):
     __slots__ = ("epoch", "tick", "sim_ns", "outputs", "dropped")

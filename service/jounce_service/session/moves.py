@@ -29,12 +29,15 @@ class Moves:
         may_move: Callable[[], bool],
         taken: Callable[[int], None],
         stopped: Callable[[list[Participant]], None],
+        stood: Callable[[], None],
         failed: Callable[[errors.ServiceError], None],
     ) -> None:
         """``may_move`` says whether the session's state allows a move. ``taken`` is told each move [ticks] before it is
-        made, and 0 where none is due; ``stopped`` whose due tick the clock has reached; ``failed`` of an error."""
+        made, and 0 where none is due; ``stopped`` whose due tick the clock has reached; ``failed`` of an error.
+        ``stood`` is called after each ``exclusive`` block and each move off the event loop."""
         self._engine, self._barrier = engine, barrier
         self._may_move, self._taken, self._stopped, self._failed = may_move, taken, stopped, failed
+        self._stood = stood
         self._busy: asyncio.Future[None] | None = None
         # Number of callers that wait for the clock to stand; the next move waits for them.
         self._queue = 0
@@ -116,6 +119,7 @@ class Moves:
 
     def _release(self) -> None:
         self._stand()
+        self._stood()
         if not self._queue:
             self.advance_if_due()
 

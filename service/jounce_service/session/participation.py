@@ -6,7 +6,7 @@ import logging
 import secrets
 from asyncio import Future
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 
 import numpy as np
 
@@ -25,11 +25,9 @@ from jounce_service.session.members import EventSink, Member, Members, ReplyCall
 from jounce_service.session.moves import Moves
 from jounce_service.session.notices import Notices
 from jounce_service.session.session_spec import Setup
-from jounce_service.session.states import SessionState, require
+from jounce_service.session.states import ALIVE, OPEN, SessionState, require
 from jounce_service.session.watch import Viewers
 from jounce_service.transport import errors
-
-_OPEN = (SessionState.CREATED, SessionState.RUNNING)
 
 _log = logging.getLogger(__name__)
 
@@ -70,9 +68,10 @@ class Participation:
         self._moves = Moves(
             self._engine,
             self._barrier,
-            may_move=lambda: self.state in _OPEN,
+            may_move=lambda: self.state in OPEN,
             taken=self._taken,
             stopped=self._stopped,
+            stood=self._show_present,
             failed=self.fail,
         )
         self._members = Members(self._barrier)
@@ -250,7 +249,7 @@ class Participation:
             return
         if not self._barrier.detach(member.participant, self._engine.session_time.now()):
             return
-        if member.participant.lateness.policy is Late.FAIL and self.state in (*_OPEN, SessionState.PAUSED):
+        if member.participant.lateness.policy is Late.FAIL and self.state in ALIVE:
             self.fail(
                 errors.ParticipantLost(
                     f"the connection of {member.name!r} has gone",
@@ -370,6 +369,13 @@ class Participation:
             recording.outputs(tick, y)
         if tick >= self._viewers.next_tick:
             self._viewers.show(self.epoch, tick, self.sim_ns, y)
+
+    def _show_present(self) -> None:
+        """Sends the present state to viewers that have none yet, if the clock stands."""
+        if self._viewers.waiting and not self._moves.at_work and self.state in ALIVE:
+            # A foreign FMU may refuse to give its outputs; then they come with the next move.
+            with suppress(*errors.FATAL):
+                self._viewers.show_present(self.epoch, self.tick, self.sim_ns, self.outputs())
 
     def _reply_to(self, member: Member, y: Vector) -> packed.Reply:
         tick = self._barrier.tick

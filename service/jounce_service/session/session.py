@@ -194,8 +194,9 @@ class Session(Participation):
     def watch(self, request: pb.WatchRequest) -> Viewer:
         """Adds a viewer. Raises UnknownSignal, BadField or TooManyViewers."""
         self.require("Watch")
-        viewer = Viewer(self._outputs(request.outputs), request.every_ticks or 1)
+        viewer = Viewer(self._outputs(request.outputs), request.every_ticks or 1, present=request.present)
         self._viewers.add(viewer, self.config.max_viewers)
+        self._show_present()
         return viewer
 
     def unwatch(self, viewer: Viewer) -> None:

@@ -18,24 +18,25 @@ class SessionState(IntEnum):
     CLOSED = 5
 
 
-_OPEN = frozenset({SessionState.CREATED, SessionState.RUNNING})
-_ALIVE = _OPEN | {SessionState.PAUSED}
-_THERE = _ALIVE | {SessionState.FAILED}
+#: States in which the clock may move, and those in which it may move or is paused.
+OPEN: Final = frozenset({SessionState.CREATED, SessionState.RUNNING})
+ALIVE: Final = OPEN | {SessionState.PAUSED}
+_THERE = ALIVE | {SessionState.FAILED}
 
 #: Call -> states that allow it.
 ALLOWED: Final[dict[str, frozenset[SessionState]]] = {
     "GetSession": _THERE,
     "DeleteSession": _THERE,
     "EvictParticipant": _THERE,
-    "Advance": _OPEN,
-    "Join": _ALIVE,
-    "Step": _ALIVE,
-    "Sync": _ALIVE,
+    "Advance": OPEN,
+    "Join": ALIVE,
+    "Step": ALIVE,
+    "Sync": ALIVE,
     "Leave": frozenset(SessionState),
-    "PauseSession": _OPEN,
+    "PauseSession": OPEN,
     "ResumeSession": frozenset({SessionState.PAUSED}),
     "ResetSession": _THERE,
-    "SaveSnapshot": _ALIVE,
+    "SaveSnapshot": ALIVE,
     "RestoreSnapshot": _THERE,
     "DeleteSnapshot": _THERE,
     "DownloadSnapshot": _THERE,
@@ -55,7 +56,7 @@ TRANSITIONS: Final[dict[tuple[SessionState, SessionState], tuple[str, ...]]] = {
     (SessionState.RUNNING, SessionState.CREATED): ("ResetSession", "RestoreSnapshot"),
     (SessionState.FAILED, SessionState.CREATED): ("ResetSession", "RestoreSnapshot"),
     (SessionState.FAILED, SessionState.RUNNING): ("RestoreSnapshot",),
-    **{(state, SessionState.FAILED): ("a failure",) for state in sorted(_ALIVE)},
+    **{(state, SessionState.FAILED): ("a failure",) for state in sorted(ALIVE)},
     **{(state, SessionState.CLOSED): ("DeleteSession",) for state in sorted(_THERE)},
 }
 

@@ -17,10 +17,13 @@ _QUEUE: Final = 16
 class Viewer:
     """One viewer: its queue of frames, and the number of frames dropped."""
 
-    def __init__(self, outputs: Selection, every: int) -> None:
-        """``every`` [ticks] is the distance between frames."""
+    def __init__(self, outputs: Selection, every: int, *, present: bool = False) -> None:
+        """``every`` [ticks] is the distance between frames; ``present`` asks for one of the state that is there."""
         self.outputs = outputs
         self.every = every
+        self.present = present
+        #: Whether it still needs a frame of the present state.
+        self.waits = present
         self.dropped = 0
         self.next_tick = 0
         self._frames: deque[pb.WatchResponse] = deque()
@@ -66,6 +69,11 @@ class Viewers:
         return len(self._viewers)
 
     @property
+    def waiting(self) -> bool:
+        """Whether a viewer needs a frame of the present state."""
+        return any(v.waits for v in self._viewers)
+
+    @property
     def dropped(self) -> int:
         """Number of frames dropped so far [1]."""
         return self._dropped + sum(v.dropped for v in self._viewers)
@@ -88,22 +96,28 @@ class Viewers:
     def restart(self) -> None:
         """Lets every viewer get a frame at the next stop of the clock, which may have been set back."""
         for viewer in self._viewers:
-            viewer.next_tick = 0
+            viewer.next_tick, viewer.waits = 0, viewer.present
         self._plan()
 
     def show(self, epoch: int, tick: int, sim_ns: int, outputs: Vector) -> None:
-        """Queues a frame at ``tick`` for every viewer that is due."""
-        for viewer in self._viewers:
-            if tick >= viewer.next_tick:
-                viewer.next_tick = (tick // viewer.every + 1) * viewer.every
-                values = outputs[viewer.outputs.columns].tolist()
-                viewer.put(pb.WatchResponse(epoch=epoch, tick=tick, sim_ns=sim_ns, outputs=values))
-        self._plan()
+        """Queues a frame for every viewer that is due at ``tick``, which the clock has reached."""
+        self._put([v for v in self._viewers if tick >= v.next_tick], epoch, tick, sim_ns, outputs)
+
+    def show_present(self, epoch: int, tick: int, sim_ns: int, outputs: Vector) -> None:
+        """Queues a frame for every viewer that needs one of the present state; the clock stands at ``tick``."""
+        self._put([v for v in self._viewers if v.waits], epoch, tick, sim_ns, outputs)
 
     def end(self) -> None:
         """Ends the streams of all viewers."""
         for viewer in self._viewers:
             viewer.end()
+
+    def _put(self, viewers: list[Viewer], epoch: int, tick: int, sim_ns: int, outputs: Vector) -> None:
+        for viewer in viewers:
+            viewer.next_tick, viewer.waits = (tick // viewer.every + 1) * viewer.every, False
+            values = outputs[viewer.outputs.columns].tolist()
+            viewer.put(pb.WatchResponse(epoch=epoch, tick=tick, sim_ns=sim_ns, outputs=values))
+        self._plan()
 
     def _plan(self) -> None:
         self.next_tick = min((v.next_tick for v in self._viewers), default=float("inf"))

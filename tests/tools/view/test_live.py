@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
@@ -102,6 +101,13 @@ def until(socket: ClientConnection, key: str) -> dict[str, Any]:
             return dict(json.loads(message))
 
 
+def shown(socket: ClientConnection) -> tuple[float, int, int, np.ndarray[Any, np.dtype[np.float32]]]:
+    """The next frame."""
+    while isinstance(message := socket.recv(timeout=20), str):
+        pass
+    return frame(message)
+
+
 def test_a_page_draws_the_session_and_asks_for_nothing_elsewhere(
     viewer: Viewer, browser: Browser, client: Client, session: OpenSession
 ) -> None:
@@ -143,20 +149,40 @@ def _drawn(page: Page, name: str, wheel: str) -> float:
 
 
 def test_every_frame_is_sent_or_counted(viewer: Viewer, client: Client, session: OpenSession) -> None:
-    """As fast as the model makes them, much faster than 60 Hz; too few for another distance between frames."""
+    """From the present state on; as fast as the model makes them, but too few for another distance between frames."""
+    first = client.advance(session, 0, outputs=["speed"])
     with viewer.socket() as socket:
         socket.send(json.dumps({"signals": ["speed"]}))
         names = until(socket, "names")["names"]
-        first = client.advance(session, EVERY, outputs=["speed"])
-        seen = [frame(socket.recv(timeout=20))]  # type: ignore[arg-type]
-        for _ in range(50):
+        seen = [shown(socket)]
+        for _ in range(51):
             last = client.advance(session, EVERY, outputs=["speed"])
         while seen[-1][0] < last.time - 1e-9:
-            if isinstance(message := socket.recv(timeout=20), bytes):
-                seen.append(frame(message))
+            seen.append(shown(socket))
     assert seen[0][0] == first.time and seen[0][3][names.index("speed")] == np.float32(first["speed"])
     assert seen[-1][3][names.index("speed")] == np.float32(last["speed"])
-    assert 1 < len(seen) <= 51 and len(seen) + seen[-1][2] == 51
+    assert 1 < len(seen) <= 52 and len(seen) + seen[-1][2] == 52
+
+
+def test_a_page_shows_the_present_of_a_session_that_stands(
+    viewer: Viewer, client: Client, session: OpenSession
+) -> None:
+    """When it opens, with each choice of signals, and after a reset; the session never moves."""
+    client.advance(session, EVERY)
+    present = client.advance(session, 0, outputs=["speed", "wheel_FL.omega"])
+    client.pause(session)
+    try:
+        with viewer.socket() as socket:
+            for signals in (["speed"], ["speed", "wheel_FL.omega"]):
+                socket.send(json.dumps({"signals": signals}))
+                names = until(socket, "names")["names"]
+                time, _, _, values = shown(socket)
+                assert time == present.time
+                assert [values[names.index(s)] for s in signals] == [np.float32(present[s]) for s in signals]
+            client.reset(session)
+            assert shown(socket)[0] == 0.0
+    finally:
+        client.resume(session)
 
 
 @pytest.mark.parametrize(("every", "rate", "expected"), [(17, 60.0, 17), (17, 119.0, 17), (17, 31.0, 17),
@@ -167,25 +193,15 @@ def test_a_session_that_is_fast_is_asked_for_frames_further_apart(every: int, ra
     assert spaced(every, 17, rate) == expected
 
 
-def test_a_fast_session_goes_on_showing_its_last_state(viewer: Viewer, client: Client, session: OpenSession) -> None:
-    """For longer than the rate is measured; then slowly, until the page is at the present again."""
+def test_a_fast_session_that_stops_is_shown_as_it_stands(viewer: Viewer, client: Client, session: OpenSession) -> None:
+    """It was fast for longer than its rate is measured, so the last frame that was due is before the end."""
     with viewer.socket() as socket:
         socket.send(json.dumps({"signals": []}))
         until(socket, "names")
         end = time.monotonic() + 1.5
         while time.monotonic() < end:
-            client.advance(session, EVERY)
-
-        def present() -> bool:
-            state = client.advance(session, EVERY, outputs=["speed"])
-            with contextlib.suppress(TimeoutError):
-                while True:
-                    message = socket.recv(timeout=0.05)
-                    if isinstance(message, bytes) and frame(message)[0] == state.time:
-                        return True
-            return False
-
-        eventually(lambda: all(present() for _ in range(5)))
+            state = client.advance(session, EVERY)
+        eventually(lambda: shown(socket)[0] == state.time)
 
 
 @pytest.mark.parametrize("message", ['{"signals": ["no.such"]}', '{"signals": "speed"}', '{"ask": "delete"}', "[]", "{",
@@ -213,7 +229,7 @@ def test_a_thousand_malformed_frames_close_one_socket_only(
             while True:
                 bad.recv(timeout=20)
         state = client.advance(session, EVERY, outputs=["speed"])
-        eventually(lambda: isinstance(m := good.recv(timeout=20), bytes) and frame(m)[0] == state.time)
+        eventually(lambda: shown(good)[0] == state.time)
     assert viewer.process.poll() is None
 
 
@@ -301,7 +317,8 @@ def test_the_end_of_a_session_and_the_loss_of_the_server_are_said(tmp_path: Path
             pages = [browser.open(f"http://{v.address}/") for v in (first, second)]
             client.delete_session(ending)
             eventually(lambda: pages[0].ask(said) == "The session has ended.")
-            assert pages[1].ask(said) == "Waiting for the session to move."
+            eventually(lambda: pages[1].ask("live.page.drawn.time") == 0.0)  # a session that has not moved yet
+            assert pages[1].ask(said) == ""
         own.kill()
         eventually(lambda: pages[1].ask(said) == "The server is gone.")
         with second.socket() as late:  # who comes later is told the same

@@ -280,7 +280,7 @@ def spaced(every: int, least: int, rate: float) -> int:
 
 
 async def _frames(shown: Shown, names: tuple[str, ...], every: int) -> AsyncGenerator[Frame]:
-    async for frame in shown.client.watch(shown.session, names, every):
+    async for frame in shown.client.watch(shown.session, names, every, present=True):
         yield frame
 
 

@@ -117,11 +117,16 @@ class Server:
         """A snapshot's bytes."""
         return b"".join(piece.data for piece in self.call("DownloadSnapshot", session, snapshot_id=snapshot_id))
 
+    def viewer(self, session: pb.CreateSessionResponse, **fields: Any) -> Any:
+        """The stream of a Watch."""
+        frames = self.stub.Watch(pb.WatchRequest(session_id=session.session_id, **fields))
+        self._viewers.append(frames)
+        return frames
+
     def watch(self, session: pb.CreateSessionResponse, meanwhile: Callable[[], Any] = lambda: None,
               **fields: Any) -> Iterator[pb.WatchResponse]:
         """The frames of a viewer after a reset, which is made when the viewer has received its first frame."""
-        frames = self.stub.Watch(pb.WatchRequest(session_id=session.session_id, **fields))
-        self._viewers.append(frames)
+        frames = self.viewer(session, **fields)
         with ThreadPoolExecutor(1) as thread:
             first = thread.submit(next, frames)
             wait([first], timeout=0.1)

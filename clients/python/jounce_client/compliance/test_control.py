@@ -128,6 +128,16 @@ class TestWatch:
         assert [list(f.outputs) for f in seen] == [outputs[f.tick] for f in seen]
         assert [f.sim_ns for f in seen] == [round(f.tick * session.tick_seconds * 1e9) for f in seen]
 
+    def test_the_present_state_comes_without_a_move_where_a_viewer_asks_for_it(self, server: Server) -> None:
+        session = server.create()
+        outputs = list(server.advance(session, 2).outputs)
+        server.call("PauseSession", session)
+        frames = server.viewer(session, outputs=["*"], present=True)
+        first = next(frames)
+        assert (first.tick, list(first.outputs)) == (2, outputs)
+        epoch = server.call("ResetSession", session).epoch
+        assert [(f.epoch, f.tick) for f in (next(frames),)] == [(epoch, 0)]
+
     def test_a_viewer_that_reads_nothing_does_not_hold_up_the_clock(self, server: Server) -> None:
         session = server.create()
         server.watch(session, outputs=["*"])

@@ -5,7 +5,7 @@
 const HEADER = 24;
 /** The ground is fetched anew when the vehicle is that far from the middle of the piece that is there [m]. */
 const AWAY = 30;
-const WAITING = "Waiting for the session to move.";
+const WAITING = "Waiting for the session.";
 
 class Live {
   /** @param {Look & {file: boolean}} look */
