@@ -21,7 +21,7 @@ def test_every_vehicle_is_a_data_set_of_the_double_wishbone_model(tmp_path: Path
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ModelError, match=r"'hummer': expected .*hmmwv, .*utv, or the folder or vehicle.toml"):
+    with pytest.raises(ModelError, match=r"'hummer': expected .*utv, an example \(car, .*\), or the folder or vehicle"):
         find("hummer")
 
 

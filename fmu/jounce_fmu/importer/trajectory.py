@@ -228,10 +228,15 @@ def _differ(a: Array, b: Array) -> NDArray[np.bool_]:
     return differ
 
 
-def ticks(seconds: float, tick_length: float, what: str) -> int:
-    """A time [s] in ticks; raises InputError if it is not a whole number of them. ``what`` names it in the message."""
+def check_time(seconds: float, what: str) -> None:
+    """Raises InputError unless a time [s] is finite and not negative. ``what`` names it in the message."""
     if not 0.0 <= seconds < math.inf:
         raise InputError(f"{what} {seconds!r} s: expected a finite time from 0 s")
+
+
+def ticks(seconds: float, tick_length: float, what: str) -> int:
+    """A time [s] in ticks; raises InputError if it is not a whole number of them. ``what`` names it in the message."""
+    check_time(seconds, what)
     count = round(seconds / tick_length)
     if abs(count - seconds / tick_length) > _ON_TICK * max(count, 1):
         raise InputError(f"{what} {seconds!r} s: expected a whole multiple of the tick, {tick_length!r} s")

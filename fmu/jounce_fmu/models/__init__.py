@@ -12,6 +12,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from jounce.data import example_names
 from jounce.models.formulation.signals import FORMULATIONS
 from jounce_fmu.models import axles, double_wishbone, formulation, halfcar, impulse
 from jounce_fmu.models.model import Model, ModelError
@@ -56,8 +57,9 @@ def find(name: str | Path) -> Model:
         if model.reads(Path(name)):
             return model
     raise ModelError(
-        f"vehicle {str(name)!r}: expected {', '.join(data_sets())}, or the folder or vehicle.toml of your own; one of "
-        f"them with {', '.join(f'-{name}' for name in FORMULATIONS)} behind it is that vehicle in another formulation"
+        f"vehicle {str(name)!r}: expected {', '.join(data_sets())}, an example ({', '.join(example_names())}), or the "
+        f"folder or vehicle.toml of your own; one of them with {', '.join(f'-{name}' for name in FORMULATIONS)} behind "
+        "it is that vehicle in another formulation"
     )
 
 

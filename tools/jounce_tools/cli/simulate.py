@@ -12,7 +12,7 @@ import numpy as np
 
 from jounce.values import number
 from jounce_fmu.importer.host import open_builtin
-from jounce_fmu.importer.trajectory import Track, interval, ticks
+from jounce_fmu.importer.trajectory import Track, check_time, interval, ticks
 from jounce_fmu.importer.trajectory import run as trajectory
 from jounce_service.hosting.fmu_model import FmuModel
 from jounce_service.hosting.models import HostedModel
@@ -73,6 +73,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Reads, simulates, writes; nothing is written before the inputs are read and the model has started."""
     check_name(arguments.output)
+    if arguments.sample is None and arguments.duration is None and not arguments.inputs:
+        raise UsageError("expected --duration, or --inputs, whose last time is then the end")
+    for name in ("duration", "output_interval"):
+        if (asked := getattr(arguments, name)) is not None:
+            check_time(asked, "--" + name.replace("_", "-"))
     pressed = _pedals(arguments)
     model = FmuModel(open_builtin(arguments.vehicle))
     if arguments.sample is not None:
@@ -82,8 +87,6 @@ def run(arguments: argparse.Namespace) -> int:
     tracks = [_held(model, text) for text in (*pressed, *arguments.input)]
     if arguments.inputs:
         tracks.append(csv_inputs.read_inputs(arguments.inputs, table, hold=arguments.hold))
-    if arguments.duration is None and not arguments.inputs:
-        raise UsageError("expected --duration, or --inputs, whose last time is then the end")
     duration = float(tracks[-1].times[-1]) if arguments.duration is None else arguments.duration
     outputs = selected(model, arguments.outputs or ["*"])
     progress: Progress = arguments.progress

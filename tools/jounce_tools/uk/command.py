@@ -15,7 +15,7 @@ from jounce_tools.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("what", choices=("study",), help="study: run everything and write the page")
+    parser.add_argument("study", choices=("study",), help="run everything and write the page")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="folder to write")
     parser.add_argument("--torques", type=number, nargs="+", default=None, metavar="T",
                         help="peaks of the motor torque in N.m (default: 150 550 700)")  # fmt: skip
