@@ -36,7 +36,8 @@ static int rhs(double tau, const double *x, const double *u, const double *p, co
     if (fabs(x[0]) > 1e3) {
         f->signal = JN_ROW_Y + JN_Y_position;
         f->value = x[0];
-        snprintf(f->text, sizeof f->text, "beyond 1000 m");
+        /* as long as a text can be: no message may lose its end */
+        snprintf(f->text, sizeof f->text, "beyond 1000 m%*s", (int)sizeof f->text - 14, "!");
         return 1;
     }
     dx[0] = x[1];

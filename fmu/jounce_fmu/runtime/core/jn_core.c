@@ -505,7 +505,7 @@ long long jn_advance(jn_instance *s, long long n, int part) {
         s->failed_tick = s->ticks + i;
         jn_fail_fault(s, "step failed", &f);
         {
-            char text[240];
+            char text[sizeof s->error - 64]; /* leaves room for the ticks */
             memcpy(text, s->error, sizeof text);
             text[sizeof text - 1] = '\0';
             return jn_fail(s, "%s (tick %D; the state is that of tick %D)", text, s->failed_tick, s->ticks);
