@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jounce.signals import XYZ, Scalar, Signal, SignalTable
-from jounce.values import BadValue, NotFinite, OutOfRange, check, check_direction, double, in_use, number, read
+from jounce.values import (
+    BadValue,
+    NotFinite,
+    OutOfRange,
+    check,
+    check_direction,
+    double,
+    in_use,
+    number,
+    plain_bounds,
+    read,
+)
 
 
 def scalar(kind: Any, low: float = -math.inf, high: float = math.inf, items: tuple[str, ...] = ()) -> Scalar:
@@ -33,6 +46,21 @@ MODE = scalar("Enumeration", 1.0, 3.0, ("SLOW", "FAST", "7"))
 def test_what_any_program_prints_of_a_double_reads_back_as_that_double(value: float) -> None:
     for text in (repr(value), f"{value:.17g}", f"{value:.17E}", f" {value!r}\n"):
         assert double(REAL, text) == value
+
+
+@given(st.floats(), st.sampled_from([REAL, FORCE, COUNT, FLAG, MODE, scalar("Real", -math.inf, 2.0),
+                                     Scalar("x", replace(FORCE.signal, least_nonzero=5.0), 0, 0.0, 1)]))  # fmt: skip
+def test_a_float_within_the_plain_bounds_is_its_own_double(value: float, s: Scalar) -> None:
+    least, most = plain_bounds(s)
+    if least <= value <= most:
+        assert double(s, value) == value
+
+
+def test_a_real_without_a_gap_has_its_bounds_as_plain_bounds_and_nothing_else_has_any() -> None:
+    assert plain_bounds(FORCE) == (0.0, 100.0)
+    assert plain_bounds(REAL) == (-sys.float_info.max, sys.float_info.max)
+    gap = Scalar("x", replace(FORCE.signal, least_nonzero=5.0), 0, 0.0, 1)
+    assert all(plain_bounds(s) == (math.inf, -math.inf) for s in (COUNT, FLAG, MODE, gap))
 
 
 #: XML Schema 1.1 part 2, 3.3.5.2: floatRep.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -126,6 +127,13 @@ def check_direction(name: str, signal: Signal, vector: Sequence[float]) -> None:
 def double(scalar: Scalar, requested: object) -> float:
     """`read` followed by `check`. Raises BadValue, NotFinite or OutOfRange."""
     return check(scalar, read(scalar.name, scalar.signal, requested))
+
+
+def plain_bounds(scalar: Scalar) -> tuple[float, float]:
+    """Bounds within which `double` returns a float as it is; (inf, -inf), with none between, where it checks more."""
+    signal, largest = scalar.signal, sys.float_info.max
+    simple = signal.type == "Real" and signal.least_nonzero == 0.0
+    return (max(signal.minimum, -largest), min(signal.maximum, largest)) if simple else (math.inf, -math.inf)
 
 
 def expected(signal: Signal) -> str:

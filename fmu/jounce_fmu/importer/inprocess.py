@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from jounce.renamed import present, twice
 from jounce.signals import Scalar, SignalTable, named_groups
-from jounce.values import BadValue, Value, double
+from jounce.values import BadValue, Value, double, plain_bounds
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.importer.trajectory import Clock, InputError, Inputs, Track, interval, run, ticks
 
@@ -154,8 +154,7 @@ class Stepper:
         self.inputs = tuple(s.name for s in self._owned)
         self.outputs = tuple(s.name for s in wanted)
         self.period = period
-        self._own = [s.index for s in self._owned]
-        self._wanted = [s.index for s in wanted]
+        self._own = np.array([s.index for s in self._owned], dtype=np.intp)
         self._u = np.array([s.start for s in table.inputs])
         starts = _checked(table.inputs, start_inputs, "input")
         for name, value in starts.items():
@@ -167,6 +166,10 @@ class Stepper:
         except BaseException:
             self._instance.free()
             raise
+        self._port = self._instance.port(self._own.tolist(), [s.index for s in wanted])
+        self._plain = [plain_bounds(s) for s in self._owned]
+        # Whether the next step sets every input, not its own alone.
+        self._all_due = True
         self._clock = Clock(self._instance.tick_length)
         self._tick = 0
         #: State at tick 0.
@@ -185,10 +188,17 @@ class Stepper:
         ``inputs`` is a sequence in the order of ``Stepper.inputs``, or a mapping by name of the inputs that change.
         Raises InputError, with nothing applied, or FmuError, whose message says at which tick the model stands.
         """
-        u = self._u.copy()
-        u[self._own] = self._packed(inputs)
-        self._instance.set_inputs(u)
-        self._u = u
+        packed = self._packed(inputs)
+        all_due, self._all_due = self._all_due, True
+        if all_due:
+            u = self._u.copy()
+            u[self._own] = packed
+            self._instance.set_inputs(u)
+            self._u = u
+        else:
+            self._port.set_inputs(packed)
+            self._u[self._own] = packed
+        self._all_due = False
         before = self._instance.ticks
         try:
             self._instance.step(self.period)
@@ -209,7 +219,7 @@ class Stepper:
             raise InputError(f"{len(saved)} bytes; expected those of save()")
         self._instance.set_state(saved[size:])
         self._tick = int.from_bytes(saved[:8], "little")
-        self._u = np.frombuffer(saved[8:size], dtype=np.float64).copy()
+        self._u, self._all_due = np.frombuffer(saved[8:size], dtype=np.float64).copy(), True
         self.state = self._look()
         return self.state
 
@@ -227,7 +237,7 @@ class Stepper:
         self.leave()
 
     def _look(self) -> State:
-        values = self._instance.get_outputs()[self._wanted]
+        values = self._port.get_outputs()
         return State(self._tick, self._clock.time(self._tick), values, self.outputs, self._places)
 
     def _packed(self, inputs: Mapping[str, Any] | Sequence[float] | Array) -> list[float]:
@@ -243,12 +253,15 @@ class Stepper:
                 else:
                     packed[place] = value
         else:
-            packed = list(inputs)
+            packed = inputs.tolist() if isinstance(inputs, np.ndarray) else list(inputs)
             if not packed:  # The inputs stay as they are.
                 return list(self._u[self._own])
             if len(packed) != len(self._own):
                 raise InputError(f"{len(packed)} inputs; expected {len(self._own)}: {', '.join(self.inputs)}")
-        return [_double(s, v) for s, v in zip(self._owned, packed, strict=True)]
+        for (least, most), value in zip(self._plain, packed, strict=True):
+            if not (isinstance(value, float) and least <= value <= most):
+                return [_double(s, v) for s, v in zip(self._owned, packed, strict=True)]
+        return packed
 
 
 def _place(

@@ -58,6 +58,26 @@ class _Block:
         self.arguments = made.arguments(np.array(first, dtype=np.uint32), self.buffer)
 
 
+class Port:
+    """Some inputs and outputs of an instance whose arrays are scalars (FMI 2), with buffers of their own."""
+
+    def __init__(self, made: FmuInstance, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Places in the table."""
+        self._made = made
+        self._given, self._got = np.zeros(len(inputs)), np.zeros(len(outputs))
+        self._inputs = made._blocks([made.interface.inputs[i] for i in inputs], self._given)
+        self._outputs = made._blocks([made.interface.outputs[i] for i in outputs], self._got)
+
+    def set_inputs(self, values: Sequence[float]) -> None:
+        """Sets these inputs [unit of each]; all others stay. Raises FmuError."""
+        self._given[:] = values
+        self._made._write(self._inputs, self._given)
+
+    def get_outputs(self) -> Array:
+        """Returns a new array of these outputs [unit of each]. Raises FmuError."""
+        return self._made._read(self._outputs, self._got)
+
+
 class FmuInstance:
     """One instance of a co-simulation FMU, which advances by whole ticks.
 
@@ -174,12 +194,19 @@ class FmuInstance:
         if len(values) != len(self.interface.inputs):
             raise FmuError(f"{len(values)} input values given; expected {len(self.interface.inputs)}")
         self._given[:] = values
-        for b in self._inputs:
+        self._write(self._inputs, self._given)
+
+    def _write(self, blocks: Sequence[_Block], vector: Array) -> None:
+        for b in blocks:
             if not b.inside:
-                b.buffer[:] = self._given[b.places]
+                b.buffer[:] = vector[b.places]
             status = b.setter(self._component, *b.arguments)
             if status > 1:
                 raise FmuError(self._text(b.names[1], status))
+
+    def port(self, inputs: Sequence[int], outputs: Sequence[int]) -> Port:
+        """Some inputs and outputs, by their places in the table, for a caller that has no use for the others."""
+        return Port(self, inputs, outputs)
 
     def step(self, n_ticks: int = 1) -> None:
         """Advances by ``n_ticks`` ticks.
@@ -215,13 +242,16 @@ class FmuInstance:
 
     def get_outputs(self) -> Array:
         """Returns a new array of all outputs [unit of each], in the order of the table. Raises FmuError."""
-        for b in self._outputs:
+        return self._read(self._outputs, self._got)
+
+    def _read(self, blocks: Sequence[_Block], vector: Array) -> Array:
+        for b in blocks:
             status = b.getter(self._component, *b.arguments)
             if status > 1:
                 raise FmuError(self._text(b.names[0], status))
             if not b.inside:
-                self._got[b.places] = b.buffer
-        return self._got.copy()
+                vector[b.places] = b.buffer
+        return vector.copy()
 
     def get_state(self) -> bytes:
         """Returns the complete state, which any instance of the same build can take, in any process."""

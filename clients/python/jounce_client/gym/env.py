@@ -83,7 +83,7 @@ class JounceEnv(gymnasium.Env[Array, Array]):
     def _spaces(self, observations: Mapping[str, Bounds | Computed], actions: Mapping[str, Bounds | None]) -> None:
         table = self._model.bounds
         self._owns: list[str] = []
-        self._from: list[int] = []  # of each input the action that it takes
+        takes: list[int] = []
         low, high = [], []
         for k, (pattern, given) in enumerate(actions.items()):
             inputs = matching(pattern, list(table))
@@ -96,13 +96,16 @@ class JounceEnv(gymnasium.Env[Array, Array]):
             if below < least or above > most:
                 raise ValueError(f"actions: {pattern} from {below} to {above}: expected within {least} to {most}")
             self._owns += inputs
-            self._from += [k] * len(inputs)
+            takes += [k] * len(inputs)
             low.append(below)
             high.append(above)
         if not low:
             raise ValueError("actions: expected at least one input")
         self.action_space = Box(-1.0, 1.0, (len(low),), dtype=np.float64)
-        self._middle, self._half = 0.5 * (np.array(high) + low), 0.5 * (np.array(high) - low)
+        self._shape = (len(low),)
+        middle, half = 0.5 * (np.array(high) + low), 0.5 * (np.array(high) - low)
+        # Of each input the action that it takes, the middle of its bounds and half their distance.
+        self._scales = [(k, float(middle[k]), float(half[k])) for k in takes]
         self._parts = [(name, what.values if isinstance(what, Computed) else None)
                        for name, what in observations.items()]  # fmt: skip
         bounds = [b for what in observations.values()
@@ -120,7 +123,9 @@ class JounceEnv(gymnasium.Env[Array, Array]):
                 values.append(outputs[name])
             else:
                 values += own(outputs)
-        found: Array = np.minimum(np.maximum(np.array(values), self._least), self._most)
+        found: Array = np.array(values)
+        np.maximum(found, self._least, out=found)
+        np.minimum(found, self._most, out=found)
         return found
 
     @property
@@ -145,11 +150,11 @@ class JounceEnv(gymnasium.Env[Array, Array]):
         if self._over:
             raise gymnasium.error.ResetNeeded("the episode is over, or has not begun: expected reset()")
         given = np.asarray(action, dtype=np.float64)
-        if given.shape != self._half.shape or not (np.abs(given) <= 1.0).all():
-            raise ValueError(f"action {action}: expected {len(self._half)} numbers from -1 to 1")
-        values = (self._middle + given * self._half).tolist()
+        parts = given.tolist()
+        if given.shape != self._shape or not all(-1.0 <= part <= 1.0 for part in parts):
+            raise ValueError(f"action {action}: expected {self._shape[0]} numbers from -1 to 1")
         try:
-            self._outputs = self._model.step([values[k] for k in self._from])
+            self._outputs = self._model.step([middle + parts[k] * half for k, middle, half in self._scales])
         except ModelFailed as failure:
             self._over = True
             return self._observation.copy(), self._failure_reward, True, False, {"failure": str(failure)}

@@ -78,7 +78,7 @@ class PathFollowing(JounceEnv):
 
     def _seen(self, o: Outputs) -> list[float]:
         """Lateral error [m], heading error [rad], and the path's lateral position ahead in the vehicle's axes [m]."""
-        x, y, yaw = o["ref_frame.pos.x"], o["ref_frame.pos.y"], o["ref_frame.yaw"]
+        x, y, yaw = float(o["ref_frame.pos.x"]), float(o["ref_frame.pos.y"]), float(o["ref_frame.yaw"])
         cos, sin = math.cos(yaw), math.sin(yaw)
         here, slope = self.path.at(x)
         heading = math.atan(slope)
@@ -112,7 +112,7 @@ class PathFollowing(JounceEnv):
         return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()  # type: ignore[no-untyped-call]
 
     def _reward_of(self, o: Outputs, _: Array) -> float:
-        return float(1.0 - (self._error / 2.0) ** 2 - self._heading**2 - ((o["speed"] - SPEED) / 5.0) ** 2)
+        return 1.0 - (self._error / 2.0) ** 2 - self._heading**2 - ((float(o["speed"]) - SPEED) / 5.0) ** 2
 
     def _ended(self, o: Outputs) -> bool:
         return abs(self._error) > WIDTH or bool(o["rolled_over"])
