@@ -241,6 +241,7 @@ class Stepper:
         return State(self._tick, self._clock.time(self._tick), values, self.outputs, self._places)
 
     def _packed(self, inputs: Mapping[str, Any] | Sequence[float] | Array) -> list[float]:
+        packed: list[Any]
         if isinstance(inputs, Mapping):
             packed = self._u[self._own].tolist()
             for name, value in inputs.items():
