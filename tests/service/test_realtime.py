@@ -151,3 +151,37 @@ def test_cores_are_numbers_and_ranges_of_those_that_the_process_may_use(monkeypa
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 3, 5})
     assert realtime.check(ServerConfig(realtime=True, realtime_cores="0, 2-3")) == {0, 2, 3}
     assert realtime.check(ServerConfig(realtime=True)) == frozenset()
+
+
+#: A program of a user's: it hosts a truck, whose opening needs a BLAS, in its own process and in a worker.
+PROGRAM = """
+import asyncio, os, sys
+from jounce_client import AsyncClient
+from jounce_service import JounceServer, ServerConfig
+from jounce_service.hosting.fmu_model import registry
+from jounce_service.hosting.models import Registry
+
+async def main(core):
+    models = {str(w): lambda w=w: registry(ServerConfig(workers=w)).get("class3") for w in (False, True)}
+    config = ServerConfig(address="127.0.0.1:0", realtime=True, realtime_cores=core)
+    server = JounceServer(Registry(models), config)
+    await server.start()
+    print({os.sched_getscheduler(int(thread)) == os.SCHED_FIFO for thread in os.listdir("/proc/self/task")})
+    async with await AsyncClient.connect(server.addresses[0]) as client:
+        for model in models:
+            async with await client.create_session(model) as session:
+                print((await client.advance(session, 5)).tick)
+    await server.stop()
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+@pytest.mark.skipif(not may_have_priority(), reason="no real-time priority for this user (CAP_SYS_NICE, RLIMIT_RTPRIO)")
+def test_a_program_that_serves_a_truck_in_real_time_has_opened_it_before(tmp_path: Path) -> None:
+    """Threads of a BLAS that spin on one real-time core never end."""
+    core = str(max(os.sched_getaffinity(0)))
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "2", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", PROGRAM, core], env=environment, cwd=tmp_path, capture_output=True,
+                          text=True, timeout=100, check=False)  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "{True}\n5\n5\n"), done.stderr[-2000:]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as ct
 import gc
 import logging
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +46,7 @@ def check(config: ServerConfig) -> frozenset[int]:
 def enter(config: ServerConfig) -> None:
     """Requests the settings and logs what was granted; what is missing is logged as a warning.
 
-    Must be called before the event loop starts: threads that start later inherit priority and cores.
+    Threads that start later inherit priority and cores. Whatever may compile or uses a BLAS must be done before.
     """
     cores = check(config)
     priority = _prioritize(config.realtime_priority)
@@ -79,8 +80,7 @@ def _prioritize(priority: int) -> str:
     if not hasattr(os, "sched_setscheduler"):
         return f"refused: {sys.platform} has no SCHED_FIFO"
     try:
-        for thread in _threads():
-            os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
+        _to_each_thread(lambda thread: os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority)))
     except OSError as error:
         return f"refused: {error.strerror}; it needs CAP_SYS_NICE or RLIMIT_RTPRIO"
     return str(priority)
@@ -114,9 +114,18 @@ def _may_lock() -> bool:
 
 
 def _pin(cores: frozenset[int]) -> str:
-    for thread in _threads():
-        os.sched_setaffinity(thread, cores)
+    _to_each_thread(lambda thread: os.sched_setaffinity(thread, cores))
     return ",".join(map(str, sorted(cores)))
+
+
+def _to_each_thread(act: Callable[[int], None]) -> None:
+    """Calls ``act`` for every thread, also for those that others have started meanwhile."""
+    done: set[int] = set()
+    while new := set(_threads()) - done:
+        for thread in new:
+            with contextlib.suppress(ProcessLookupError):  # one that has just ended
+                act(thread)
+        done |= new
 
 
 def _threads() -> Iterable[int]:

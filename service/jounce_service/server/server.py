@@ -19,6 +19,7 @@ from jounce.optional import missing
 from jounce_proto import keepalive
 from jounce_service.hosting.models import Registry
 from jounce_service.recording.recorder import Recorder
+from jounce_service.server import realtime
 from jounce_service.server.config import ServerConfig
 from jounce_service.server.settings import checked
 from jounce_service.session.manager import SessionManager
@@ -74,6 +75,7 @@ class JounceServer:
     def __init__(self, registry: Registry, config: ServerConfig | None = None) -> None:
         """Binds nothing; ``start`` does. Raises ConfigError for settings out of their range."""
         self.config = checked(config or ServerConfig())
+        realtime.check(self.config)
         self.manager = SessionManager(registry, self.config)
         #: Addresses bound by ``start``, for clients: ``host:port`` and ``unix:path``.
         self.addresses: tuple[str, ...] = ()
@@ -90,7 +92,10 @@ class JounceServer:
         return "" if self._metrics is None else self._metrics.address
 
     async def start(self) -> None:
-        """Binds the addresses and starts to serve. Raises ConfigError, with nothing left bound."""
+        """Binds the addresses and starts to serve. Raises ConfigError, with nothing left bound.
+
+        With ``realtime`` the models are opened first, and then the whole process gets what the system grants.
+        """
         if api_implementation.Type() == "python":
             raise ConfigError("the pure-Python protobuf is too slow to serve; install a binary protobuf wheel")
         _check_addresses(self.config)
@@ -98,6 +103,10 @@ class JounceServer:
         credentials = server_credentials(self.config)
         warn_of_dates(self.config)
         callers = callers_of(self.config)
+        if self.config.realtime:
+            # Compilers must not run with real-time priority. Threads of a BLAS, which analyses trucks, must not either:
+            # they wait for each other by spinning, for ever on one core.
+            await asyncio.to_thread(self.manager.registry.open_all)
         server = grpc.aio.server(
             interceptors=[self._running, *([BearerCheck(callers)] if callers.any else [])],
             options=[
@@ -140,6 +149,8 @@ class JounceServer:
         except (OSError, ConfigError) as error:
             await asyncio.gather(server.stop(None), self.fast.stop(0.0))
             raise ConfigError(f"cannot listen: {error}") from error
+        if self.config.realtime:
+            realtime.enter(self.config)
         await server.start()
         for name in ("", SERVICE_NAME):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)

@@ -61,9 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
         config = load(flags, os.environ, arguments.config)
         start_logging(config.log_format)
         _allow_descriptors(config)
-        realtime.check(config)
-        if config.realtime:
-            realtime.enter(config)
         with asyncio.Runner(loop_factory=lambda: make_loop(config.busy_poll)) as runner:
             runner.run(_serve(config, arguments.ready_file))
     except ConfigError as error:
@@ -86,9 +83,9 @@ def _allow_descriptors(config: ServerConfig) -> None:
 
 async def _serve(config: ServerConfig, ready_file: Path | None) -> None:
     models = registry(config)
+    server = JounceServer(models, config)
     for failure in models.open_all().values():
         _log.warning("%s", failure)
-    server = JounceServer(models, config)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
