@@ -65,7 +65,7 @@ def direction(r: np.random.Generator) -> Array:
 
 
 def anything(r: np.random.Generator) -> Multibody:
-    """One to three bodies on random joints, with springs, a motor, a limit, and two wheels without friction."""
+    """One to three bodies on random joints, with springs, a motor, a limit, and two wheels."""
     n = int(r.integers(1, 4))
     bodies, joints = [], []
     for k in range(n):
@@ -89,7 +89,7 @@ def anything(r: np.random.Generator) -> Multibody:
         com, angle = bodies[k % n].com, r.uniform(0, 6)
         wheels.append(Wheel(f"wheel{k}", k % n, GROUND, com + r.uniform(-0.3, 0.3, 3) * [1, 1, 0],
                             np.array([np.cos(angle), np.sin(angle), 0.0]), float(com[2] + r.uniform(-0.02, 0.05)),
-                            1e4, r.uniform(20, 200), 1e3, 0.5, 0.0))  # fmt: skip
+                            1e4, r.uniform(20, 200), 3e3, 0.5, r.uniform(0.2, 1.2)))  # fmt: skip
     motor = Motor("motor", n - 1, other, direction(r), 1.0)
     return Multibody("anything", tuple(bodies), tuple(joints), tuple(springs), (motor,), (limit,), tuple(wheels))
 

@@ -10,7 +10,7 @@ from impulse import Array, ball, cart
 
 from jounce.architecture import rows
 from jounce.architecture.composite import build
-from jounce.architecture.layout import Piece, layout
+from jounce.architecture.layout import LayoutError, Piece, layout
 from jounce.architecture.trim import trimmed
 from jounce.reference import impulse as judge
 from jounce_fmu.models.impulse.engine import Engine
@@ -56,29 +56,51 @@ def test_ball_comes_to_rest_after_infinitely_many_impacts() -> None:
 
 
 def test_printed_restitution_makes_the_ground_pull() -> None:
-    """Eq. 18 gives the row the impulse m e v_b <= 0; right is -m (1 + e) v_b."""
+    """Eq. 18's b = v_a - v_b, after less before, in J v + b = 0: the velocity grows by 1 + e; right is b = e v_b."""
     e, before = 0.5, -3.0
+    model = ball()
+    tick = replace(judge.tick(model, rows.drawn(model), np.array([[0, 0, before, 0, 0, 0]]), 1e-9), bounded=())
+    row = np.eye(6)[2:3]
+    after = {}
+    for name, bias in (("printed", -e * before - before), ("mended", e * before)):
+        ground = replace(tick, free=row, cfm=np.zeros(1), bias=np.array([bias]))
+        (v,) = ground.solutions()
+        after[name] = v[2]
+    assert after["printed"] == pytest.approx((1 + e) * before)  # an impulse m e v_b: downwards
+    assert after["mended"] == pytest.approx(-e * before)
+    pushes = replace(tick, bounded=(judge.Bounded(row[0], 0.0, -e * before - before, 0.0, np.inf),))
+    (v,) = pushes.solutions()  # as the ground cannot pull, it does nothing
+    assert v[2] == pytest.approx(before)
     engine = Engine(layout(ball(), spins=False, rigid=True, restitution=e))
     engine.numbers[2] = 0.0
     engine.bodies[0, 2], engine.bodies[0, 9] = 0.1 + 1e-3, before
     engine.run(1)
-    impulse = engine.bodies[0, 9] - before
-    assert impulse == pytest.approx(-(1 + e) * before)
-    printed = e * before
-    assert printed < 0 < impulse
+    assert engine.bodies[0, 9] == pytest.approx(after["mended"])
 
 
 def test_printed_inequalities_alone_pick_no_solution() -> None:
-    """Eqs. 5b and 7a have L >= 0 and J v + b >= 0; the engine's solution is the one of them with L (J v + b) = 0."""
-    engine = Engine(layout(ball(), spins=False, rigid=True), 1e-3)
+    """Eqs. 5b and 7a have L >= 0 and J v + b >= 0: a ball on the ground may do anything but fall.
+
+    Eq. 5a, -inf >= L >= +inf, has no solution at all. The engine adds L (J v + b) = 0.
+    """
+    assert not any(-np.inf >= L >= np.inf for L in (-np.inf, -1.0, 0.0, 1.0, np.inf))
+    h, heights = 1e-3, []
+    for more in (0.0, 0.02, 0.05):
+        z = v = 0.0
+        for _ in range(500):
+            free = v - G * h
+            L = max(-free - z / h, 0.0) + more
+            v = free + L  # 1 kg
+            assert L >= 0
+            assert v + z / h >= -1e-12
+            z += h * v
+        heights.append(z)
+    assert heights[0] == pytest.approx(0, abs=1e-12)
+    assert heights[0] + 0.01 < heights[1] < heights[2]  # three of many: it rests, or flies away
+    engine = Engine(layout(ball(), spins=False, rigid=True), h)
     engine.bodies[0, 2], engine.bodies[0, 9] = 0.1, -1.0
-    engine.run(1)
-    free = -1.0 - G * 1e-3
-    found = engine.bodies[0, 9] - free
-    allowed = [L for L in np.linspace(0, 10, 101) if free + L >= 0]
-    assert len(allowed) > 50
-    assert found * (free + found) == pytest.approx(0, abs=1e-9)
-    assert min(allowed) == pytest.approx(found, abs=0.1)
+    engine.run(500)
+    assert engine.bodies[0, 2] - 0.1 == pytest.approx(heights[0], abs=1e-9)
 
 
 def test_sweeps_converge_by_the_radius_of_gauss_seidels_matrix() -> None:
@@ -103,9 +125,9 @@ def test_sweeps_converge_by_the_radius_of_gauss_seidels_matrix() -> None:
     assert (errors[1] / errors[0]) ** (1 / 200) == pytest.approx(radius, rel=1e-3)
 
 
-def _cab(sweeps: int, warm: bool = True, truck: str = "class3") -> Array:
+def _cab(sweeps: int, truck: str = "class3", *, warm: bool = True, **how: object) -> Array:
     model = trimmed(build(truck)[1])
-    engine = Engine(layout(model, spins=False, road=[Piece(6.0, 0.12, length=1.2)]))
+    engine = Engine(layout(model, spins=False, road=[Piece(6.0, 0.12, length=1.2)], **how))  # type: ignore[arg-type]
     engine.bodies[:, 7] = 8.0
     for w in model.wheels:
         engine.bodies[w.body, 11] = 8.0 / w.centre[2]
@@ -121,11 +143,49 @@ def _cab(sweeps: int, warm: bool = True, truck: str = "class3") -> Array:
     return np.array(heights)
 
 
-def test_sweeps_over_a_bump_are_off_by_what_the_prototype_found() -> None:
-    """architecture-abstraction, section 5, class3 on tires with relaxation: cab height against the direct solver."""
-    exact = _cab(0)
-    for sweeps, warm, error in ((20, True, 2.2e-6), (50, True, 0.5e-6), (20, False, 0.38e-3)):
-        assert np.abs(_cab(sweeps, warm) - exact).max() == pytest.approx(error, rel=0.2)
+# architecture-abstraction, section 5: the cab over a bump, sequential impulses against the exact solution.
+@pytest.mark.parametrize(("truck", "errors", "cold"), [
+    ("class3", {20: 2.2e-6, 50: 0.5e-6}, 0.38e-3),
+    ("class7", {}, 3e-6),
+])  # fmt: skip
+def test_sweeps_over_a_bump_are_off_by_what_the_prototype_found(
+    truck: str, errors: dict[int, float], cold: float
+) -> None:
+    """The prototype's order of rows is not known: after 10 sweeps it is off by 6.3 um, ours by 3.5."""
+    exact = _cab(0, truck)
+    for sweeps, error in errors.items():
+        assert np.abs(_cab(sweeps, truck) - exact).max() == pytest.approx(error, rel=0.2)
+    assert np.abs(_cab(20, truck, warm=False) - exact).max() == pytest.approx(cold, rel=0.2)
+    assert np.abs(_cab(10, truck) - exact).max() < 6.3e-6
+
+
+def test_sweeps_on_friction_without_stiffness_are_off_by_millimetres() -> None:
+    """The same table, the paper's friction: left and right wheel of an axle have the same row, so sweeps hardly end."""
+    how = {"stuck": True, "regularized": 1e-6}
+    exact = _cab(0, **how)
+    for sweeps, error in ((10, 5.6e-3), (20, 3.2e-3), (50, 1.4e-3), (200, 0.34e-3)):
+        assert np.abs(_cab(sweeps, **how) - exact).max() == pytest.approx(error, rel=0.2)
+    assert np.abs(_cab(20, warm=False, **how) - exact).max() == pytest.approx(21e-3, rel=0.2)
+
+
+def test_wheels_as_turn_rates_have_the_same_sweeps() -> None:
+    """A touch one tick earlier must change little: 46 um once came from tires that touch for whole ticks."""
+    model = trimmed(build("class3")[1])
+    heights = []
+    for sweeps in (0, 10):
+        engine = Engine(layout(model, road=[Piece(6.0, 0.12, length=1.2)]))
+        engine.bodies[:, 7] = 8.0
+        for s, k in enumerate(engine.layout.spins):
+            engine.x[13 * len(engine.bodies) + 2 * s + 1] = 8.0 / model.wheels[k].centre[2]
+        engine.start()
+        engine.sweeps = sweeps
+        heights.append(engine.run(1500, [13 * engine.layout.model.index("cab.shell") + 2])[:, 0])
+    assert np.abs(heights[1] - heights[0]).max() < 6.3e-6
+
+
+def test_friction_without_stiffness_is_refused_unless_it_is_regularized() -> None:
+    with pytest.raises(LayoutError, match="expected regularized > 0"):
+        layout(cart(), stuck=True)
 
 
 def test_sweeps_keep_every_bound() -> None:

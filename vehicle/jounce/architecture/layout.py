@@ -21,8 +21,8 @@ from jounce.architecture.target import Multibody, Wheel
 Array = NDArray[np.float64]
 
 #: What the paper does otherwise -> bit of the option: joints' rows without their velocity-product term, no projection,
-#: dampers at the velocity before the tick.
-PAPER = {"joints": 1, "drift": 2, "dampers": 4}
+#: dampers at the velocity before the tick, tires that push before they touch.
+PAPER = {"joints": 1, "drift": 2, "dampers": 4, "touch": 8}
 #: Pieces of the road that the numbers have room for, and the numbers of each.
 PIECES, PIECE = 8, 7
 #: Most bodies and rows, as in ``impulse.h``.
@@ -117,20 +117,23 @@ class Layout:
 
 
 def layout(model: Multibody, *, spins: bool = True, wheel_motors: bool = False, rigid: bool = False,
-           regularized: float = 0.0, restitution: float = 0.0, road: Sequence[Piece] = (),
+           stuck: bool = False, regularized: float = 0.0, restitution: float = 0.0, road: Sequence[Piece] = (),
            paper: Collection[str] = ()) -> Layout:  # fmt: skip
     """Tables of a trimmed model.
 
     ``wheel_motors`` gives every wheel a brake and the driven ones a drive; ``rigid`` makes contacts rows without
-    stiffness (the paper's), with ``regularized`` [1/kg] as their compliance over h; ``paper``
-    names what is to be as in the paper, of `PAPER`. Raises LayoutError.
+    stiffness (the paper's), ``stuck`` those along the ground alone, with ``regularized`` [1/kg] as their compliance
+    over h; ``paper`` names what is to be as in the paper, of `PAPER`. Raises LayoutError.
     """
+    if stuck and not regularized > 0:
+        raise LayoutError(f"{model.name}: friction without stiffness and regularized = {regularized}: the rows of the "
+                          "wheels of one axle depend on others; expected regularized > 0")  # fmt: skip
     own, spun = merged(model) if spins else (model, ())
     driven = [k for k, w in enumerate(model.wheels) if w.driven]
     motors = [("motor", k) for k in range(len(model.motors))]
     if wheel_motors:
         motors += [("drive", k) for k in driven] + [("brake", k) for k in range(len(model.wheels))]
-    parts = Parts(own, tuple(spun), tuple(motors), rigid, regularized, restitution,
+    parts = Parts(own, tuple(spun), tuple(motors), rigid, stuck, regularized, restitution,
                    sum(PAPER[name] for name in paper))
     numbers = np.concatenate([*parts.numbers(), _road(road)])
     names = list(parts.row_names())

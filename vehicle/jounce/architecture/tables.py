@@ -42,6 +42,7 @@ class Parts:
     spins: tuple[int, ...]
     motors: tuple[tuple[str, int], ...]
     rigid: bool
+    stuck: bool
     regularized: float
     restitution: float
     options: int
@@ -50,6 +51,11 @@ class Parts:
     def velocities(self) -> int:
         """Number of coordinates of the velocity."""
         return 6 * len(self.model.bodies) + len(self.spins)
+
+    @property
+    def inside(self) -> bool:
+        """Whether contacts have rows in K."""
+        return self.rigid or self.stuck
 
     def com(self, body: int) -> Array:
         """(3,) drawn centre of mass; of the ground, the origin."""
@@ -85,7 +91,7 @@ class Parts:
         for kind, k in self.motors:
             yield self.model.motors[k].name if kind == "motor" else f"{kind} of {self.model.wheels[k].name}"
         yield from (limit.name for limit in self.model.limits)
-        if self.rigid:
+        if self.inside:
             yield from (w.name for w, _ in self.model.contacts() for _ in range(3))
 
     def hard_bodies(self) -> list[tuple[int, int, int]]:
@@ -95,7 +101,7 @@ class Parts:
             a, b, spin, _ = self.motor(kind, k)
             found.append((a, b, spin))
         found += [(limit.a, limit.b, -1) for limit in self.model.limits]
-        if self.rigid:
+        if self.inside:
             found += [(b, GROUND, s) for b, s in self.contact_bodies() for _ in range(3)]
         return found
 
@@ -125,8 +131,9 @@ class Parts:
             yield from self.motor(kind, k)[:3]
         for limit in model.limits:
             yield from (MEASURES.index(limit.measure), limit.a, limit.b)
+        stiffness = 1 if self.rigid else 2 if self.stuck else 0
         for k, (body, spin) in enumerate(contacts):
-            yield from (body, spin, int(self.rigid), first + 3 * k if self.rigid else -1)
+            yield from (body, spin, stiffness, first + 3 * k if self.inside else -1)
         place, unknown, pattern, columns_of_row, entries_of_row, start, row = factors.tables()
         yield from (*place, *unknown, *columns, *(r for r, _ in values), *(v for _, v in values))
         yield from (*pattern, *columns_of_row, *entries_of_row, *start, *row)
@@ -194,7 +201,7 @@ class Parts:
         K[nv + model.rows :, :nv], compliance = self._other_rows(pose)
         for row, by, (on, spin) in self._contact_rows(pose):
             own = [*range(6 * on, 6 * on + 6), *([6 * nb + spin] if spin >= 0 else [])]
-            if not self.rigid:
+            if not self.inside:
                 K[:nv, :nv] += by * np.outer(row, row)
                 full[np.ix_(own, own)] = True
         rows_full = np.abs(K[nv:, :nv]) > 1e-9
@@ -232,10 +239,10 @@ class Parts:
                     row[6 * body : 6 * body + 6] = sign * np.sin(0.3 + k + np.arange(6))
             found.append(row)
             compliance.append(1e-12)
-        if self.rigid:
-            for row, _, _ in self._contact_rows(pose, tilt):
+        if self.inside:
+            for n, (row, by, _) in enumerate(self._contact_rows(pose, tilt)):
                 found.append(row)
-                compliance.append(self.regularized)
+                compliance.append(1.0 / by if self.stuck and n % 3 == 0 else self.regularized)
         return np.array(found).reshape(-1, nv), np.array(compliance)
 
     def check_rigid(self, names: Sequence[str]) -> None:
@@ -296,5 +303,5 @@ class Parts:
         for (w, offset), (on, _) in zip(model.contacts(), self.contact_bodies(), strict=True):
             yield np.concatenate([w.centre + offset * w.axis - self.com(on), w.axis,
                                   [w.radius, w.stiffness, max(w.damping, LEAST * w.stiffness)],
-                                  [self.regularized if self.rigid else w.lateral_stiffness],
+                                  [self.regularized if self.inside else w.lateral_stiffness],
                                   [w.relaxation, self.restitution]])  # fmt: skip

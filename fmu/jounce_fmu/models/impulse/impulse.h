@@ -18,10 +18,13 @@
 
 enum { IMP_BALL, IMP_HINGE, IMP_SLIDER, IMP_LINE, IMP_ROD };
 enum { IMP_ALONG, IMP_DISTANCE, IMP_ANGLE };
-enum { IMP_RELAXED, IMP_RIGID }; /* kinds of contact */
+/* Kinds of contact: a tire with a deflection along the ground; rows without any stiffness; a tire whose rows along the
+ * ground have none (the paper's friction). */
+enum { IMP_RELAXED, IMP_RIGID, IMP_STUCK };
 
 /* What the paper does and this engine does not, for comparison: bits of `options`. */
-enum { IMP_STRAIGHT_ROWS = 1, IMP_NO_PROJECTION = 2, IMP_OLD_DAMPERS = 4 };
+enum { IMP_STRAIGHT_ROWS = 1, IMP_NO_PROJECTION = 2, IMP_OLD_DAMPERS = 4, IMP_EARLY_TIRES = 8 };
+#define IMP_NEVER 1e30 /* bias of a one-sided row that does nothing */
 
 enum { IMP_PASSES = 8, IMP_UNSETTLED = 10, IMP_PIECES = 8 };
 enum { IMP_STRIKES = 20, IMP_MOST_BODIES = 64, IMP_MOST_ROWS = 512 }; /* of impacts in a tick; for sweeps, impacts */
@@ -35,8 +38,8 @@ enum {
     IMP_D_SPRING = 13,  /* point in a 3, point in b 3, direction in b 3, stiffness, damping, preload, drawn length */
     IMP_D_MOTOR = 3,    /* axis in a */
     IMP_D_LIMIT = 14,   /* point in a 3, point in b 3, axis in b 3, lower, upper, normal to the axis in b 3 (angle) */
-    IMP_D_CONTACT = 12, /* centre in body 3, axle in body 3, radius, stiffness, damping, stiffness along the ground,
-                           relaxation length, restitution */
+    IMP_D_CONTACT = 12, /* centre in body 3, axle in body 3, radius, stiffness, damping, stiffness along the ground
+                           (without any: compliance over h), relaxation length, restitution */
     IMP_D_PIECE = 7     /* of the road: order 1 to 3 or 4 for bumps, place, factor or height, length, side, pitch, count */
 };
 
