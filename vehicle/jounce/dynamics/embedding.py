@@ -56,11 +56,12 @@ class Coordinates:
 class Embedding:
     """The equations of one aggregate."""
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, *, whole: bool = False) -> None:
         """``mechanism`` has the numbers of a vehicle of its kind; with them the order of the pivots is chosen.
 
-        Raises ValueError where the independent coordinates are not as many as the motions that the rows leave, and
-        where they do not give the position.
+        ``whole``: all bodies are one aggregate, even where no loop ties them together. Raises ValueError where the
+        independent coordinates are not as many as the motions that the rows leave, and where they do not give the
+        position.
         """
         self.mechanism = mechanism
         self.layout = mechanism.layout()
@@ -71,7 +72,7 @@ class Embedding:
         self.tree = placed.tree
         #: Of each independent coordinate: R turns, P slides.
         self.kinds = tuple("P" if placed.columns[k].w.is_zero() else "R" for k in self.independent)
-        if len(self.tree.aggregates) != 1 or self.tree.aggregates[0].parent != ROOT:
+        if not whole and (len(self.tree.aggregates) != 1 or self.tree.aggregates[0].parent != ROOT):
             groups = "; ".join(", ".join(a.bodies) for a in self.tree.aggregates)
             raise ValueError(f"{mechanism.name}: its bodies make {len(self.tree.aggregates)} aggregates ({groups}), "
                              "expected is one that the chassis carries")  # fmt: skip
@@ -170,7 +171,7 @@ class Embedding:
         rows = placed.rows()
         _, factors = self.factors(placed, rows)
         step = factors.solve([-row.residual for row in rows])
-        u = c.u + self._told_by(placed, self.position(SX.zeros(len(self.independent)), ca.vertcat(*step)))
+        u = c.u + self.told_by(placed, self.position(SX.zeros(len(self.independent)), ca.vertcat(*step)))
         return u, largest([row.residual / row.unit for row in rows]), factors.quality(), factors.determinant()
 
     def slope(self, c: Coordinates, theta: SX, told: SX) -> SX:
@@ -183,9 +184,9 @@ class Embedding:
         for row, rate in zip(y, move, strict=True):
             by_theta = sum((row[k] * theta[j] for j, k in enumerate(self.independent) if k in row), SX(0))
             right.append(-(by_theta + rate))
-        return self._told_by(placed, self.position(theta, ca.vertcat(*factors.solve(right))))
+        return self.told_by(placed, self.position(theta, ca.vertcat(*factors.solve(right))))
 
-    def _told_by(self, placed: Rational, rates: SX) -> SX:
+    def told_by(self, placed: Rational, rates: SX) -> SX:
         """Rates of u for rates of all coordinates."""
         slope = placed.slope(rates)
         return ca.vertcat(*(slope[k] for k in self.dependent))
@@ -218,7 +219,7 @@ class Embedding:
         turns = {b: Twist(m.bias.w + by_u[b].w, m.bias.v + by_u[b].v) for b, m in moving.items()}
         closure = largest([row.residual / row.unit for row in rows])
         return Moved(placed, told, {b: (placed.twist(b, x), placed.twist(b, steer), moving[b].rate, turns[b])
-                                    for b in moving}, closure, x, steer)  # fmt: skip
+                                    for b in moving}, closure, x, steer, rates)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,8 @@ class Moved:
     """X of Eq. 13, by `Embedding.names`."""
     steer: SX
     """X_s."""
+    rates: SX
+    """Of all coordinates, by `Embedding.names`."""
 
     def turn(self, body: str) -> Motion:
         """Turn of a body."""

@@ -17,15 +17,10 @@
 #include "impulse_pgs.inc"
 #include "impulse_step.inc"
 
-#define LOAD 1000.0 /* a wheel load that counts as much as a spring force of the root of its stiffness [N] */
-enum { ROAD_FLAT = 1, ROAD_BUMP, ROAD_BUMPS, ROAD_RAMP, ROAD_DIP };
 enum { STEER = IMP_N_STATES, N_X };
 
-static const imp_pose *imp_of_pose(const imp_topology *t, const imp_pose *pose, int body) {
-    return pose + (body < 0 ? t->bodies : body);
-}
-
 #include "impulse_derive.inc"
+#include "impulse_outputs.inc"
 
 /* What the inputs mean for a tick. */
 typedef struct {
@@ -182,34 +177,18 @@ static double energy_of(const imp_topology *t, const imp_numbers *n, const imp_s
         }
         return sum;
     }
-    for (k = 0; k < t->bodies; k++) sum -= n->body[IMP_D_BODY * k + 3] * imp_dot(n->gravity, s->body + 13 * k);
-    for (k = 0; k < t->springs; k++) {
-        const double *d = n->spring + IMP_D_SPRING * k;
-        imp_row row;
-        double rate, force;
-        force = imp_spring(t->spring[4 * k], imp_of_pose(t, pose, t->spring[4 * k + 1]),
-                           imp_of_pose(t, pose, t->spring[4 * k + 2]), d, 1.0, &row, &rate);
-        if (d[9] > 0.0) sum += 0.5 * force * force / d[9];
-    }
-    for (k = 0; k < t->contacts; k++) {
-        const double *c = n->contact + IMP_D_CONTACT * k, *z = s->tire + 2 * k;
-        const int body = t->contact[4 * k];
-        double arm[3], axle[3], to[3], gap;
-        gap = imp_gap(n->road, c, n->body[IMP_D_BODY * body + 1], pose + body, arm, axle, to);
-        sum += 0.5 * c[7] * (gap < 0.0 ? gap * gap : 0.0) + 0.5 * c[9] * (z[0] * z[0] + z[1] * z[1]);
-    }
-    return sum;
+    return imp_potential(t, n, pose, s->tire);
 }
 
 static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks, double *y,
                    jn_fault *f) {
     const double h = p[JN_P_tick];
-    double copy[N_X], *at = y + IMP_Y_BODY;
+    double copy[N_X], spin[2 * IMP_N_SPINS + 2], *at = y + IMP_Y_BODY;
     imp_pose pose[IMP_N_BODIES + 1];
     imp_topology t;
     imp_numbers n;
     imp_state s;
-    int k, i, c;
+    int k, i;
     (void)u; (void)f;
     memcpy(copy, x, sizeof copy);
     imp_open(IMP_TABLE, &t);
@@ -223,37 +202,12 @@ static int outputs(const double *x, const double *u, const double *p, const doub
         for (i = 0; i < 3; i++) at[10 + i] = (body[7 + i] - old[i]) / h;
         for (i = 0; i < 3; i++) at[13 + i] = now(body + 7, old, 3 + i);
     }
-    { /* the frame */
-        const double *body = y + IMP_Y_BODY + 16 * IMP_FRAME, *r = pose[IMP_FRAME].r;
-        double *ref = y + JN_Y_ref_frame_pos_x;
-        memcpy(ref, body, 10 * sizeof *ref);
-        for (i = 0; i < 3; i++) ref[10 + i] = r[i] * body[13] + r[3 + i] * body[14] + r[6 + i] * body[15];
-        ref[13] = atan2(r[3], r[0]);
-        ref[14] = atan2(-r[6], sqrt(r[0] * r[0] + r[3] * r[3]));
-        ref[15] = atan2(r[7], r[8]);
-        ref[16] = body[7] * r[0] + body[8] * r[3] + body[9] * r[6];
+    imp_frame_outputs(y + IMP_Y_BODY + 16 * IMP_FRAME, pose[IMP_FRAME].r, y + JN_Y_ref_frame_pos_x);
+    for (k = 0; k < IMP_N_SPINS; k++) {
+        spin[2 * k] = s.spin[2 * k];
+        spin[2 * k + 1] = 1.5 * s.spin[2 * k + 1] - 0.5 * s.before[6 * t.bodies + k];
     }
-    for (k = 0, at = y + IMP_Y_WHEEL; k < IMP_N_WHEELS; k++) {
-        const int *w = IMP_WHEEL[k];
-        double arm[3], point[3], *force = at + 5;
-        for (i = 0; i < 3; i++) {
-            point[i] = 0.0; /* the centre: the mean of its contacts' */
-            for (c = w[3]; c < w[3] + w[4]; c++) point[i] += n.contact[IMP_D_CONTACT * c + i] / w[4];
-        }
-        imp_turned(pose[w[1]].r, point, arm);
-        for (i = 0; i < 3; i++) at[i] = pose[w[1]].x[i] + arm[i], force[i] = 0.0;
-        at[3] = 1.5 * s.spin[2 * w[2] + 1] - 0.5 * s.before[6 * t.bodies + w[2]];
-        at[4] = s.spin[2 * w[2]];
-        at[8] = 0.0;
-        for (c = w[3]; c < w[3] + w[4]; c++) {
-            for (i = 0; i < 3; i++) force[i] += s.force[4 * c + i];
-            at[8] += s.force[4 * c + 3] / w[4];
-        }
-        at += 9;
-        if (w[4] == 1) continue;
-        memcpy(at, s.force + 4 * w[3], (size_t)(4 * w[4]) * sizeof *at);
-        at += 4 * w[4];
-    }
+    imp_wheel_outputs(&n, pose, spin, s.force, y + IMP_Y_WHEEL);
     memcpy(y + IMP_Y_JOINT, s.hard, (size_t)t.joint_rows * sizeof *y);
     memcpy(y + IMP_Y_SPRING, s.spring, (size_t)t.springs * sizeof *y);
     y[JN_Y_closure_residual] = s.misc[IMP_CLOSURE];

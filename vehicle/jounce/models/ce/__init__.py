@@ -1,0 +1,1 @@
+"""Vehicles from an architecture in minimal coordinates: constraint embedding of their suspensions, cab and mounts."""
