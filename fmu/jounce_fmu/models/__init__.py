@@ -14,7 +14,7 @@ from pathlib import Path
 
 from jounce.data import example_names
 from jounce.models.formulation.signals import FORMULATIONS
-from jounce_fmu.models import axles, double_wishbone, formulation, halfcar, impulse
+from jounce_fmu.models import axles, ce, double_wishbone, formulation, halfcar, impulse
 from jounce_fmu.models.model import Model, ModelError
 
 __all__ = ["GROUP", "Model", "ModelError", "data_sets", "find", "models", "register", "unregister"]
@@ -47,6 +47,8 @@ def find(name: str | Path) -> Model:
     for model in models():
         if str(name) in model.data_sets:
             return model
+    if ce.has_own_model(name):
+        return ce.model(name)
     if impulse.has_own_model(name):
         return impulse.model(name)
     if axles.has_own_model(name):
@@ -65,7 +67,7 @@ def find(name: str | Path) -> Model:
 
 def data_sets() -> tuple[str, ...]:
     """Names of all data sets, sorted."""
-    return tuple(sorted((*axles.names(), *impulse.names(), *(name for model in models() for name in model.data_sets))))
+    return tuple(sorted((*axles.names(), *impulse.names(), *ce.names(), *(name for model in models() for name in model.data_sets))))
 
 
 @cache

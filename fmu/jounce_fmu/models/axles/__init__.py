@@ -146,7 +146,7 @@ def _own(name: str) -> tuple[dict[str, Any], ...]:
             raise BuildError(f"{name}: no axle of this process has this kind")
         return emit_axles.emitted(emit_axles.Made(of.kind, of.variant, of.vehicle, of.axle))
 
-    return tuple(_kept("kinds", name, emit))
+    return tuple(kept("kinds", name, emit))
 
 
 @cache
@@ -159,12 +159,12 @@ def _of_law(name: str) -> tuple[dict[str, Any], ...]:
         return emit_axles.of_law(name)
 
     try:
-        return tuple(_kept("laws", name, emit))
+        return tuple(kept("laws", name, emit))
     except ImportError as error:
         raise BuildError(f"tires of the law {name} need CasADi: pip install casadi ({error})") from error
 
 
-def _kept(group: str, name: str, emit: Callable[[], object]) -> Any:
+def kept(group: str, name: str, emit: Callable[[], object]) -> Any:
     """What ``emit`` gives, from a file in the cache that this release has written before."""
     kept = cache_folder() / group / f"{name}-{_emitter()}"
     path = kept / "emitted.json"

@@ -38,7 +38,7 @@ def has_own_model(name: str | Path) -> bool:
 
 def read(name: str | Path) -> SignalTable:
     """Signal table of an architecture, by its name or path. Raises DataError, BadRequest."""
-    return table(_truck(name))
+    return table(truck_of(name))
 
 
 def model(name: str | Path) -> Model:
@@ -47,7 +47,8 @@ def model(name: str | Path) -> Model:
     return _model(str(name), hashlib.sha256(path.read_bytes()).hexdigest())
 
 
-def _truck(name: str | Path) -> Truck:
+def truck_of(name: str | Path) -> Truck:
+    """What an architecture becomes, by its name or path. Raises DataError, BadRequest."""
     made, built = composite.build(name)
     try:
         return truck(made, built)
@@ -57,7 +58,7 @@ def _truck(name: str | Path) -> Truck:
 
 @cache
 def _model(name: str, _contents: str) -> Model:
-    own = _truck(name)
+    own = truck_of(name)
     signals = table(own)
     texts = {
         "impulse_model.h": of_truck.header(own, signals),
@@ -82,5 +83,5 @@ def emit_shared() -> Mapping[Path, str]:
     """Path -> text of the ledger of the trucks that come with jounce."""
     ledger = Ledger.read(LEDGER) if LEDGER.exists() else Ledger()
     for name in names():
-        ledger = ledger.extended([(s.signal.causality, s.name) for s in table(_truck(name)).scalars])
+        ledger = ledger.extended([(s.signal.causality, s.name) for s in table(truck_of(name)).scalars])
     return {LEDGER: ledger.text()}

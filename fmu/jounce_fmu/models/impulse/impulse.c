@@ -165,11 +165,9 @@ static double energy_of(const imp_topology *t, const imp_numbers *n, const imp_s
     if (kinetic) {
         for (k = 0; k < t->bodies; k++) {
             const double *b = n->body + IMP_D_BODY * k, *r = pose[k].r, *v = s->body + 13 * k + 7, *old = s->before + 6 * k;
-            double w[3], own[3], moment[3];
-            for (i = 0; i < 3; i++) sum += 0.5 * b[3] * now(v, old, i) * now(v, old, i), w[i] = now(v, old, 3 + i);
-            for (i = 0; i < 3; i++) own[i] = r[i] * w[0] + r[3 + i] * w[1] + r[6 + i] * w[2];
-            imp_times(b + 4, own, moment);
-            sum += 0.5 * imp_dot(own, moment);
+            double mid[3], w[3];
+            for (i = 0; i < 3; i++) mid[i] = now(v, old, i), w[i] = now(v, old, 3 + i);
+            sum += imp_kinetic(b, r, mid, w);
         }
         for (k = 0; k < t->spins; k++) {
             const double rate = 1.5 * s->spin[2 * k + 1] - 0.5 * s->before[6 * t->bodies + k];

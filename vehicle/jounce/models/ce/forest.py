@@ -8,6 +8,7 @@ engine on its mounts, are roots without branches.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -149,3 +150,48 @@ def _checked(branch: Branch) -> Branch:
     if not 0 < branch.independent <= MOST:
         raise NotMinimal(f"{names} have {branch.independent} motions of their own, of which there may be 1 to {MOST}")
     return branch
+
+
+#: Places of parts in a record of numbers, as in ``impulse.h``.
+_BODY, _JOINT, _TRIAD, _POINT_B = 10, 28, 6, 3
+
+
+def first_joint(model: Multibody, spins: int) -> int:
+    """Where the numbers of joints begin among those of the impulse engine."""
+    return 3 + _BODY * len(model.bodies) + 4 * spins
+
+
+def sources(branch: Branch, sizes: Mapping[str, int], spins: int) -> Iterator[tuple[int, int, int]]:
+    """Where the numbers of a branch's mechanism, which have those ``sizes``, are among those of the impulse engine.
+
+    A number is d[i] + d[j] - d[k], as points are kept relative to the centre of mass of their body; -1: none. One
+    without any is 1.
+    """
+    joints = first_joint(branch.model, spins)
+    root = 3 + _BODY * branch.root
+
+    def com(body: int) -> int:
+        return 3 + _BODY * body
+
+    for name, size in sizes.items():
+        if name == "side":
+            yield (-1, -1, -1)
+            continue
+        part, _, what = name.partition(".")
+        kind, k = part[0], int(part[1:])
+        for i in range(size):
+            if kind == "b":
+                own = com(branch.bodies[k])
+                at = own + {"mass": 3, "com": i, "inertia": 4 + i}[what]
+                yield (at, -1, root + i) if what == "com" else (at, -1, -1)
+                continue
+            if kind == "f":
+                yield (com(branch.bodies[k]) + i, -1, root + i)
+                continue
+            record, j = joints + _JOINT * branch.joints[k], branch.joint(k)
+            if what in ("axis", "normal"):
+                yield (record + _TRIAD + (6 if what == "axis" else 0) + i, -1, -1)
+            elif what == "b" or kind == "s":
+                yield (record + _POINT_B + i, com(j.b) + i, root + i)
+            else:
+                yield (record + i, com(j.a) + i, root + i)

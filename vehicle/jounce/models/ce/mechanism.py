@@ -1,12 +1,10 @@
-"""A branch of an architecture as a mechanism, and where its numbers are among those of the vehicle.
+"""A branch of an architecture as a mechanism.
 
-Its chassis frame is that of the root: origin in the root's centre of mass, axes those of the world as drawn. A number is
-d[i] + d[j] - d[k] of the vehicle's numbers, as points are kept relative to the centre of mass of their body.
+Its chassis frame is that of the root: origin in the root's centre of mass, axes those of the world as drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Final
@@ -76,39 +74,3 @@ def embedding(branch: Branch) -> Embedding:
         return own
     best = max(combinations(range(len(names)), n), key=margin)
     return Embedding(replace(drawn, independent=tuple(names[k] for k in best)), whole=True)
-
-
-#: Places of parts in a record of numbers, as in ``impulse.h``.
-_BODY, _JOINT, _TRIAD, _POINT_B = 10, 28, 6, 3
-
-
-def sources(branch: Branch, spins: int) -> Iterator[tuple[int, int, int]]:
-    """(i, j, k) of each number of the mechanism's layout; -1: none. A number without any is 1."""
-    first_joint = 3 + _BODY * len(branch.model.bodies) + 4 * spins
-    root = 3 + _BODY * branch.root
-
-    def com(body: int) -> int:
-        return 3 + _BODY * body
-
-    for name, size in mechanism(branch).layout().sizes.items():
-        if name == "side":
-            yield (-1, -1, -1)
-            continue
-        part, _, what = name.partition(".")
-        kind, k = part[0], int(part[1:])
-        for i in range(size):
-            if kind == "b":
-                own = com(branch.bodies[k])
-                at = own + {"mass": 3, "com": i, "inertia": 4 + i}[what]
-                yield (at, -1, root + i) if what == "com" else (at, -1, -1)
-                continue
-            if kind == "f":
-                yield (com(branch.bodies[k]) + i, -1, root + i)
-                continue
-            record, j = first_joint + _JOINT * branch.joints[k], branch.joint(k)
-            if what in ("axis", "normal"):
-                yield (record + _TRIAD + (6 if what == "axis" else 0) + i, -1, -1)
-            elif what == "b" or kind == "s":
-                yield (record + _POINT_B + i, com(j.b) + i, root + i)
-            else:
-                yield (record + i, com(j.a) + i, root + i)

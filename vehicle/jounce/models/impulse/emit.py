@@ -69,14 +69,14 @@ def _arrays(of: Truck) -> Iterator[str]:
     rows = [j.name for j in own.model.joints for _ in range(j.rows)]
     rows += [f"{kind} of {model.motors[k].name if kind == 'motor' else wheels[k].name}" for kind, k in own.motors]
     rows += [limit.name for limit in model.limits]
-    yield _ints("IMP_TABLE", own.topology)
-    yield _ints("IMP_COMPONENT", (place[name] for name in components))
-    yield _ints("IMP_FIRST", (components.index(next(n for n in components if place[n] == k))
+    yield ints("IMP_TABLE", own.topology)
+    yield ints("IMP_COMPONENT", (place[name] for name in components))
+    yield ints("IMP_FIRST", (components.index(next(n for n in components if place[n] == k))
                               for k in range(len(model.bodies))))  # fmt: skip
-    yield _ints("IMP_MERGED", merged)
-    yield _ints("IMP_SPIN_OF", (spun.get(k, -1) for k in range(len(model.bodies))))
-    yield _ints("IMP_SPIN_WHEEL", own.spins)
-    yield _ints("IMP_WHEEL_OF", contact_wheel)
+    yield ints("IMP_MERGED", merged)
+    yield ints("IMP_SPIN_OF", (spun.get(k, -1) for k in range(len(model.bodies))))
+    yield ints("IMP_SPIN_WHEEL", own.spins)
+    yield ints("IMP_WHEEL_OF", contact_wheel)
     yield _table("int", "IMP_WHEEL", [(w.body, merged[w.body], own.spins.index(k), starts[k], len(w.offsets))
                                       for k, w in enumerate(wheels)], 5)  # fmt: skip
     yield _table("int", "IMP_MOTOR", [(MOTORS.index(kind), k) for kind, k in own.motors], 2)
@@ -90,7 +90,7 @@ def _arrays(of: Truck) -> Iterator[str]:
     yield _table("double", "IMP_JOINT_STEER", [j.steer for j in own.model.joints])
     along = [(0.0, 0.0, 0.0) if s.along is None else s.along for s in model.springs]
     yield _table("double", "IMP_SPRING_ALONG", along)
-    yield _ints("IMP_SEATED", (int(s.seated) for s in model.springs))
+    yield ints("IMP_SEATED", (int(s.seated) for s in model.springs))
     drawn = [(*s.point_a, *s.point_b, *numbers[6:]) for s, numbers in zip(model.limits, own.limits, strict=True)]
     yield _table("double", "IMP_LIMIT_DRAWN", drawn, 14)
     yield _names("IMP_BODY_NAME", (b.name for b in own.model.bodies))
@@ -105,7 +105,8 @@ def _wrapped(items: Iterable[str]) -> str:
     return textwrap.fill(", ".join(items), 116, initial_indent="    ", subsequent_indent="    ")
 
 
-def _ints(name: str, values: Iterable[int]) -> str:
+def ints(name: str, values: Iterable[int]) -> str:
+    """C of an array, with a 0 more than there are so that none is empty."""
     return f"static const int {name}[] = {{\n{_wrapped(str(int(v)) for v in (*values, 0))}\n}};"
 
 
