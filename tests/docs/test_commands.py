@@ -186,6 +186,8 @@ PLAN: dict[str, object] = {
     # docs/architecture.md, docs/tutorial/truck.md
     "jounce build": By("tools/test_build_command.py"),
     "jounce build class3": RUNS,
+    "jounce build class3 --engine ce": By("tools/test_build_command.py"),
+    "jounce simulate --vehicle class3-ce --set init.speed=8 --set road=BUMP --duration 3 -o ce.csv": RUNS,
     "jounce build class7 -o truck": RUNS,
     "jounce spectrum": By("tools/test_spectrum_command.py"),
     "jounce spectrum class3 -o spectrum": By("tools/test_spectrum_command.py"),

@@ -22,7 +22,7 @@ def test_class3_is_reported_with_bodies_rest_engine_and_steps(capsys: pytest.Cap
     text = capsys.readouterr().out
     for line in (
         "class3: 22 components, 12 bodies, 52 rows, 20 motions, 3880.0 kg",
-        "engine: impulse, cab_guide (slider between cab.shell and frame.rail) is part of no suspension",
+        "engine: impulse, class3 asks for it",
         "1870.000; -2.6246 0.0241 1.0139; 416.96 4494.84 4730.14, 250.16 -10.11",
         "RL (rear.wheel_L): 10619, ",
         "longest step of all springs together, dampers centred: 27.96 ms",
@@ -46,9 +46,39 @@ def test_a_built_folder_builds_again_to_the_same_report(tmp_path: Path, capsys: 
     assert json.loads(capsys.readouterr().out) | {"sources": 0} == report | {"sources": 0}  # named by file
 
 
-def test_the_engine_of_axles_is_refused_with_the_connection_in_its_way(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["build", "class3", "--engine", "ce"]) == 2
-    assert "engine ce: cab_guide (slider between cab.shell and frame.rail)" in capsys.readouterr().err
+def test_the_engine_in_minimal_coordinates_is_taken_where_asked_for_or_where_nothing_prevents_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, own = tmp_path / "truck", tmp_path / "own.toml"
+    assert main(["build", "class3", "--engine", "ce", "-o", str(out)]) == 0
+    assert "engine: ce, asked for" in capsys.readouterr().out
+    assert (out / "architecture.toml").read_text().startswith('engine = "ce"\n')
+    assert main(["build", str(out)]) == 0
+    assert "engine: ce, class3 asks for it" in capsys.readouterr().out
+    text = architecture_file("class3").read_text().replace('engine = "impulse"\n', "")
+    own.write_text(text)
+    assert main(["build", str(own)]) == 0
+    assert "engine: ce, its joints leave coordinates" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("connection", "reason"), [
+    ('kind = "limit"\nname = "cab_stop"\na = "cab"\nb = "frame"\nmeasure = "along"\naxis = [0, 0, 1]\n'
+     'point = [-1, 0, 1]\nlower = -0.05\nupper = 0.05\n', "limit cab_stop is a stop"),
+    ('kind = "slider"\nname = "guide2"\na = "cab"\nb = "frame"\naxis = [0, 0, 1]\n',
+     "cab_guide holds what other joints hold already"),
+    ('kind = "rod"\nname = "anchor"\na = "cab"\nb = "ground"\npoint_a = [0, 0, 1]\npoint_b = [0, 5, 1]\n',
+     "anchor (rod) holds a body on the ground"),
+])  # fmt: skip
+def test_what_minimal_coordinates_cannot_take_is_named(
+    connection: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "truck.toml"
+    path.write_text(architecture_file("class3").read_text().replace('engine = "impulse"\n', "")
+                    + f"[[connection]]\n{connection}")  # fmt: skip
+    assert main(["build", str(path)]) == 0
+    assert f"engine: impulse, {reason}" in capsys.readouterr().out
+    assert main(["build", str(path), "--engine", "ce"]) == 2
+    assert f"class3: engine ce: {reason}; expected engine impulse" in capsys.readouterr().err
 
 
 def test_nothing_is_written_where_the_folder_or_the_truck_is_wrong(

@@ -67,7 +67,7 @@ def find(name: str | Path) -> Model:
 
 def data_sets() -> tuple[str, ...]:
     """Names of all data sets, sorted."""
-    return tuple(sorted((*axles.names(), *impulse.names(), *ce.names(), *(name for model in models() for name in model.data_sets))))
+    return tuple(sorted((*axles.names(), *impulse.names(), *(name for model in models() for name in model.data_sets))))
 
 
 @cache

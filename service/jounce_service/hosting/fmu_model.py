@@ -20,7 +20,7 @@ from jounce_fmu.build.library import BuildError
 from jounce_fmu.importer.host import Factory, FmuError, FmuInstance, open_builtin, open_fmu
 from jounce_fmu.importer.process import FmuGone, FmuProcess, Limits
 from jounce_fmu.importer.tables import model_table
-from jounce_fmu.models import data_sets, formulation
+from jounce_fmu.models import data_sets, formulation, impulse
 from jounce_service.hosting.models import HostedInstance, HostedModel, InProcess, Registry, Vector
 from jounce_service.server.config import ServerConfig
 from jounce_service.transport.errors import (
@@ -274,9 +274,11 @@ def registry(config: ServerConfig) -> Registry:
 
 def _own_vehicle(place: str) -> tuple[str, str | Path]:
     """Name and path of a user's vehicle. One that cannot be read is named after its file, and is unavailable later."""
-    if formulation.has_own_model(place):
+    on_engine = (impulse.asked(place) or ("", ""))[1]
+    named = formulation.named if formulation.has_own_model(place) else impulse.named if on_engine else None
+    if named is not None:
         try:
-            return formulation.named(place)
+            return named(place)
         except DataError as error:
             raise ConfigError(str(error)) from error
     path = Path(place).resolve()

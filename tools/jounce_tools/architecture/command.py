@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from jounce.architecture.load import FILE, architecture_file, truck_names
+from jounce.architecture.load import ENGINES, FILE, architecture_file, truck_names
 from jounce_tools.architecture import report
 from jounce_tools.errors import UsageError
 
@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help=f"TOML file, its folder, or a built-in one: {', '.join(truck_names())}")  # fmt: skip
     parser.add_argument("-o", "--output", type=Path, metavar="DIR",
                         help=f"folder for the vehicle: {FILE} and the report; not there yet or empty")  # fmt: skip
-    parser.add_argument("--engine", choices=report.ENGINES, default="auto",
-                        help="equations of motion; auto takes ce where it can (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--engine", choices=ENGINES, default="auto",
+                        help="equations of motion; auto (default): as the file says, else ce where it can")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="the report as one JSON object, for programs")
 
 
@@ -41,10 +41,20 @@ def run(arguments: argparse.Namespace) -> int:
     data = json.dumps(report.as_json(found), indent=1) + "\n"
     sys.stdout.write(data if arguments.json else lines)
     if output is not None:
-        _write(output, {FILE: path.read_text(encoding="utf-8"), TEXT: lines, JSON: data})
+        _write(output, {FILE: _asking(path.read_text(encoding="utf-8"), arguments.engine), TEXT: lines, JSON: data})
         if not arguments.json:
             sys.stdout.write(f"wrote {output}/\n")
     return 0
+
+
+def _asking(text: str, engine: str) -> str:
+    """The file with that engine, where one is asked for."""
+    if engine == "auto":
+        return text
+    lines = text.splitlines(keepends=True)
+    top = next((k for k, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
+    kept = [line for line in lines[:top] if line.partition("=")[0].strip() != "engine"]
+    return "".join([f'engine = "{engine}"\n', *kept, *lines[top:]])
 
 
 def _check_output(output: Path) -> None:

@@ -12,11 +12,9 @@ import numpy as np
 from jounce.architecture import composite, mobility, springs, trim
 from jounce.architecture.graph import Architecture
 from jounce.architecture.mobility import Mobility
-from jounce.architecture.read import ArchitectureError
 from jounce.architecture.target import Multibody
+from jounce.models.ce import choice
 
-#: Equations of motion: in minimal coordinates, in velocities of all bodies, or whichever can.
-ENGINES: Final = ("auto", "ce", "impulse")
 #: Largest gross weight [lb] of the classes 1 to 7 of the US Federal Highway Administration (49 CFR 565.15, table II).
 _CLASSES: Final = (6000, 10000, 14000, 16000, 19500, 26000, 33000)
 _POUND: Final = 0.45359237  # [kg], exactly
@@ -41,27 +39,8 @@ def of(path: Path, engine: str = "auto") -> Report:
     """Builds and trims. Raises ArchitectureError, also where the engine asked for cannot."""
     made, drawn = composite.build(path)
     model = trim.trimmed(drawn)
-    against = prevents(made)
-    if engine == "ce":
-        raise ArchitectureError(f"{path.name}: engine ce: {against}; expected engine impulse")
-    reason = against if engine == "auto" else "asked for"
-    return Report(made, model, mobility.count(model), springs.modes(model), springs.limits(model), "impulse", reason)
-
-
-def prevents(made: Architecture) -> str:
-    """Why the equations in minimal coordinates (ce) cannot run the vehicle: the first connection in their way.
-
-    They know one body that is the frame, and axles by their kinds; these take their data from a folder of their own.
-    """
-    axles = {*made.suspensions}
-    for edge in made.edges:
-        if edge.kind == "rigid":
-            continue
-        sides = {made.components[n].assembly for n in (edge.a, edge.b) if n in made.components}
-        if not sides & axles:
-            return (f"{edge.name} ({edge.kind} between {edge.a} and {edge.b}) is part of no suspension; "
-                    "ce has axles on one body")  # fmt: skip
-    return "ce takes its axles' data from a folder of their own (`jounce vehicle new`), not from an architecture"
+    chosen = choice.engine_of(made, model, engine)
+    return Report(made, model, mobility.count(model), springs.modes(model), springs.limits(model), *chosen)
 
 
 def weight_class(mass: float) -> int:

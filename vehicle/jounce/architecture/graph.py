@@ -99,6 +99,8 @@ class Architecture:
     """Name -> template."""
     sources: dict[str, str] = field(default_factory=dict)
     """Entry -> where its number is from."""
+    engine: str = "auto"
+    """Of `jounce.architecture.load.ENGINES`."""
 
     def add(self, component: Component) -> None:
         """Adds a component. Raises ArchitectureError where its name is taken."""

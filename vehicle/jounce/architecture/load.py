@@ -24,6 +24,8 @@ from jounce.architecture.target import ROWS
 
 #: Name of the file in a vehicle's folder.
 FILE: Final = "architecture.toml"
+#: Equations of motion: in minimal coordinates, in velocities of all bodies, or whichever can.
+ENGINES: Final = ("auto", "ce", "impulse")
 _BUILTIN: Final = Path(__file__).parent / "trucks"
 
 
@@ -48,7 +50,8 @@ def architecture_file(name: str | Path) -> Path:
 def load(path: Path) -> Architecture:
     """Reads the file. Raises ArchitectureError, which names the entry."""
     table = read.read(path)
-    made = Architecture(table.text("name", path.stem), table.text("description", ""), sources=table.sources)
+    made = Architecture(table.text("name", path.stem), table.text("description", ""), sources=table.sources,
+                        engine=table.text("engine", "auto", of=ENGINES))  # fmt: skip
     table.note_source()
     assemblies = table.tables("assembly")
     inner: list[tuple[Table, str]] = []

@@ -171,7 +171,7 @@ class Embedding:
         rows = placed.rows()
         _, factors = self.factors(placed, rows)
         step = factors.solve([-row.residual for row in rows])
-        u = c.u + self.told_by(placed, self.position(SX.zeros(len(self.independent)), ca.vertcat(*step)))
+        u = c.u + self._told_by(placed, self.position(SX.zeros(len(self.independent)), ca.vertcat(*step)))
         return u, largest([row.residual / row.unit for row in rows]), factors.quality(), factors.determinant()
 
     def slope(self, c: Coordinates, theta: SX, told: SX) -> SX:
@@ -184,15 +184,19 @@ class Embedding:
         for row, rate in zip(y, move, strict=True):
             by_theta = sum((row[k] * theta[j] for j, k in enumerate(self.independent) if k in row), SX(0))
             right.append(-(by_theta + rate))
-        return self.told_by(placed, self.position(theta, ca.vertcat(*factors.solve(right))))
+        return self._told_by(placed, self.position(theta, ca.vertcat(*factors.solve(right))))
 
-    def told_by(self, placed: Rational, rates: SX) -> SX:
+    def _told_by(self, placed: Rational, rates: SX) -> SX:
         """Rates of u for rates of all coordinates."""
         slope = placed.slope(rates)
         return ca.vertcat(*(slope[k] for k in self.dependent))
 
     def moved(self, c: Coordinates) -> Moved:
         """Position, X, X_s and biases at a closed position."""
+        return self.moving(c)[0]
+
+    def moving(self, c: Coordinates) -> tuple[Moved, SX]:
+        """The same, and the rates of u."""
         placed = self.placed(c)
         told = self.told(c.told)
         rows = placed.rows()
@@ -219,7 +223,7 @@ class Embedding:
         turns = {b: Twist(m.bias.w + by_u[b].w, m.bias.v + by_u[b].v) for b, m in moving.items()}
         closure = largest([row.residual / row.unit for row in rows])
         return Moved(placed, told, {b: (placed.twist(b, x), placed.twist(b, steer), moving[b].rate, turns[b])
-                                    for b in moving}, closure, x, steer, rates)  # fmt: skip
+                                    for b in moving}, closure, x, steer), self._told_by(placed, rates)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -236,8 +240,6 @@ class Moved:
     """X of Eq. 13, by `Embedding.names`."""
     steer: SX
     """X_s."""
-    rates: SX
-    """Of all coordinates, by `Embedding.names`."""
 
     def turn(self, body: str) -> Motion:
         """Turn of a body."""

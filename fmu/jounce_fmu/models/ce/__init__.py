@@ -14,8 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jounce.architecture import load
+from jounce.architecture import composite, load
+from jounce.data import DataError
 from jounce.models.ce import emit as of_truck
+from jounce.models.ce.choice import engine_of
 from jounce.models.ce.forest import Branch, Forest, NotMinimal, forest
 from jounce.models.ce.signals import LEDGER, table
 from jounce.models.impulse.emit import header
@@ -32,21 +34,29 @@ FOLDER = PACKAGE / "models" / "ce"
 #: Emitted functions of the branches of the trucks that come with jounce, and the sizes of what they read and give.
 GENERATED = FOLDER / "generated"
 SIZES = GENERATED / "branches.json"
-SUFFIX = "-ce"
 #: C of the impulse engine that serves here too.
 _SHARED = ("impulse.h", "impulse_tables.inc", "impulse_rows.inc", "impulse_road.inc", "impulse_derive.inc",
            "impulse_outputs.inc")  # fmt: skip
 
 
-def names() -> tuple[str, ...]:
-    """Of the trucks that come with jounce, in minimal coordinates."""
-    return tuple(f"{name}{SUFFIX}" for name in load.truck_names())
-
-
 def has_own_model(name: str | Path) -> bool:
-    """Whether the name is that of an architecture with `-ce` behind it."""
-    text = str(name)
-    return text.endswith(SUFFIX) and impulse.has_own_model(text.removesuffix(SUFFIX))
+    """Whether the name is that of an architecture which runs in minimal coordinates.
+
+    By its end, `-ce`, or by its file. False where it cannot be read.
+    """
+    found = impulse.asked(name)
+    if found is None or found[1]:
+        return found is not None and found[1] == "ce"
+    try:
+        return _chosen(str(name), load.architecture_file(name).read_bytes())
+    except DataError:
+        return False
+
+
+@cache
+def _chosen(name: str, _contents: bytes) -> bool:
+    made, model = composite.build(name)
+    return made.engine == "ce" or engine_of(made, model)[0] == "ce"
 
 
 def read(name: str | Path) -> SignalTable:
@@ -57,12 +67,12 @@ def read(name: str | Path) -> SignalTable:
 
 def model(name: str | Path) -> Model:
     """The model of an architecture, by its name or path. Raises BadRequest, BuildError, DataError."""
-    path = load.architecture_file(str(name).removesuffix(SUFFIX))
+    path = load.architecture_file((impulse.asked(name) or (name,))[0])
     return _model(str(name), hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def _truck(name: str | Path) -> Truck:
-    return impulse.truck_of(str(name).removesuffix(SUFFIX))
+    return impulse.truck_of(name)
 
 
 def _forest(own: Truck) -> Forest:
@@ -90,7 +100,8 @@ def _model(name: str, _contents: str) -> Model:
     folder = axles.cache_folder() / f"{own.name}-ce-{digest}"
     written = axles.write(folder, texts)
     common = sorted((PACKAGE / "models" / "common").glob("*.h"))
-    shared = [*common, *(impulse.FOLDER / f for f in _SHARED), *sorted(f for f in FOLDER.iterdir() if f.suffix in (".c", ".inc"))]
+    own_code = sorted(f for f in FOLDER.iterdir() if f.suffix in (".c", ".inc"))
+    shared = [*common, *(impulse.FOLDER / f for f in _SHARED), *own_code]
     return Model(
         name=f"ce_{digest}",
         data_sets=(name,),

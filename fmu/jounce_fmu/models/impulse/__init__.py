@@ -13,6 +13,7 @@ from pathlib import Path
 
 from jounce.architecture import composite, load
 from jounce.architecture.tables import LayoutError
+from jounce.models.ce import choice
 from jounce.models.impulse import emit as of_truck
 from jounce.models.impulse.signals import LEDGER, Truck, table, truck
 from jounce.references import Ledger
@@ -30,8 +31,30 @@ def names() -> tuple[str, ...]:
     return load.truck_names()
 
 
+def asked(name: str | Path) -> tuple[str, str] | None:
+    """(architecture, engine that the end of the name asks for, or an empty text); None where it names no architecture.
+    """  # noqa: D200
+    if _is_architecture(name):
+        return str(name), ""
+    architecture, engine = choice.split(name)
+    return (architecture, engine) if engine and _is_architecture(architecture) else None
+
+
+def named(name: str | Path) -> tuple[str, str]:
+    """(name without a path, the same model's name with an absolute path). Raises DataError where it cannot be read."""
+    architecture, engine = asked(name) or (str(name), "")
+    suffix = f"-{engine}" if engine else ""
+    own = load.load(load.architecture_file(architecture)).name
+    return f"{own}{suffix}", f"{architecture if architecture in names() else Path(architecture).resolve()}{suffix}"
+
+
 def has_own_model(name: str | Path) -> bool:
-    """Whether the name is that of an architecture: a built-in one, its file, or a folder with architecture.toml."""
+    """Whether the name is that of an architecture, with `-impulse` behind it or not."""
+    return (asked(name) or ("", "ce"))[1] != "ce"
+
+
+def _is_architecture(name: str | Path) -> bool:
+    """Whether it is a built-in one, a file of that name, or a folder with it."""
     path = Path(name)
     return str(name) in names() or path.name == load.FILE or (path / load.FILE).is_file()
 
@@ -43,13 +66,15 @@ def read(name: str | Path) -> SignalTable:
 
 def model(name: str | Path) -> Model:
     """The model of an architecture, by its name or path. Raises BuildError, DataError."""
-    path = load.architecture_file(name)
+    found = asked(name)
+    path = load.architecture_file(found[0] if found else name)
     return _model(str(name), hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def truck_of(name: str | Path) -> Truck:
     """What an architecture becomes, by its name or path. Raises DataError, BadRequest."""
-    made, built = composite.build(name)
+    found = asked(name)
+    made, built = composite.build(found[0] if found else name)
     try:
         return truck(made, built)
     except LayoutError as error:

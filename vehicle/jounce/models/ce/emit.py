@@ -1,4 +1,4 @@
-"""C of a vehicle from an architecture in minimal coordinates: emitted functions of its branches, tables that place them."""
+"""C of a vehicle from an architecture in minimal coordinates: its branches, and tables that place them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def root() -> str:
 def header(of: Truck, forest: Forest, kinds: Mapping[str, Mapping[str, Any]]) -> str:
     """Text of ``ce_model.h``; ``kinds``: `emitted` by name of the function."""
     at, own = places(of, forest), of.layout
-    records, numbers, bodies, told = [], [], [], []
+    records: list[tuple[int, ...]] = []
+    numbers: list[tuple[int, int, int]] = []
+    bodies: list[int] = []
+    told: list[int] = []
     out = 0
     for branch, x in zip(forest.branches, at.branches, strict=True):
         kind = kinds[branch.function]

@@ -42,8 +42,11 @@ class Functions:
     own: Embedding
 
     def all(self) -> list[ca.Function]:
-        """NAME(theta, rates, u, angular velocity of the root, INNER of each told point, numbers) -> `results`, and
-        NAME_close(theta, u, told, numbers) -> u after two of Newton's steps, gap before the second [m]."""  # noqa: D205, D209
+        """What is emitted of it.
+
+        NAME(theta, rates, u, angular velocity of the root, INNER of each told point, numbers) -> `results`;
+        NAME_close(theta, u, told, numbers) -> u after two of Newton's steps, gap before the second [m].
+        """
         c, omega = self.own.symbols(), SX.sym("omega", 3)
         name = self.branch.function
         found = [_function(name, [c.theta, c.rates, c.u, omega, c.told, c.numbers], [self.motion(c, omega)])]
@@ -58,14 +61,14 @@ class Functions:
         branch, n = self.branch, self.branch.independent
         if branch.dependent:
             c = replace(c, u=self.own.closing(c)[0])
-        moved = self.own.moved(c)
+        moved, u_rate = self.own.moving(c)
         bodies = {b.name: b for b in moved.placed.mechanism.bodies}
         sums = total(moved.bodies(), omega)
         h, d = sums["h"], _symmetric(sums["d"], n)
         inverse = _inverse(d)
         follow, rest = inverse @ h.T, -inverse @ sums["bt"]
         inertia = spatial_inertia(sums["mass"], sums["moment"], sums["inertia"]) - h @ follow
-        parts = {"u": c.u, "u_rate": self.own.told_by(moved.placed, moved.rates), "closure": moved.closure,
+        parts = {"u": c.u, "u_rate": u_rate, "closure": moved.closure,
                  "inertia": lower(inertia), "bias": sums["b"] + h @ rest, "follow": ca.vec(follow.T), "rest": rest,
                  "inverse": ca.vec(inverse)}  # fmt: skip
         for k in range(len(branch.bodies)):
@@ -73,8 +76,8 @@ class Functions:
             at, turn = moved.motion(f"b{k}", place), moved.turn(f"b{k}")
             bias = at.bias + cross(omega, 2 * at.rate + cross(omega, place))
             rotation = ca.vec(moved.placed.poses[f"b{k}"].rotation.T)
-            parts |= {f"body{k}": BODY.join(rotation=rotation, place=place, turn=turn.rate, velocity=at.rate, bias=bias),
-                      f"partial{k}": ca.vec(at.partial), f"turning{k}": ca.vec(turn.partial)}  # fmt: skip
+            body = BODY.join(rotation=rotation, place=place, turn=turn.rate, velocity=at.rate, bias=bias)
+            parts |= {f"body{k}": body, f"partial{k}": ca.vec(at.partial), f"turning{k}": ca.vec(turn.partial)}
         return results(branch).join(**parts)
 
 

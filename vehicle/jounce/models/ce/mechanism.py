@@ -28,9 +28,12 @@ KINDS: Final = {"ball": "spherical", "hinge": "revolute", "slider": "prismatic",
 def mechanism(branch: Branch) -> Mechanism:
     """The branch with its numbers, without independent coordinates."""
     model, origin = branch.model, branch.model.bodies[branch.root].com
-    bodies, joints, rods, prescribed = [], [], [], {}
-    for k, b in enumerate(branch.bodies):
-        body = model.bodies[b]
+    bodies: list[Body] = []
+    joints: list[Joint] = []
+    rods: list[Rod] = []
+    prescribed: dict[str, Array] = {}
+    for k, at in enumerate(branch.bodies):
+        body = model.bodies[at]
         i = body.inertia
         six = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
         bodies.append(Body(f"b{k}", body.mass, body.com - origin, six))
