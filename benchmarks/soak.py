@@ -18,7 +18,6 @@ import importlib.util
 import math
 import os
 import resource
-import socket
 import sys
 import tempfile
 import threading
@@ -74,11 +73,9 @@ def sample(pid: int, begin: float) -> Sample:
 
 def flags(folder: Path) -> list[str]:
     """Everything on that is installed."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        free = probe.getsockname()[1]
     found = []
     for extra, package, setting in (("recording", "mcap", f"--record={folder / 'recordings'}"),
-                                    ("metrics", "prometheus_client", f"--metrics-address=127.0.0.1:{free}")):
+                                    ("metrics", "prometheus_client", "--metrics-address=127.0.0.1:0")):
         if importlib.util.find_spec(package):
             found.append(setting)
         else:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from undisturbed import undisturbed
 
 from jounce_client import Client, Late, Session
 from jounce_fmu.build.library import has_cc
@@ -226,6 +227,7 @@ def test_c_is_told_of_what_it_asked_for_in_a_step_and_while_it_awaits_nothing(
         one.free()
 
 
+@undisturbed
 def test_c_obeys_resets_counts_pauses_and_names_a_barrier_timeout(library: ct.CDLL, client: Client,
                                                                  server: JounceServer) -> None:
     session = client.create_session("integrator", participants=["a", "b"])

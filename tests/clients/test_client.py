@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from undisturbed import undisturbed
 
 from jounce_client import AsyncClient, Client, JounceError, Session
 
@@ -93,6 +94,7 @@ def test_a_step_may_say_when_its_participant_is_due_next(address: str) -> None:
             assert partner.step([1.0, 0.0], next_tick=41)["position.x"] == pytest.approx(0.041)
 
 
+@undisturbed
 def test_a_barrier_timeout_names_who_is_missing_and_a_retry_works(address: str) -> None:
     with Client.connect(address) as client:
         session = client.create_session("integrator", participants=["a", "b"])

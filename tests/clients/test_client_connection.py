@@ -14,6 +14,7 @@ from typing import Any
 
 import grpc
 import pytest
+from ports import free_port
 
 from jounce_client import AsyncClient, Client, JounceError
 from jounce_proto import keepalive
@@ -35,16 +36,9 @@ def connect(kind: str, address: str, timeout: float = LONG) -> None:
     asyncio.run(run())
 
 
-def closed_port() -> int:
-    """A port at which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_where_nobody_listens_connect_says_so_at_once_with_the_reason(kind: str, tmp_path: Path) -> None:
-    for address, words in ((f"127.0.0.1:{closed_port()}", "Connection refused"),
+    for address, words in ((f"127.0.0.1:{free_port()}", "Connection refused"),
                            (f"unix:{tmp_path / 'none'}", "No such file"), (f"unix:{tmp_path}", "unix")):
         with pytest.raises(JounceError, match=words) as caught:
             connect(kind, address)

@@ -10,7 +10,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
+from ports import free_port  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 DOCS = [p for p in sorted((ROOT / "docs").rglob("*.md")) if p.parent.name != "decisions"]
@@ -321,9 +323,7 @@ class Server:
     """A server that runs as the command says, at a free port."""
 
     def __init__(self, command: str, environment: dict[str, str], folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.address = f"127.0.0.1:{free_port()}"
         words = command.replace("DIR", "recordings").replace("PATH", "fast.sock")
         if "127.0.0.1:50051" in words:
             words = words.replace("127.0.0.1:50051", self.address)

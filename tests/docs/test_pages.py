@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
+from ports import free_port  # noqa: E402
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("csv.md", "own-vehicle.md", "own-driver.md", "own-terrain.md", "in-process.md", "tutorial/drive.md")
@@ -39,9 +41,7 @@ class Page:
         self.folder = folder
         self.said: list[str] = []
         self.running: list[subprocess.Popen[str]] = []
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = str(free.getsockname()[1])
+        self.port = str(free_port())
 
     def run(self, text: str) -> None:
         for language, block in blocks(text):

@@ -63,7 +63,7 @@ def serve(folder: Path, *flags: str, files: int | None = None, **environment: st
     return Served(process, [a for a in lines if not a.startswith("fast:")], fast)
 
 
-def eventually(true: Callable[[], bool], seconds: float = 10.0) -> bool:
+def eventually(true: Callable[[], bool], seconds: float = 60.0) -> bool:
     """Whether it becomes true within that time."""
     end = time.monotonic() + seconds
     while not true():

@@ -9,6 +9,7 @@ import grpc
 import numpy as np
 import pytest
 from integrator_model import Integrator
+from undisturbed import undisturbed
 
 from jounce_proto import jounce_pb2 as pb
 
@@ -38,6 +39,7 @@ def test_a_pause_holds_the_clock_and_a_step_that_comes_meanwhile_is_answered_aft
             (RESUMED, 1, 1, 2)]
 
 
+@undisturbed
 def test_leases_and_every_timer_stand_still_while_paused(server: Any) -> None:
     session = server.create("a", "b")
     a = server.member(session, "a", timeout=0.3)

@@ -85,14 +85,14 @@ def test_who_speaks_plainly_or_not_at_all_is_let_go_and_others_are_served(serve:
 
 
 def test_connections_that_shake_hands_are_counted_too(serve: Any, pki: Any) -> None:
-    server = serve(message_timeout=2.0, max_fast_connections=10, **settings(pki[0].issue("server"))).server
+    server = serve(message_timeout=4.0, max_fast_connections=10, **settings(pki[0].issue("server"))).server
     host, _, port = server.fast.addresses[0].rpartition(":")
     with contextlib.ExitStack() as stack:
-        silent = [stack.enter_context(socket.create_connection((host, int(port)), 5.0)) for _ in range(60)]
-        # Those past the cap are let go at once, the others when their time is up: then there is room again.
         begin = time.monotonic()
-        assert [said_nothing(connection) - begin < 1.0 for connection in silent[10:]] == [True] * 50
-        assert [said_nothing(connection) - begin > 1.0 for connection in silent[:10]] == [True] * 10
+        silent = [stack.enter_context(socket.create_connection((host, int(port)), 20.0)) for _ in range(60)]
+        # Those past the cap are let go at once, the others when their time is up: then there is room again.
+        assert [said_nothing(connection) - begin < 3.0 for connection in silent[10:]] == [True] * 50
+        assert [said_nothing(connection) - begin > 3.9 for connection in silent[:10]] == [True] * 10
         with connected(server, Tls(pki[0].file)) as client:
             assert steps(client, client.create_session("integrator"), server.fast.addresses[0], "a")
     end = time.monotonic() + 10.0

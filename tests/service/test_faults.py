@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from undisturbed import undisturbed
 
 from jounce_proto import jounce_pb2 as pb
 
@@ -36,6 +37,7 @@ def status(server: Any, session: Any) -> pb.GetSessionResponse:
 
 
 @pytest.mark.parametrize("listener", [0, 1], ids=["tcp", "unix"])
+@undisturbed
 def test_a_client_killed_in_the_barrier_is_detached_at_once_and_other_sessions_go_on(server: Any,
                                                                                      listener: int) -> None:
     session, other = server.create("victim", "a"), server.create()

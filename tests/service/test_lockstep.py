@@ -12,6 +12,7 @@ import grpc
 import numpy as np
 import pytest
 from integrator_model import Integrator
+from undisturbed import undisturbed
 
 from jounce_proto import jounce_pb2 as pb
 
@@ -143,6 +144,7 @@ def test_steps_sent_ahead_are_answered_one_by_one_in_order(server: Any) -> None:
     assert [(r.tick, r.request, r.outputs[2]) for r in replies] == [(k + 1, k + 1, 2.0 * k) for k in range(50)]
 
 
+@undisturbed
 def test_the_deadline_names_who_is_missing_and_a_repeat_works(server: Any) -> None:
     session = server.create("a", "b", "c")
     a = server.member(session, "a", inputs=["force"], timeout=0.2)
@@ -158,6 +160,7 @@ def test_the_deadline_names_who_is_missing_and_a_repeat_works(server: Any) -> No
     assert b.read().state.tick == c.read().state.tick == 1
 
 
+@undisturbed
 def test_an_expected_participant_that_went_is_named_to_the_others_and_may_come_back(server: Any) -> None:
     session = server.create("a", "b")
     a = server.member(session, "a", timeout=0.3)

@@ -66,7 +66,7 @@ def test_it_ends_at_its_time_limit_and_not_before(pair: Any, seconds: float) -> 
         begin = time.monotonic()
         assert selector.select(0.05) == []
         # epoll counts whole milliseconds.
-        assert 0.045 <= time.monotonic() - begin < 2.0
+        assert 0.045 <= time.monotonic() - begin < 4.0
 
 
 def test_it_polls_no_longer_than_it_is_told(pair: Any) -> None:
@@ -122,14 +122,14 @@ def test_timers_and_sockets_of_a_loop_come_in_their_order() -> None:
         seen: list[str] = []
         loop = asyncio.get_running_loop()
         server = await asyncio.start_server(lambda r, w: (seen.append("connected"), w.close()), "127.0.0.1", 0)
-        loop.call_later(0.2, seen.append, "late")
+        loop.call_later(1.5, seen.append, "late")
         loop.call_later(0.02, seen.append, "early")
         await asyncio.sleep(0.1)
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         assert await reader.read() == b""
         writer.close()
         server.close()
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(1.5)
         return seen
 
     with asyncio.Runner(loop_factory=lambda: make_loop(0.001)) as runner:

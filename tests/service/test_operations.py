@@ -148,6 +148,7 @@ def test_a_run_without_participants_may_go_on_too(serve: Any) -> None:
     server = serve(drain=20.0)
     session, watched = server.create(), server.create()
     frames = server.stub.Watch(pb.WatchRequest(session_id=watched.session_id))
+    frames.initial_metadata()  # they come when the server has the viewer
     begin = time.monotonic()
     stopping = asyncio.run_coroutine_threadsafe(server.server.stop(), server.loop)
     assert eventually(lambda: server.server.manager.draining)

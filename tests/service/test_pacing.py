@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from integrator_model import TABLE, IntegratorModel
+from undisturbed import undisturbed
 from virtual import Connection, Lobby, run
 
 from jounce_proto import jounce_pb2 as pb
@@ -124,6 +125,7 @@ def test_at_1_khz_a_sleep_of_5_ms_is_one_overrun_and_under_slip_no_burst_follows
     assert (status.overruns, status.worst_overrun) == (1, pytest.approx(0.0042, abs=1e-6))
 
 
+@undisturbed
 def test_a_real_session_keeps_the_time_of_the_wall(server: Any) -> None:
     session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=2.0))
     a = server.member(session, "a", period=20)
@@ -138,6 +140,7 @@ def test_a_real_session_keeps_the_time_of_the_wall(server: Any) -> None:
     assert server.instance(session).ticks == a.tick == 31 * 20
 
 
+@undisturbed
 @pytest.mark.parametrize(("policy", "burst"), [(pb.OVERRUN_POLICY_COUNT, True), (pb.OVERRUN_POLICY_SLIP, False)])
 def test_a_participant_that_sleeps_once_is_counted_once(server: Any, policy: Any, burst: bool) -> None:
     session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.005, overrun=policy))
@@ -164,6 +167,7 @@ def test_a_session_whose_policy_is_fail_fails_with_the_reason(server: Any) -> No
     assert server.status(session).failure_reason == "OVERRUN"
 
 
+@undisturbed
 @pytest.mark.parametrize("what", ["pause", "reset", "nobody"])
 def test_what_is_not_its_own_doing_is_no_overrun(server: Any, what: str) -> None:
     session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.1))
@@ -195,6 +199,7 @@ def test_an_advance_takes_its_time_too(server: Any) -> None:
     assert (reply.tick, list(reply.outputs)) == (205, [205.0])
 
 
+@undisturbed
 @pytest.mark.parametrize("members", [1, 8])
 def test_the_rate_does_not_depend_on_the_number_of_participants(server: Any, members: int) -> None:
     session = server.create(pacing=pb.Pacing(mode=REALTIME, factor=0.1))

@@ -164,7 +164,7 @@ def test_a_session_can_be_used_again_within_its_lease_when_everyone_has_died(ser
     b.deliver(1.0)
     assert b.read().state.tick == 1
     b.call.cancel()
-    wait_until(lambda: not server.status(session).participants, 1.2)
+    wait_until(lambda: not server.status(session).participants)
     assert server.call("Advance", session, n_ticks=1).tick == 2
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import grpc
 import pytest
 from rig import Stream
+from served import eventually
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.fmu_model import registry
@@ -118,6 +119,11 @@ def test_a_call_is_served_in_the_states_of_its_row_and_refused_in_all_others(ser
         assert (error.reason in STATE_REASONS, error.code) == (True, grpc.StatusCode.FAILED_PRECONDITION.value[0])
 
 
+def waits(server: Any, session: Any, name: str) -> None:
+    """Returns when the server has what a participant has delivered."""
+    assert eventually(lambda: any(p.name == name and not p.missing for p in server.status(session).participants))
+
+
 class Provoke:
     """How to get every refusal out of a server; the method's name is the reason."""
 
@@ -186,7 +192,7 @@ class Provoke:
         session = server.create("b")
         member = server.member(session, "a")
         member.deliver()
-        time.sleep(0.05)
+        waits(server, session, "a")
         (recording,) = server.server.manager.recorder._recordings
         recording.fail("the disk is full")
         return member.read().error
@@ -314,7 +320,7 @@ class Provoke:
         server, session, a = self.joined(late=pb.LATE_POLICY_FAIL, late_after=0.3 if how == "late" else 60.0)
         b = server.member(session, "b")
         b.deliver()
-        time.sleep(0.05)
+        waits(server, session, "b")
         if how == "lost":
             a.call.cancel()
         return b.read().error

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ports import free_port
 
 from jounce import frames as ours
 from jounce_client import Client
@@ -246,9 +247,7 @@ def test_a_hundred_thousand_frames_drive_two_kilometres_without_a_lost_or_a_doub
 
 
 def test_a_bridge_that_is_killed_is_taken_up_by_the_next_one_and_sitl_goes_on(address: str) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port(socket.SOCK_DGRAM)
     command = [sys.executable, "-m", "jounce_client.bridges.ardupilot", f"--address={address}", f"--port={port}"]
     sitl = Sitl(port)
     sitl.sock.settimeout(0.5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ports import free_port
 
 import jounce
 from jounce_tools.cli.main import main
@@ -20,12 +20,6 @@ helics = pytest.importorskip("helics")
 
 PERIOD, STEPS = 0.02, 100
 SPEED: dict[str, float] = {"init.speed": 10.0}
-
-
-def free() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 class Federation:
@@ -37,7 +31,7 @@ class Federation:
 
     def begin(self) -> None:
         for _ in range(5):  # the broker takes this port and the next one, which may be somebody's
-            self.port = free()
+            self.port = free_port()
             self.broker = helics.helicsCreateBroker("zmq", "", f"-f 2 --localport={self.port} --loglevel=no_print")
             if helics.helicsBrokerIsConnected(self.broker):
                 break

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ports import free_port
 
 from jounce_client import Client
 from jounce_client.bridges import udp
@@ -70,9 +71,7 @@ def test_a_peer_in_c_from_the_printed_structs_has_the_bits_of_one_in_process(add
     layout = subprocess.run([*command, "--layout"], capture_output=True, text=True, check=True, timeout=60).stdout
     (tmp_path / "peer.c").write_text(PEER % layout)
     subprocess.run(["cc", "-Wall", "-Werror", "-o", "peer", "peer.c"], cwd=tmp_path, check=True, timeout=60)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port(socket.SOCK_DGRAM)
     bridge = subprocess.Popen([*command, f"--bind=127.0.0.1:{port}", f"--frames={steps}"], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
     assert bridge.stdout is not None
