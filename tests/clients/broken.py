@@ -213,9 +213,9 @@ def suite(rule: str, tests: str) -> int:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
-        server = asyncio.run_coroutine_threadsafe(_served(folder), loop).result(30)
+        server = asyncio.run_coroutine_threadsafe(_served(folder), loop).result(60)
         code = main([f"--address={server.addresses[-1]}", "--tb=no", "-k", tests])
-        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(30)
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(60)
     return code
 
 

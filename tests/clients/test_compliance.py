@@ -81,12 +81,12 @@ def test_a_real_server_passes_over_a_unix_socket_and_over_tcp(tmp_path: Path) ->
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment() | variables)
                 for options, variables in ((unix, {}), ([], tcp))]
         for run in runs:
-            said, _ = run.communicate(timeout=180)
+            said, _ = run.communicate(timeout=300)
             assert run.returncode == 0, said
             assert "skipped" not in said, said
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(60)
 
 
 @pytest.mark.parametrize(("rule", "test"), BROKEN.items(), ids=list(BROKEN))

@@ -333,9 +333,9 @@ class Server:
         ready.unlink(missing_ok=True)
         self.process = subprocess.Popen(shlex.split(f"{words} --ready-file {ready}"), cwd=folder, env=environment,
                                         stderr=subprocess.PIPE, text=True)
-        end = time.monotonic() + 120.0
+        end = time.monotonic() + 600.0
         while not ready.exists():
-            assert self.process.poll() is None and time.monotonic() < end, self.process.communicate(timeout=10)[1]
+            assert self.process.poll() is None and time.monotonic() < end, self.process.communicate(timeout=60)[1]
             time.sleep(0.05)
 
     def stop(self) -> None:

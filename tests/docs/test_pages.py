@@ -75,7 +75,7 @@ class Page:
     def end(self) -> None:
         for process in self.running:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=60)
 
 
 @pytest.fixture

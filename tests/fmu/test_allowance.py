@@ -102,7 +102,7 @@ def test_a_server_that_was_stopped_takes_its_workers_answer_in(tmp_path: Path, h
         time.sleep(6.5)
     finally:
         server.send_signal(signal.SIGCONT)
-    out, errors = server.communicate(timeout=30)
+    out, errors = server.communicate(timeout=60)
     assert (out, server.returncode) == ("12.0\n", 0), errors
 
 

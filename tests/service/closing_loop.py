@@ -22,12 +22,12 @@ class ClosingLoop(asyncio.SelectorEventLoop):
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """The result of a coroutine that runs there."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self).result(30)
+        return asyncio.run_coroutine_threadsafe(coroutine, self).result(300)
 
     def end(self) -> None:
         """Ends the thread and closes the loop."""
         self.call_soon_threadsafe(self.stop)
-        self._thread.join(10)
+        self._thread.join(60)
         self.close()
 
     def call_soon_threadsafe(self, *arguments: Any, **named: Any) -> Any:

@@ -30,7 +30,7 @@ class Served:
     def stop(self) -> None:
         """An orderly end; it must be one."""
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(20) == 0
+        assert self.process.wait(60) == 0
 
     def children(self) -> set[int]:
         """Its child processes."""
@@ -55,7 +55,7 @@ def serve(folder: Path, *flags: str, files: int | None = None, **environment: st
              f"--fast-socket={folder / 'f'}", f"--ready-file={ready}", "--drain=0.2", *flags],
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | environment,
             stdout=subprocess.DEVNULL, stderr=file)
-    if not eventually(lambda: ready.exists() or process.poll() is not None, 120.0) or process.poll() is not None:
+    if not eventually(lambda: ready.exists() or process.poll() is not None, 600.0) or process.poll() is not None:
         process.kill()
         raise AssertionError(f"the server did not start: {process.wait()}: {errors.read_text()[-2000:]}")
     lines = ready.read_text().split()

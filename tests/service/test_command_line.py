@@ -171,7 +171,7 @@ def test_a_real_ctrl_c_ends_linearize_and_leaves_no_file(tmp_path: Path) -> None
     assert running.stderr is not None
     assert "jounce linearize: " in running.stderr.readline()  # the first word comes after two seconds
     running.send_signal(signal.SIGINT)
-    said = running.communicate(timeout=30)[1]
+    said = running.communicate(timeout=60)[1]
     assert running.returncode == 130 and "Traceback" not in said
     assert list(tmp_path.iterdir()) == []
 
@@ -191,10 +191,10 @@ def test_a_terminal_is_told_how_far_a_long_run_is_and_is_left_clean(tmp_path: Pa
             if ready.poll(1000):
                 said += os.read(master, 4096)
     except OSError:  # nobody holds the terminal any more
-        pytest.fail(f"the command ended with {running.wait(timeout=30)} and said {said!r}")
+        pytest.fail(f"the command ended with {running.wait(timeout=60)} and said {said!r}")
     finally:
         running.send_signal(signal.SIGINT)
-        running.wait(timeout=30)
+        running.wait(timeout=60)
         os.close(master)
     assert re.search(rb"\rjounce simulate: \d+ %, \d+ s left", said), said
 

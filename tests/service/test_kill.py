@@ -58,7 +58,7 @@ class Drive:
 
     def join(self) -> None:
         for thread in self.threads:
-            thread.join(30.0)
+            thread.join(60)
             assert not thread.is_alive()
 
     def run(self, until: int) -> None:

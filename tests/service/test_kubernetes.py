@@ -91,7 +91,7 @@ def test_a_server_with_its_settings_starts_and_answers_its_probes(tmp_path: Path
     jounce = [sys.executable, "-m", "jounce_tools.cli"]
     with subprocess.Popen([*jounce, *SERVER["args"], "--ready-file", str(ready)], env=environment) as server:
         try:
-            end = time.monotonic() + 60.0
+            end = time.monotonic() + 600.0  # models may be compiled first
             while not ready.exists() and server.poll() is None and time.monotonic() < end:
                 time.sleep(0.05)
             for name in ("startupProbe", "readinessProbe"):

@@ -48,14 +48,14 @@ def served(folder: Path, *flags: str, before: Callable[[], None] | None = None) 
             command, stderr=errors, stdout=subprocess.DEVNULL, preexec_fn=before,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}) as process:
         try:
-            end = time.monotonic() + 120
+            end = time.monotonic() + 600  # models may be compiled first
             while not ready.exists():
                 assert process.poll() is None and time.monotonic() < end, log.read_text()
                 time.sleep(0.05)
             lines = [json.loads(line) for line in log.read_text().splitlines()]
             yield process.pid, next(line for line in lines if line["message"] == "real time")
             process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 0
+            assert process.wait(60) == 0
         finally:
             process.kill()
 

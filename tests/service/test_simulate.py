@@ -193,7 +193,7 @@ def test_ctrl_c_keeps_what_is_done_with_a_line_that_says_where_it_ends(tmp_path:
         time.sleep(0.05)
     time.sleep(0.5)
     started_run.send_signal(signal.SIGINT)
-    said = started_run.communicate(timeout=30)[1]
+    said = started_run.communicate(timeout=60)[1]
     assert started_run.returncode == 130 and "Traceback" not in said and "interrupted" in said
     *rows, [note] = rows_of(tmp_path / "out.csv")
     assert note.startswith(f"# stopped at {rows[-1][0]} s of 1000000.0 s: interrupted")

@@ -36,14 +36,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                f"--ready-file={folder / 'ready'}"]  # fmt: skip
     server = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
     try:
-        deadline = time.monotonic() + 300.0
+        deadline = time.monotonic() + 600.0
         while not (folder / "ready").exists():
             assert server.poll() is None and time.monotonic() < deadline, "the server did not start"
             time.sleep(0.05)
         yield f"unix:{folder / 's'}"
     finally:
         server.terminate()
-        assert server.wait(30) == 0
+        assert server.wait(60) == 0
 
 
 @pytest.fixture(scope="module")

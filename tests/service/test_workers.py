@@ -359,7 +359,7 @@ def test_a_looping_worker_ends_with_its_server_which_it_does_not_hold_up(
             time.sleep(0.3)
             assert not call.done()
             server.send_signal(number)
-            assert server.wait(10.0) == (0 if number is signal.SIGTERM else -signal.SIGKILL)
+            assert server.wait(60) == (0 if number is signal.SIGTERM else -signal.SIGKILL)
             wait_until(lambda: not runs(workers[0]))
     finally:
         server.kill()

@@ -94,7 +94,8 @@ class JounceServer:
     async def start(self) -> None:
         """Binds the addresses and starts to serve. Raises ConfigError, with nothing left bound.
 
-        With ``realtime`` the models are opened first, and then the whole process gets what the system grants.
+        The models are opened first, so that no client waits for a compiler, nor a session behind one. With ``realtime``
+        the whole process then gets what the system grants.
         """
         if api_implementation.Type() == "python":
             raise ConfigError("the pure-Python protobuf is too slow to serve; install a binary protobuf wheel")
@@ -103,10 +104,7 @@ class JounceServer:
         credentials = server_credentials(self.config)
         warn_of_dates(self.config)
         callers = callers_of(self.config)
-        if self.config.realtime:
-            # Compilers must not run with real-time priority. Threads of a BLAS, which analyses trucks, must not either:
-            # they wait for each other by spinning, for ever on one core.
-            await asyncio.to_thread(self.manager.registry.open_all)
+        await asyncio.to_thread(self.manager.registry.open_all)
         server = grpc.aio.server(
             interceptors=[self._running, *([BearerCheck(callers)] if callers.any else [])],
             options=[
@@ -150,6 +148,8 @@ class JounceServer:
             await asyncio.gather(server.stop(None), self.fast.stop(0.0))
             raise ConfigError(f"cannot listen: {error}") from error
         if self.config.realtime:
+            # Not before the models are open: a compiler must not have real-time priority, nor must the threads of a
+            # BLAS, which analyses trucks. They wait for each other by spinning, for ever on one core.
             realtime.enter(self.config)
         await server.start()
         for name in ("", SERVICE_NAME):

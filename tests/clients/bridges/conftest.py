@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from jounce_fmu.importer.host import open_builtin
 from jounce_service import JounceServer, ServerConfig
 from jounce_service.hosting.fmu_model import registry
 
@@ -17,16 +16,15 @@ from jounce_service.hosting.fmu_model import registry
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of a running server."""
-    open_builtin()  # compiled here where it is stale: a client waits for ten seconds only
     folder: Path = tmp_path_factory.mktemp("bridges")
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     config = ServerConfig(address="127.0.0.1:0", socket_path=str(folder / "s"), drain=0.0)
     server = JounceServer(registry(config), config)
-    asyncio.run_coroutine_threadsafe(server.start(), loop).result(60)
+    asyncio.run_coroutine_threadsafe(server.start(), loop).result(600)  # what is stale is compiled first
     yield server.addresses[-1]
-    asyncio.run_coroutine_threadsafe(server.stop(), loop).result(30)
+    asyncio.run_coroutine_threadsafe(server.stop(), loop).result(60)
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
+    thread.join(60)
     loop.close()

@@ -94,7 +94,7 @@ class Run:
 
     def close(self) -> None:
         self.end.set()
-        self.thread.join(10)
+        self.thread.join(60)
         self.bridge.leave()
         self.client.delete_session(self.session)
         self.client.close()

@@ -242,7 +242,7 @@ def test_a_rig_on_the_virtual_bus_drives_with_the_bits_of_one_in_process(address
         program = threading.Thread(target=run)
         program.start()
         while len(speeds) <= steps:
-            got = bus.recv(timeout=20)
+            got = bus.recv(timeout=60)
             assert got is not None, failed
             if got.arbitration_id == number:
                 speeds.append(made[0].decode_message(number, got.data)["speed"])
@@ -251,7 +251,7 @@ def test_a_rig_on_the_virtual_bus_drives_with_the_bits_of_one_in_process(address
                     values["steering_wheel_angle"] = 0.1 * len(speeds)
                     arbitration, extended, data = sender.messages(values)[0]
                     bus.send(can.Message(arbitration_id=arbitration, is_extended_id=extended, data=data))
-        program.join(20)
+        program.join(60)
     assert not failed and not program.is_alive()
     with jounce.join("hmmwv", owns=["steering_wheel_angle", "steering_wheel_rate"], wants=["speed"], period=10,
                      **{"init.speed": 10.0}) as vehicle:  # fmt: skip

@@ -108,7 +108,7 @@ def test_px4_boots_while_the_vehicle_waits_and_then_drives_it_step_by_step(liste
         sitl.control(sensors[-1].time_usec, *command(k))
         if k < steps - idle - 1:
             sensors.append(sitl.sensor())
-    assert process.wait(20) == 0
+    assert process.wait(60) == 0
     sitl.close()
     stamps = [s.time_usec for s in sensors]
     assert stamps == [px4.START + 1000 * PERIOD * k for k in range(steps)]

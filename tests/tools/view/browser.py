@@ -22,7 +22,7 @@ _FLAGS = ("--headless", "--no-sandbox", "--use-angle=swiftshader", "--enable-uns
           "--disable-renderer-backgrounding", "--disable-background-timer-throttling",
           "--disable-backgrounding-occluded-windows", "--remote-debugging-port=0",
           "--remote-allow-origins=*")  # fmt: skip
-_SOON = 30.0
+_SOON = 60.0
 
 
 def eventually(true: Callable[[], Any], seconds: float = _SOON) -> Any:
@@ -128,4 +128,4 @@ def started(folder: Path, *flags: str) -> Iterator[Browser]:
             yield Browser(socket)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)

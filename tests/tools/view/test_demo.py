@@ -32,7 +32,7 @@ def test_the_demonstration_drives_on_the_road_in_real_time_until_it_is_stopped(t
         assert process.stdout is not None
         line = process.stdout.readline()
         found = re.match(r"open http://(\S+) in a browser", line)
-        assert found, line + process.communicate(timeout=10)[1]
+        assert found, line + process.communicate(timeout=60)[1]
         with connect(f"ws://{found[1]}/frames", origin=f"http://{found[1]}") as socket:  # type: ignore[arg-type]
             socket.send(json.dumps({"signals": ["speed", "wheel_FL.travel"]}))
             names: list[str] = []
@@ -49,7 +49,7 @@ def test_the_demonstration_drives_on_the_road_in_real_time_until_it_is_stopped(t
         speed, travel = (table[:, 1 + names.index(n)] for n in ("speed", "wheel_FL.travel"))
         assert np.all(np.abs(speed - 10.0) < 1.0) and np.std(travel) > 1e-3  # the road is felt
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.communicate()

@@ -63,7 +63,7 @@ def viewing(server: Served, *flags: str) -> Viewer:
                                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})  # fmt: skip
     assert process.stdout is not None
     found = re.match(r"open http://(\S+) in a browser", process.stdout.readline())
-    assert found, process.communicate(timeout=20)
+    assert found, process.communicate(timeout=60)
     return Viewer(process, found[1])
 
 
@@ -84,7 +84,7 @@ def viewer(server: Served, session: OpenSession, tmp_path_factory: pytest.TempPa
     found = viewing(server, "--session", session.id, "--session-token", session.token, "--road", str(road))
     yield found
     found.process.terminate()
-    assert found.process.wait(10) == 0
+    assert found.process.wait(60) == 0
 
 
 def frame(data: bytes) -> tuple[float, int, int, np.ndarray[Any, np.dtype[np.float32]]]:
@@ -96,14 +96,14 @@ def frame(data: bytes) -> tuple[float, int, int, np.ndarray[Any, np.dtype[np.flo
 def until(socket: ClientConnection, key: str) -> dict[str, Any]:
     """The next text that has a key."""
     while True:
-        message = socket.recv(timeout=20)
+        message = socket.recv(timeout=60)
         if isinstance(message, str) and json.loads(message).get(key):
             return dict(json.loads(message))
 
 
 def shown(socket: ClientConnection) -> tuple[float, int, int, np.ndarray[Any, np.dtype[np.float32]]]:
     """The next frame."""
-    while isinstance(message := socket.recv(timeout=20), str):
+    while isinstance(message := socket.recv(timeout=60), str):
         pass
     return frame(message)
 
@@ -212,7 +212,7 @@ def test_a_message_that_no_page_sends_closes_its_socket(viewer: Viewer, message:
         socket.send(message)
         with pytest.raises(ConnectionClosed) as closed:
             while True:
-                socket.recv(timeout=20)
+                socket.recv(timeout=60)
     assert closed.value.rcvd is not None and closed.value.rcvd.code in (1008, 1009)
 
 
@@ -227,7 +227,7 @@ def test_a_thousand_malformed_frames_close_one_socket_only(
             for sent in range(1000):
                 bad.send(bytes([sent % 256]) * 40)
             while True:
-                bad.recv(timeout=20)
+                bad.recv(timeout=60)
         state = client.advance(session, EVERY, outputs=["speed"])
         eventually(lambda: shown(good)[0] == state.time)
     assert viewer.process.poll() is None
@@ -302,7 +302,7 @@ def test_a_page_pauses_and_steps_where_the_viewer_has_the_token(
         assert client.get_session(session).state == 2
     finally:
         other.process.terminate()
-        other.process.wait(10)
+        other.process.wait(60)
 
 
 def test_the_end_of_a_session_and_the_loss_of_the_server_are_said(tmp_path: Path, browser: Browser) -> None:
@@ -330,7 +330,7 @@ def test_the_end_of_a_session_and_the_loss_of_the_server_are_said(tmp_path: Path
         own.kill()
         for one in filter(None, (first, second)):
             one.process.kill()
-            one.process.wait(10)
+            one.process.wait(60)
 
 
 @pytest.mark.parametrize(
