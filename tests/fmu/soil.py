@@ -21,19 +21,38 @@ RADIUS, WIDTH = 0.4699, 0.3175
 _GAUSS = np.polynomial.legendre.leggauss(120)
 #: A tire this stiff is a rigid wheel.
 RIGID = 1e12
+#: Numbers that a wheel remembers, and those of the ruts of one side.
+MEMORY, RUT = 11, 2 + 3 * 1024 + 4 * 32
+
+_FUNCTIONS = """
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#define JN_LANES 1
+#include "jn_lanes.h"
+#include "jn_power.inc"
+double exponential(double x) { return jn_power_exp_1(x); }
+double power(double x, double n) { return jn_power_1(x, n); }
+"""
 
 
 def build(folder: Path) -> ct.CDLL:
     """The law as a library in a folder."""
-    library, models = folder / f"soil{library_suffix()}", PACKAGE / "models"
+    library, models, functions = folder / f"soil{library_suffix()}", PACKAGE / "models", folder / "functions.c"
+    functions.write_text(_FUNCTIONS)
     command = [*compiler(), *(f for f in FLAGS if f != "-fvisibility=hidden"), "-shared"]
     command += [f"-I{models / folder}" for folder in ("terrain", "common")]
-    command += ["-o", str(library), str(models / "terrain" / "jn_soil.c"), "-lm"]
+    command += [
+        "-o",
+        str(library),
+        str(functions),
+        *(str(models / "terrain" / f"jn_{n}.c") for n in ("soil", "rut")),
+        "-lm",
+    ]
     subprocess.run(command, check=True)
     made = ct.CDLL(str(library))
-    made.jn_soil.argtypes = made.jn_soil_remember.argtypes = None
-    for name in ("jn_exp", "jn_log"):
-        getattr(made, name).restype, getattr(made, name).argtypes = ct.c_double, [ct.c_double]
+    for name in ("exponential", "power"):
+        getattr(made, name).restype, getattr(made, name).argtypes = ct.c_double, [ct.c_double] * (1 + (name == "power"))
     return made
 
 
@@ -46,6 +65,13 @@ class _Contact(ct.Structure):
     _fields_ = [("sinkage", ct.c_double), ("deflection", ct.c_double), ("force", ct.c_double * 3),
                 ("moment", ct.c_double * 3), ("resistance", ct.c_double), ("rates", ct.c_double * 3),
                 ("slip", ct.c_double)]  # fmt: skip
+
+
+_DOUBLES = ct.POINTER(ct.c_double)
+
+
+class _Wheel(ct.Structure):
+    _fields_ = [("soil", _DOUBLES), ("memory", _DOUBLES), ("motion", _Motion), ("contact", _Contact)]
 
 
 @dataclass
@@ -61,7 +87,7 @@ class Wheel:
         s = self.soil
         of_soil = (s.n, s.modulus(WIDTH), s.cohesion, math.tan(s.friction), s.shear_modulus, s.unload)
         self.numbers = (ct.c_double * 13)(*of_soil, RADIUS, WIDTH, self.stiffness, 0.0, self.damping, 1.0, 0.0)
-        self.memory, self.rut = (ct.c_double * 5)(), (ct.c_double * (2 + 3 * 1024))()
+        self.memory, self.rut = (ct.c_double * MEMORY)(), (ct.c_double * RUT)()
         self.states = np.zeros(3)
 
     @property
@@ -71,10 +97,16 @@ class Wheel:
 
     def contact(self, depth: float, velocity: tuple[float, ...] = (0.0, 0.0, 0.0), spin: float = 0.0) -> _Contact:
         """The contact at a depth of the lowest point, with the present states."""
-        motion = _Motion(depth, (ct.c_double * 3)(*velocity), spin, (ct.c_double * 2)(*self.states[:2]), self.states[2])
-        out = _Contact()
-        self.library.jn_soil(self.numbers, self.memory, ct.byref(motion), ct.byref(out))
-        return out
+        return contacts([(self, depth, velocity, spin)])[0]
+
+    def pressed(self, deepest: float, before: float = 0.0) -> None:
+        """Soil that has been pressed down to a depth, in a rut of another depth."""
+        self.memory[0], self.memory[1] = deepest, before
+        self._load()
+
+    def _load(self) -> None:
+        pointers = (_DOUBLES * 1)(ct.cast(self.numbers, _DOUBLES)), (_DOUBLES * 1)(ct.cast(self.memory, _DOUBLES))
+        self.library.jn_soil_load(*pointers, 1)
 
     def steady(self, depth: float, slip: float, side: float = 0.0) -> _Contact:
         """Rolling on for long at 2 m/s of the rim with that slip, and a speed to the side [m/s]."""
@@ -88,6 +120,18 @@ class Wheel:
         ahead, numbers = (ct.c_double * 3)(1.0, 0.0, 0.0), (ct.c_double(v) for v in (way, sinkage))
         self.library.jn_soil_remember(self.numbers, self.memory, self.rut, ct.c_double(x), ct.c_double(0.0), ahead,
                                       *numbers)  # fmt: skip
+        self._load()
+
+
+def contacts(wheels: list[tuple[Wheel, float, tuple[float, ...], float]]) -> list[_Contact]:
+    """The contacts of one wheel or of four on four lanes, at depths of their lowest points, with velocities and spins."""
+    made = (_Wheel * len(wheels))()
+    for w, (wheel, depth, velocity, spin) in zip(made, wheels, strict=True):
+        w.soil, w.memory = ct.cast(wheel.numbers, _DOUBLES), ct.cast(wheel.memory, _DOUBLES)
+        states = (ct.c_double * 2)(*wheel.states[:2]), wheel.states[2]
+        w.motion = _Motion(depth, (ct.c_double * 3)(*velocity), spin, *states)
+    wheels[0][0].library.jn_soil(made, len(made))
+    return [w.contact for w in made]
 
 
 def over_arc(sinkage: float, f: Callable[[float, float, float], float]) -> float:
@@ -129,4 +173,5 @@ def pull(soil: Soil, sinkage: float, slip: float) -> tuple[float, float]:
     return WIDTH * over_arc(sinkage, along), WIDTH * RADIUS * over_arc(sinkage, tau)
 
 
-__all__ = ["RADIUS", "RIGID", "SOILS", "WIDTH", "Soil", "Wheel", "build", "carried", "over_arc", "pull", "root"]
+__all__ = ["MEMORY", "RADIUS", "RIGID", "RUT", "SOILS", "WIDTH", "Soil", "Wheel", "build", "carried", "contacts", "over_arc",
+           "pull", "root"]  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from soil import RADIUS, SOILS, WIDTH, Wheel, build, carried, over_arc, pull, root
+from soil import MEMORY, RADIUS, RUT, SOILS, WIDTH, Wheel, build, carried, contacts, over_arc, pull, root
 
 import jounce
 from jounce.axles import WHEELS
@@ -20,8 +20,8 @@ from jounce.contact.soil import Soil, WheelGeometry, towed_wheel_sinkage
 from jounce_fmu.importer.host import FmuError
 
 ON_SOIL = {"terrain.soil": "BEKKER"}
-#: Numbers that a vehicle on soil remembers: five for each wheel and the ruts.
-RUTS = 4 * 5 + 2 * (2 + 3 * 1024)
+#: Numbers that a vehicle on soil remembers: those of each wheel and the ruts.
+RUTS = 4 * MEMORY + 2 * RUT
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +36,16 @@ def of(soil: Soil) -> dict[str, float]:
             "soil.phi": soil.friction, "soil.K": soil.shear_modulus, "soil.k_u": soil.unload}  # fmt: skip
 
 
-def test_exponential_and_logarithm_are_those_of_the_library(library: ct.CDLL) -> None:
+def test_exponential_and_power_are_those_of_the_library(library: ct.CDLL) -> None:
     x = np.concatenate([np.linspace(-690.0, 690.0, 2001), np.linspace(-1.0, 1.0, 501)])
-    ours = np.array([library.jn_exp(v) for v in x])
-    assert np.max(np.abs(ours / np.exp(x) - 1.0)) < 5e-16 * 4
-    y = np.exp(np.linspace(-300.0, 300.0, 2001))
-    off = np.array([library.jn_log(v) for v in y]) - np.log(y)
-    assert np.max(np.abs(off) / np.maximum(np.abs(np.log(y)), 1.0)) < 1e-15
+    ours = np.array([library.exponential(v) for v in x])
+    assert np.max(np.abs(ours / np.exp(x) - 1.0)) < 3e-15
+    assert library.exponential(-1e4) == 0.0
+    for n in (0.1, 0.5, 1.1, 2.0):
+        y = np.exp(np.linspace(-100.0, 20.0, 2001))
+        ours = np.array([library.power(v, n) for v in y])
+        assert np.max(np.abs(ours / y**n - 1.0) / np.maximum(1.0, np.abs(n * np.log(y)))) < 3e-15
+    assert library.power(0.0, 0.5) == library.power(-1.0, 2.0) == 0.0
 
 
 @pytest.mark.parametrize("name", sorted(SOILS))
@@ -56,8 +59,9 @@ def test_the_load_is_bekkers_pressure_over_the_arc(library: ct.CDLL, name: str, 
 @pytest.mark.parametrize("name, closed, exact, resistance", [("dry_sand", 89.7, 89.9, 1472.0),
                                                              ("sandy_loam", 34.2, 36.0, 1006.0),
                                                              ("clayey_soil", 33.5, 36.0, 1063.0)])  # fmt: skip
-def test_6300_newtons_sink_a_wheel_as_in_wongs_table(library: ct.CDLL, name: str, closed: float, exact: float,
-                                                     resistance: float) -> None:
+def test_6300_newtons_sink_a_wheel_as_in_wongs_table(
+    library: ct.CDLL, name: str, closed: float, exact: float, resistance: float
+) -> None:
     """Sinkage [mm] of Bekker's closed form and of its integral, and motion resistance b k z^(n+1) / (n+1) [N].
 
     The closed form is for small sinkage and off the integral by up to 7 %.
@@ -104,14 +108,35 @@ def test_backwards_and_to_the_right_are_mirror_images(library: ct.CDLL) -> None:
 
 @given(depth=st.floats(1e-4, 0.2), stiffness=st.floats(5e4, 1e6), name=st.sampled_from(sorted(SOILS)),
        deepest=st.floats(0.0, 0.15), before=st.floats(0.0, 0.1))  # fmt: skip
-def test_tire_and_soil_carry_the_same_load(library: ct.CDLL, depth: float, stiffness: float, name: str, deepest: float,
-                                           before: float) -> None:
+def test_tire_and_soil_carry_the_same_load(
+    library: ct.CDLL, depth: float, stiffness: float, name: str, deepest: float, before: float
+) -> None:
     wheel = Wheel(library, SOILS[name], stiffness)
-    wheel.memory[0], wheel.memory[1] = deepest, before
+    wheel.pressed(deepest, before)
     contact = wheel.contact(depth)
     assert contact.force[2] == pytest.approx(stiffness * contact.deflection, rel=1e-7, abs=1e-6)
     if contact.force[2]:
         assert contact.sinkage + contact.deflection == pytest.approx(depth, abs=1e-15)
+
+
+_SIZES = st.floats(-0.02, 0.25)
+
+
+@given(depths=st.tuples(_SIZES, _SIZES, _SIZES, _SIZES), seed=st.integers(0, 2**32 - 1), stiffness=st.floats(5e4, 1e6))
+def test_four_wheels_on_four_lanes_have_the_bits_of_one_after_the_other(
+    library: ct.CDLL, depths: tuple[float, ...], seed: int, stiffness: float
+) -> None:
+    """In the air, in fresh soil, in ruts, pressed deeper before, on different soils."""
+    rng = np.random.default_rng(seed)
+    wheels = []
+    for name, depth in zip([*sorted(SOILS), "dry_sand"], depths, strict=True):
+        wheel = Wheel(library, SOILS[name], stiffness, 500.0)
+        wheel.pressed(*(rng.uniform(0.0, 0.12, 2) * rng.integers(0, 2, 2)))
+        wheel.states = rng.normal(size=3) * 0.03
+        wheels.append((wheel, depth, tuple(rng.normal(size=3) * 3.0), float(rng.normal() * 10.0)))
+    together = [bytes(c) for c in contacts(wheels)]
+    assert together == [bytes(contacts([w])[0]) for w in wheels]
+    assert not np.isnan(np.frombuffer(b"".join(together))).any()
 
 
 @pytest.mark.parametrize("name", sorted(SOILS))
@@ -119,7 +144,7 @@ def test_a_second_pass_sinks_on_and_resists_less(library: ct.CDLL, name: str) ->
     wheel = Wheel(library, SOILS[name])
     first = root(lambda depth: wheel.contact(depth).force[2] - 6300.0, 1e-3, 0.2)
     resisted = wheel.contact(first).resistance
-    wheel.memory[1] = first
+    wheel.pressed(0.0, first)
     second = root(lambda depth: wheel.contact(depth).force[2] - 6300.0, 1e-3, 0.3)
     assert first < second < 1.5 * first
     ratio = wheel.contact(second).resistance / resisted
@@ -132,7 +157,7 @@ def test_a_second_pass_sinks_on_and_resists_less(library: ct.CDLL, name: str) ->
 def test_soil_that_was_pressed_unloads_with_k_u(library: ct.CDLL) -> None:
     wheel = Wheel(library, SOILS["sandy_loam"])
     full = wheel.contact(0.04).force[2]
-    wheel.memory[0] = 0.04
+    wheel.pressed(0.04)
     chord = math.sqrt(0.04 * (2.0 * RADIUS - 0.04))
     assert wheel.contact(0.039).force[2] == pytest.approx(full - 2e7 * WIDTH * chord * 1e-3, rel=1e-6)
     assert wheel.contact(0.03).force[2] == 0.0

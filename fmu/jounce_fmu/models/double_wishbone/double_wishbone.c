@@ -589,7 +589,7 @@ static void finish_forward(const double *x, const double *u, const double *p, co
      .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional_##lanes,             \
      .finish_forward = finish_forward, .jacobian = JACOBIAN(lanes), .parameter_warning = parameter_warning,               \
      .readable = readable, .period = PERIOD, .decide = DECIDE, .open = open_terrain,                     \
-     .close = close_terrain, .d_resource = D_RESOURCE, .stores = on_soil, .remember = remember, .n_store = N_STORE, .d_store = D_STORE}
+     .close = close_terrain, .d_resource = D_RESOURCE, .stores = on_soil, .remember = remember_##lanes, .n_store = N_STORE, .d_store = D_STORE}
 
 static const jn_model one_lane = MODEL(1);
 #ifdef JN_FOUR_LANES

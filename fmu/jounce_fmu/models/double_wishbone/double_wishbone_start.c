@@ -71,23 +71,25 @@ static void start_on_soil(const rest *r, int c, double along, double across, dou
     const double *soil = r->d + D_SOILS + c * JN_SOIL_N, size = sqrt(along * along + across * across);
     const double nothing[JN_SOIL_MEMORY] = {0.0};
     double low = 0.0, high = soil[JN_SOIL_radius];
-    jn_soil_motion m;
-    jn_soil_contact t;
+    jn_soil_wheel wheel;
+    jn_soil_motion *m = &wheel.motion;
+    const double *force = wheel.contact.force;
     int k;
     for (k = 0; k < N_INNER; k++) states[k] = 0.0;
     if (r->rolling) states[ROLLED] = way * jn_soil_settled(soil);
-    memset(&m, 0, sizeof m);
-    m.depth = r->e.sinkage[c] + lane(r->e.wheel, JN_WHEEL_deflection, c);
+    memset(&wheel, 0, sizeof wheel);
+    wheel.soil = soil, wheel.memory = nothing;
+    m->depth = r->e.sinkage[c] + lane(r->e.wheel, JN_WHEEL_deflection, c);
     for (k = 0; k < HALVINGS && size > 0.0; k++) {
         const double tried = 0.5 * (low + high);
-        m.shear[0] = tried * along / size;
-        m.shear[1] = tried * across / size;
-        jn_soil(soil, nothing, &m, &t);
-        if (t.force[0] * along + t.force[1] * across < size * size) low = tried;
+        m->shear[0] = tried * along / size;
+        m->shear[1] = tried * across / size;
+        jn_soil(&wheel, 1);
+        if (force[0] * along + force[1] * across < size * size) low = tried;
         else high = tried;
     }
-    states[SHEAR_X] = m.shear[0];
-    states[SHEAR_Y] = m.shear[1];
+    states[SHEAR_X] = m->shear[0];
+    states[SHEAR_Y] = m->shear[1];
 }
 #endif
 

@@ -1,13 +1,10 @@
-/* See jn_soil.h. */
+/* See jn_soil.h. Wheels go through the same rounds side by side, so that four of them cost little more than one. */
 #include "jn_soil.h"
 
 #include <math.h>
-#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
-#define JN_LANES 1
-#include "jn_lanes.h"
-
-#define LN2 0.69314718055994530942
 #define RELAXATION 0.5   /* length over which the shear builds up when the slip changes, over the radius */
 #define ASYMMETRY 0.1    /* distance after which the arc is one-sided, over the radius */
 #define LEAD 0.01        /* damping of both at standstill [s] */
@@ -15,12 +12,11 @@
 #define FORGETTING 0.25  /* distance over which a wheel meets other soil, over the radius */
 #define ENTERING 0.1     /* the same for a rut [m] */
 #define AHEAD 0.2        /* where a wheel looks for a rut [m] */
-#define SPACING 0.05     /* of its places [m] */
 #define ROUNDS 60
-#define CLOSE 1e-14 /* step of the last round [m] */
+#define CLOSE 1e-9  /* step of the last round [m]; its error is that of Newton's method, quadratic in it */
 #define SLOW 0.5    /* speed below which the slip that is shown is made small [m/s] */
 
-enum { NODES = 8, EDGE = 3, ALL = NODES + EDGE };
+enum { NODES = 8, EDGE = 3, ALL = NODES + EDGE, WHEELS = 4 };
 
 /* Gauss and Legendre's nodes and weights on 0 to 1. */
 static const double nodes[NODES] = {0.019855071751231884, 0.10166676129318664, 0.2372337950418355,  0.4082826787521751,
@@ -30,82 +26,40 @@ static const double weights[NODES] = {0.05061426814518813, 0.11119051722668724, 
 static const double edge_nodes[EDGE] = {0.1127016653792583, 0.5, 0.8872983346207417};
 static const double edge_weights[EDGE] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
 
-/* The same bits with every C library: + - * /, and the exact frexp and ldexp. */
-double jn_exp(double x) {
-    static const double by[] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
-                                1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0};
-    const double k = floor(x * (1.0 / LN2) + 0.5);
-    double y, sum = 1.0 / 87178291200.0;
-    size_t n;
-    if (x < -700.0) return 0.0;
-    y = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10;
-    for (n = 0; n < sizeof by / sizeof *by; n++) sum = by[n] + sum * y;
-    return ldexp(sum, (int)k);
-}
+/* The wheels' arcs: number i of wheel c at [WHEELS i + c]. */
+typedef struct {
+    double n[WHEELS], k[WHEELS], k_u[WHEELS], radius[WHEELS], width[WHEELS], cohesion[WHEELS], tan_phi[WHEELS], K[WHEELS];
+    double before[WHEELS], most[WHEELS], edge[WHEELS]; /* depth of the rut, the pressure that made it, depth of its surface */
+    double z[WHEELS], entry[WHEELS], load[WHEELS], stiffness[WHEELS], slope[WHEELS]; /* at this sinkage */
+    double x[ALL * WHEELS], by[ALL * WHEELS], pressure[ALL * WHEELS]; /* of points ahead of the centre */
+    double slant[ALL * WHEELS], upright[ALL * WHEELS]; /* there: tangent and 1 / (R cosine) of the angle on the rim */
+    int points;
+    double scale[WHEELS], way[WHEELS], q_along[WHEELS], q_across[WHEELS], deep[WHEELS];
+    double along[WHEELS], across[WHEELS], lift[WHEELS], turning[WHEELS], yaw[WHEELS], compacts[WHEELS];
+} arcs;
 
-double jn_log(double x) {
-    static const double by[] = {1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0};
-    int e;
-    size_t n;
-    double m = frexp(x, &e), s, square, sum = 1.0 / 21;
-    if (m < 0.70710678118654752440) m *= 2.0, e--;
-    s = (m - 1.0) / (m + 1.0);
-    square = s * s;
-    for (n = 0; n < sizeof by / sizeof *by; n++) sum = by[n] + square * sum;
-    return e * 0.693147180369123816490 + (e * 1.90821492927058770002e-10 + 2.0 * s * sum);
-}
+#define JN_STRIDE WHEELS
+#define JN_LANES 1
+#include "jn_lanes.h"
+#include "jn_power.inc"
+#include "jn_soil_arc.inc"
+#undef JN_LANES
+
+typedef struct { void (*find_surface)(arcs *, int), (*press)(arcs *, int), (*shear)(arcs *, int); } way_of;
+static const way_of one = {find_surface_1, press_1, shear_1};
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+#define JN_LANES 4
+#include "jn_lanes.h"
+#include "jn_power.inc"
+#include "jn_soil_arc.inc"
+#undef JN_LANES
+static const way_of four = {find_surface_4, press_4, shear_4};
+#else
+static const way_of four = {NULL, NULL, NULL}; /* such builds have one lane */
+#endif
 
 static double positive(double v) { return v > 0.0 ? v : 0.0; }
-
-static double virgin(const double *soil, double depth) {
-    return depth > 0.0 ? soil[JN_SOIL_k] * jn_exp(soil[JN_SOIL_n] * jn_log(depth)) : 0.0;
-}
-
-/* Depth of the surface of a rut, which has risen again by its elastic part. */
-static double surface(const double *soil, double before) { return positive(before - virgin(soil, before) / soil[JN_SOIL_k_u]); }
-
-/* Half the chord of the wheel at a height above its lowest point [m]. */
-static double half_chord(double radius, double height) {
-    if (!(height > 0.0)) return 0.0;
-    return height < radius ? sqrt(height * (2.0 * radius - height)) : radius;
-}
-
-/* The arc in contact of a wheel that has sunk in by z, into a rut. */
-typedef struct {
-    double x[ALL], by[ALL], pressure[ALL]; /* places ahead of the centre, their weights [m], pressures [Pa] */
-    int n;
-    double entry;  /* where it begins [m] */
-    double load;   /* [N] */
-    double stiffness; /* of the soil [N/m] */
-} arc;
-
-static void press(const double *soil, double before, double z, arc *a) {
-    const double r = soil[JN_SOIL_radius], k_u = soil[JN_SOIL_k_u], most = virgin(soil, before), edge = surface(soil, before);
-    const double fresh = half_chord(r, z - before);
-    int i;
-    a->entry = half_chord(r, z - edge);
-    a->load = a->stiffness = 0.0;
-    a->n = 0;
-    for (i = 0; i < (fresh > 0.0 ? NODES : 0); i++) {
-        const double x = nodes[i] * fresh, t = sqrt(r * r - x * x) - (r - z);
-        const int k = a->n++;
-        a->x[k] = x;
-        a->by[k] = weights[i] * fresh;
-        a->pressure[k] = virgin(soil, t);
-        if (t > 0.0) a->stiffness += a->by[k] * soil[JN_SOIL_n] * a->pressure[k] / t;
-    }
-    for (i = 0; i < (a->entry > fresh ? EDGE : 0); i++) {
-        const double width = a->entry - fresh, x = fresh + edge_nodes[i] * width, t = sqrt(r * r - x * x) - (r - z);
-        const int k = a->n++;
-        a->x[k] = x;
-        a->by[k] = edge_weights[i] * width;
-        a->pressure[k] = positive(most - k_u * (before - t));
-        a->stiffness += a->by[k] * k_u;
-    }
-    for (i = 0; i < a->n; i++) a->load += a->by[i] * a->pressure[i];
-    a->load *= soil[JN_SOIL_width];
-    a->stiffness *= soil[JN_SOIL_width];
-}
 
 /* The tire's force at a deflection, and its stiffness. */
 static double spring(const double *soil, double deflection, double *stiffness) {
@@ -119,146 +73,178 @@ static double spring(const double *soil, double deflection, double *stiffness) {
     return force;
 }
 
-/* Sinkage at which soil and tire carry the same; the arc is that of the deepest sinkage so far, and `share` the part of
- * its pressure that is there. */
-static double share_depth(const double *soil, const double *memory, double depth, arc *a, double *share, double *stiffness) {
-    const double deepest = memory[JN_SOIL_deepest], before = memory[JN_SOIL_before], edge = surface(soil, before);
-    double z, force, tire, last = 0.0, was = 0.0, low = deepest > edge ? deepest : edge, high = depth;
+/* A wheel on its way to the sinkage at which soil and tire carry the same. */
+typedef struct {
+    double low, high;
+    double sinkage, share, stiffness; /* found: `share` of the arc's pressures is there; stiffness of the soil */
+    int found;
+} search;
+
+static void settle(search *s, double sinkage, double share, double stiffness) {
+    s->sinkage = sinkage, s->share = share, s->stiffness = stiffness;
+    s->found = 1;
+}
+
+/* Less deep than it has been: the soil unloads along k_u. */
+static void unload(const jn_soil_wheel *w, search *s) {
+    const double load = w->memory[JN_SOIL_load], deepest = w->memory[JN_SOIL_deepest], depth = w->motion.depth;
+    const double k = w->soil[JN_SOIL_k_u] * w->soil[JN_SOIL_width] * w->memory[JN_SOIL_entry];
+    double z = depth < deepest ? depth : deepest, tire;
     int i;
-    press(soil, before, deepest, a);
-    *share = 1.0;
-    if (deepest > 0.0 && !(spring(soil, depth - deepest, &tire) > a->load)) { /* it has been pressed further */
-        const double k = soil[JN_SOIL_k_u] * soil[JN_SOIL_width] * a->entry;
-        *share = 0.0;
-        *stiffness = k;
-        if (!(a->load > 0.0) || depth <= deepest - a->load / k) return depth;
-        z = depth < deepest ? depth : deepest;
-        for (i = 0; i < ROUNDS; i++) {
-            double step;
-            force = spring(soil, depth - z, &tire);
-            step = (a->load - k * (deepest - z) - force) / (k + tire);
-            z -= step;
-            if (fabs(step) < CLOSE) break;
+    if (!(load > 0.0) || depth <= deepest - load / k) {
+        settle(s, depth, 0.0, k);
+        return;
+    }
+    for (i = 0; i < ROUNDS; i++) { /* ends: both sides are straight or bend one way */
+        const double force = spring(w->soil, depth - z, &tire), step = (load - k * (deepest - z) - force) / (k + tire);
+        z -= step;
+        if (fabs(step) < 1e-5 * CLOSE) break;
+    }
+    settle(s, z, positive(1.0 - k * (deepest - z) / load), k);
+}
+
+/* Newton's step towards the sinkage at which the soil has as much load more than the tire. */
+static double step(double off, double slope, double stiffness, double tire) {
+    return -off / (fmin(fmax(slope, 0.5 * stiffness), 2.0 * stiffness) + tire);
+}
+
+/* Where the search begins; z is also the arc's sinkage if it ends at once. */
+static void begin(const jn_soil_wheel *w, search *s, double *z) {
+    const double *memory = w->memory, deepest = memory[JN_SOIL_deepest], edge = memory[JN_SOIL_edge], depth = w->motion.depth;
+    double tire;
+    memset(s, 0, sizeof *s);
+    s->high = depth;
+    *z = 0.0;
+    if (!(depth > 0.0) || (deepest <= edge && depth <= edge)) {
+        settle(s, depth, 0.0, 0.0);
+    } else if (deepest > edge) {
+        const double off = memory[JN_SOIL_load] - spring(w->soil, depth - deepest, &tire);
+        s->low = *z = deepest;
+        if (!(off < 0.0)) {
+            unload(w, s);
+            return;
         }
-        *share = positive(1.0 - k * (deepest - z) / a->load);
-        return z;
+        *z += step(off, memory[JN_SOIL_slope], memory[JN_SOIL_stiff], tire);
+        if (!(*z < depth)) *z = depth;
+    } else {
+        const double guess = memory[JN_SOIL_guess];
+        s->low = edge;
+        *z = guess > edge && guess < depth ? guess : depth;
     }
-    if (depth <= low) {
-        *share = 0.0;
-        *stiffness = 0.0;
-        return depth;
+}
+
+/* One round of a wheel: Newton's method within bounds. */
+static void advance(const jn_soil_wheel *w, arcs *a, int c, search *s) {
+    const double z = a->z[c], depth = w->motion.depth;
+    double tire, next;
+    const double off = a->load[c] - spring(w->soil, depth - z, &tire);
+    if (off > 0.0) s->high = z;
+    else s->low = z;
+    next = z + step(off, a->slope[c], a->stiffness[c], tire);
+    if (fabs(next - z) < CLOSE) {
+        const double force = spring(w->soil, depth - next, &tire);
+        settle(s, next, a->load[c] > 0.0 ? force / a->load[c] : 0.0, a->stiffness[c]);
+        return;
     }
-    z = memory[JN_SOIL_guess] > low && memory[JN_SOIL_guess] < high ? memory[JN_SOIL_guess] : high;
-    for (i = 0; i < ROUNDS; i++) { /* Newton's method within bounds, then by secants */
-        double off, next, slope;
-        press(soil, before, z, a);
-        off = a->load - spring(soil, depth - z, &tire);
-        *stiffness = a->stiffness;
-        if (off > 0.0) high = z;
-        else low = z;
-        slope = i && z != last ? (off - was) / (z - last) : a->stiffness + tire;
-        next = z - off / slope;
-        last = z, was = off;
-        if (fabs(next - z) < CLOSE) break;
-        if (!(next > low && next < high)) next = 0.5 * (low + high);
-        z = next;
+    a->z[c] = next > s->low && next < s->high ? next : 0.5 * (s->low + s->high);
+}
+
+/* What does not depend on the soil's load. */
+static void free_wheel(const jn_soil_motion *m, jn_soil_contact *t) {
+    memset(t, 0, sizeof *t);
+    t->rates[0] = -FLIGHT_RATE * m->shear[0], t->rates[1] = -FLIGHT_RATE * m->shear[1];
+    t->rates[2] = -FLIGHT_RATE * m->rolled;
+}
+
+/* States and slips of a wheel that presses: what the shear depends on. */
+static void slide(jn_soil_wheel *w, arcs *a, int c, const search *s) {
+    const jn_soil_motion *m = &w->motion;
+    jn_soil_contact *t = &w->contact;
+    const double *soil = w->soil, free_radius = soil[JN_SOIL_radius], vx = m->velocity[0], vy = m->velocity[1];
+    const double relaxation = RELAXATION * free_radius, settled = ASYMMETRY * free_radius;
+    double tire, radius, sliding[2], transport, q[2], way;
+    int i;
+    t->deflection = m->depth - s->sinkage;
+    spring(soil, t->deflection, &tire);
+    radius = free_radius - t->deflection / 3.0;
+    a->scale[c] = s->share * a->load[c] - soil[JN_SOIL_damping] * m->velocity[2] * s->stiffness / (s->stiffness + tire);
+    a->scale[c] = positive(a->scale[c] / a->load[c]);
+    sliding[0] = radius * m->spin - vx, sliding[1] = -vy;
+    transport = fmax(fabs(radius * m->spin), sqrt(vx * vx + vy * vy));
+    for (i = 0; i < 2; i++) {
+        t->rates[i] = sliding[i] - transport / relaxation * m->shear[i];
+        q[i] = (m->shear[i] + LEAD * t->rates[i]) / relaxation;
     }
-    return z;
+    t->rates[2] = vx - fabs(vx) / settled * m->rolled;
+    way = (m->rolled + LEAD * t->rates[2]) / settled;
+    a->way[c] = way > 1.0 ? 1.0 : way < -1.0 ? -1.0 : way;
+    a->q_along[c] = q[0], a->q_across[c] = q[1];
+    t->slip = sliding[0] / fmax(transport, SLOW);
+}
+
+static void sum_up(jn_soil_wheel *w, const arcs *a, int c) {
+    const double *soil = w->soil, b = soil[JN_SOIL_width], scale = a->scale[c], way = a->way[c];
+    jn_soil_contact *t = &w->contact;
+    t->resistance = positive(a->compacts[c] * a->deep[c] - a->most[c] * a->before[c]);
+    t->resistance *= scale * b / (soil[JN_SOIL_n] + 1.0);
+    t->force[0] = b * a->along[c] - way * t->resistance;
+    t->force[1] = b * a->across[c];
+    t->force[2] = scale * a->load[c] + b * way * a->lift[c];
+    t->moment[0] = (soil[JN_SOIL_radius] - t->deflection) * t->force[1];
+    t->moment[1] = -b * (soil[JN_SOIL_radius] - t->deflection / 3.0) * a->turning[c];
+    t->moment[2] = b * way * a->yaw[c];
+}
+
+/* What the arc of wheel c has from its soil and its memory. */
+static void lay(arcs *a, int c, const double *soil, const double *memory) {
+    a->n[c] = soil[JN_SOIL_n], a->k[c] = soil[JN_SOIL_k], a->k_u[c] = soil[JN_SOIL_k_u];
+    a->radius[c] = soil[JN_SOIL_radius], a->width[c] = soil[JN_SOIL_width], a->K[c] = soil[JN_SOIL_K];
+    a->cohesion[c] = soil[JN_SOIL_cohesion], a->tan_phi[c] = soil[JN_SOIL_tan_phi];
+    a->before[c] = memory[JN_SOIL_before], a->most[c] = memory[JN_SOIL_most], a->edge[c] = memory[JN_SOIL_edge];
+}
+
+void jn_soil(jn_soil_wheel *wheels, int n) {
+    const way_of *by = n == 1 ? &one : &four;
+    search searches[WHEELS];
+    arcs a;
+    int c, round, open = 0, presses = 0;
+    for (c = 0; c < n; c++) {
+        search *s = &searches[c];
+        lay(&a, c, wheels[c].soil, wheels[c].memory);
+        begin(&wheels[c], s, &a.z[c]);
+        presses |= !s->found || s->share > 0.0;
+        open += !s->found;
+    }
+    for (round = 0; presses && (!round || open) && round < ROUNDS; round++) {
+        by->press(&a, 0);
+        for (c = 0; c < n; c++) {
+            if (searches[c].found) continue;
+            advance(&wheels[c], &a, c, &searches[c]);
+            open -= searches[c].found;
+        }
+    }
+    for (c = 0; c < n; c++) {
+        const double deepest = wheels[c].memory[JN_SOIL_deepest];
+        search *s = &searches[c];
+        if (!s->found) settle(s, a.z[c], a.load[c] > 0.0, a.stiffness[c]); /* after so many rounds its bounds have met */
+        free_wheel(&wheels[c].motion, &wheels[c].contact);
+        wheels[c].contact.sinkage = wheels[c].motion.depth > 0.0 ? s->sinkage : 0.0;
+        a.deep[c] = s->sinkage > deepest ? s->sinkage : deepest;
+        a.scale[c] = a.way[c] = a.q_along[c] = a.q_across[c] = 0.0;
+        if (s->share > 0.0) slide(&wheels[c], &a, c, s);
+    }
+    if (!presses) return;
+    by->shear(&a, 0);
+    for (c = 0; c < n; c++)
+        if (searches[c].share > 0.0) sum_up(&wheels[c], &a, c);
 }
 
 double jn_soil_settled(const double *soil) { return ASYMMETRY * soil[JN_SOIL_radius]; }
 
-void jn_soil(const double *soil, const double *memory, const jn_soil_motion *m, jn_soil_contact *c) {
-    const double b = soil[JN_SOIL_width], free_radius = soil[JN_SOIL_radius];
-    const double vx = m->velocity[0], vy = m->velocity[1];
-    const double relaxation = RELAXATION * free_radius, settled = ASYMMETRY * free_radius;
-    double share, stiffness, tire, radius, sliding[2], transport, q[2], way, top, scale, along = 0.0, across = 0.0, lift = 0.0,
-           turning = 0.0, deep;
-    arc a;
-    int i;
-    c->sinkage = c->deflection = c->resistance = c->slip = 0.0;
-    for (i = 0; i < 3; i++) c->force[i] = c->moment[i] = 0.0;
-    c->rates[0] = -FLIGHT_RATE * m->shear[0], c->rates[1] = -FLIGHT_RATE * m->shear[1];
-    c->rates[2] = -FLIGHT_RATE * m->rolled;
-    if (!(m->depth > 0.0)) return;
-    c->sinkage = share_depth(soil, memory, m->depth, &a, &share, &stiffness);
-    if (!(share > 0.0) || !(a.load > 0.0)) return;
-    c->deflection = m->depth - c->sinkage;
-    spring(soil, c->deflection, &tire);
-    scale = share * a.load - soil[JN_SOIL_damping] * m->velocity[2] * stiffness / (stiffness + tire);
-    scale = positive(scale / a.load);
-    deep = c->sinkage > memory[JN_SOIL_deepest] ? c->sinkage : memory[JN_SOIL_deepest];
-
-    radius = free_radius - c->deflection / 3.0;
-    sliding[0] = radius * m->spin - vx, sliding[1] = -vy;
-    transport = fmax(fabs(radius * m->spin), sqrt(vx * vx + vy * vy));
-    for (i = 0; i < 2; i++) {
-        c->rates[i] = sliding[i] - transport / relaxation * m->shear[i];
-        q[i] = (m->shear[i] + LEAD * c->rates[i]) / relaxation;
-    }
-    c->rates[2] = vx - fabs(vx) / settled * m->rolled;
-    way = (m->rolled + LEAD * c->rates[2]) / settled;
-    way = way > 1.0 ? 1.0 : way < -1.0 ? -1.0 : way;
-
-    top = jn_atan2_1(a.entry, sqrt(free_radius * free_radius - a.entry * a.entry));
-    for (i = 0; i < a.n; i++) {
-        const double down = sqrt(free_radius * free_radius - a.x[i] * a.x[i]), angle = jn_atan2_1(a.x[i], down);
-        const double passed = a.entry - a.x[i], turned = free_radius * (top - angle); /* by a point of the rim */
-        const double jx = way * (turned - passed) + q[0] * passed, jy = q[1] * turned, j = sqrt(jx * jx + jy * jy);
-        const double limit = soil[JN_SOIL_cohesion] * (scale < 1.0 ? scale : 1.0) + scale * a.pressure[i] * soil[JN_SOIL_tan_phi];
-        const double by_j = j > 1e-9 * soil[JN_SOIL_K] ? (1.0 - jn_exp(-j / soil[JN_SOIL_K])) / j : 1.0 / soil[JN_SOIL_K];
-        const double rim = a.by[i] * free_radius / down; /* length of the rim for that of the ground */
-        along += a.by[i] * limit * by_j * jx;
-        lift += a.by[i] * a.x[i] / down * limit * by_j * jx;
-        turning += rim * limit * by_j * jx;
-        across += rim * limit * by_j * jy;
-        c->moment[2] += b * way * rim * a.x[i] * limit * by_j * jy;
-    }
-    c->resistance = positive(virgin(soil, deep) * deep - virgin(soil, memory[JN_SOIL_before]) * memory[JN_SOIL_before]);
-    c->resistance *= scale * b / (soil[JN_SOIL_n] + 1.0);
-    c->force[0] = b * along - way * c->resistance;
-    c->force[1] = b * across;
-    c->force[2] = scale * a.load + b * way * lift;
-    c->moment[0] = (free_radius - c->deflection) * c->force[1];
-    c->moment[1] = -b * radius * turning;
-    c->slip = sliding[0] / fmax(transport, SLOW);
-}
-
-/* Index of the nearest place of a rut within a distance, or -1. */
-static int nearest(const double *rut, double x, double y, double reach) {
-    const double *at = rut + 2, most = reach * reach;
-    const int n = (int)rut[1];
-    double best = most;
-    int i, found = -1;
-    for (i = 0; i < n; i++) {
-        const double dx = at[i] - x, dy = at[JN_RUT + i] - y, square = dx * dx + dy * dy;
-        if (square < best) best = square, found = i;
-    }
-    return found;
-}
-
-double jn_rut_depth(const double *rut, double x, double y, double reach) {
-    const int i = nearest(rut, x, y, reach);
-    return i < 0 ? 0.0 : rut[2 + 2 * JN_RUT + i];
-}
-
-void jn_rut_press(double *rut, double x, double y, double depth) {
-    double *at = rut + 2;
-    int i = nearest(rut, x, y, SPACING);
-    if (i >= 0) {
-        if (depth > at[2 * JN_RUT + i]) at[2 * JN_RUT + i] = depth;
-        return;
-    }
-    i = (int)rut[0];
-    at[i] = x, at[JN_RUT + i] = y, at[2 * JN_RUT + i] = depth;
-    rut[0] = (i + 1) % JN_RUT;
-    if (rut[1] < JN_RUT) rut[1] += 1.0;
-}
-
 void jn_soil_remember(const double *soil, double *memory, double *rut, double x, double y, const double *ahead, double way,
                       double sinkage) {
     const double dx = x - memory[JN_SOIL_x], dy = y - memory[JN_SOIL_y], went = sqrt(dx * dx + dy * dy);
-    const double kept = jn_exp(-went / (FORGETTING * soil[JN_SOIL_radius])), rest = jn_exp(-went / ENTERING);
+    const double kept = jn_power_exp_1(-went / (FORGETTING * soil[JN_SOIL_radius])), rest = jn_power_exp_1(-went / ENTERING);
     const double rut_there = jn_rut_depth(rut, x + way * AHEAD * ahead[0], y + way * AHEAD * ahead[1], 0.5 * soil[JN_SOIL_width]);
     const double now = positive(sinkage);
     memory[JN_SOIL_before] = rut_there + (memory[JN_SOIL_before] - rut_there) * rest;
@@ -266,4 +252,21 @@ void jn_soil_remember(const double *soil, double *memory, double *rut, double x,
     memory[JN_SOIL_guess] = now;
     memory[JN_SOIL_x] = x, memory[JN_SOIL_y] = y;
     if (now > 0.0) jn_rut_press(rut, x, y, now);
+}
+
+void jn_soil_load(const double *const *soils, double *const *memories, int n) {
+    const way_of *by = n == 1 ? &one : &four;
+    arcs a;
+    int c;
+    for (c = 0; c < n; c++) {
+        lay(&a, c, soils[c], memories[c]);
+        a.z[c] = memories[c][JN_SOIL_deepest];
+    }
+    by->find_surface(&a, 0);
+    by->press(&a, 0);
+    for (c = 0; c < n; c++) {
+        memories[c][JN_SOIL_most] = a.most[c], memories[c][JN_SOIL_edge] = a.edge[c];
+        memories[c][JN_SOIL_load] = a.load[c], memories[c][JN_SOIL_entry] = a.entry[c];
+        memories[c][JN_SOIL_stiff] = a.stiffness[c], memories[c][JN_SOIL_slope] = a.slope[c];
+    }
 }

@@ -7,10 +7,7 @@
 #ifndef JN_SOIL_H
 #define JN_SOIL_H
 
-enum {
-    JN_RUT = 1024, /* places of a rut, for each side of the vehicle */
-    JN_RUT_SIZE = 2 + 3 * JN_RUT /* where the next one goes, how many there are, then x, y, depth [m] of each */
-};
+#include "jn_rut.h"
 
 /* Places of a soil's numbers. */
 enum {
@@ -37,6 +34,14 @@ enum {
     JN_SOIL_guess,   /* sinkage at the last tick [m] */
     JN_SOIL_x,       /* where that was [m] */
     JN_SOIL_y,
+    /* what follows from those: pressure that made the rut [Pa], depth of its surface, and of the deepest sinkage the load
+     * [N], where the arc begins [m], the soil's stiffness, and the load's growth with the sinkage [N/m] */
+    JN_SOIL_most,
+    JN_SOIL_edge,
+    JN_SOIL_load,
+    JN_SOIL_entry,
+    JN_SOIL_stiff,
+    JN_SOIL_slope,
     JN_SOIL_MEMORY
 };
 
@@ -57,19 +62,22 @@ typedef struct {
     double slip;
 } jn_soil_contact;
 
+/* A wheel: its soil's numbers, what it remembers, its motion, and the contact that follows. */
+typedef struct {
+    const double *soil, *memory;
+    jn_soil_motion motion;
+    jn_soil_contact contact;
+} jn_soil_wheel;
+
+/* The contacts of one wheel, or of four on four lanes: with the same bits. */
+void jn_soil(jn_soil_wheel *wheels, int n);
 /* The state `rolled` of a wheel that has rolled forward for long [m]. */
 double jn_soil_settled(const double *soil);
-void jn_soil(const double *soil, const double *memory, const jn_soil_motion *m, jn_soil_contact *c);
 
-/* Depth of the rut at a place [m], within `reach` of it; 0 where there is none. */
-double jn_rut_depth(const double *rut, double x, double y, double reach);
-/* Deepens the rut at a place, or lengthens it. */
-void jn_rut_press(double *rut, double x, double y, double depth);
 /* What a wheel that has come to x, y with a sinkage remembers; it heads along `ahead` and goes that way (1) or back (-1). */
 void jn_soil_remember(const double *soil, double *memory, double *rut, double x, double y, const double *ahead, double way,
                       double sinkage);
-
-double jn_exp(double x);
-double jn_log(double x); /* x > 0 */
+/* After that: what follows from it, for one wheel or four. */
+void jn_soil_load(const double *const *soils, double *const *memories, int n);
 
 #endif
