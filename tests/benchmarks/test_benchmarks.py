@@ -192,3 +192,11 @@ def test_the_ground_benchmark_asks_every_kind_of_terrain() -> None:
         "heightmap along a path", "the same with splines", "heightmap at random places", "random road", "OpenCRG road",
         "heightmap with 20 obstacles"]  # fmt: skip
     assert all(float(row[1]) > 0.0 for row in rows)
+
+
+@needs_compiler
+def test_contacts_are_measured_beside_the_plane(build: Path) -> None:
+    """With the harness that the step's benchmark has compiled."""
+    printed = run("contact.py", "--rounds=1", "--calls=5", f"--build={build}")
+    for name in ("random road ", "random road, AREA ", "soft soil "):
+        assert figures(printed, name)[2] > 0.0

@@ -86,6 +86,7 @@ PLAN: dict[str, object] = {
     "jounce terrain show road.crg --picture road.png": By("tools/test_terrain_command.py"),
     "jounce terrain pack course.toml -o course.jnt": By("tools/test_terrain_command.py"),
     "python benchmarks/ground.py": By("benchmarks/test_benchmarks.py"),
+    "python benchmarks/contact.py": By("benchmarks/test_benchmarks.py"),
     # docs/soil.md
     "jounce simulate --duration 5 --set terrain.soil=BEKKER --set init.speed=5 -o soil.csv": RUNS,
     "python docs/roads/area.py": Takes("20 s; draws a picture of docs/roads.md"),

@@ -124,7 +124,7 @@ class Wheel:
 
 
 def contacts(wheels: list[tuple[Wheel, float, tuple[float, ...], float]]) -> list[_Contact]:
-    """The contacts of one wheel or of four on four lanes, at depths of their lowest points, with velocities and spins."""
+    """The contacts of one wheel, or of four on four lanes: depths of their lowest points, velocities and spins."""
     made = (_Wheel * len(wheels))()
     for w, (wheel, depth, velocity, spin) in zip(made, wheels, strict=True):
         w.soil, w.memory = ct.cast(wheel.numbers, _DOUBLES), ct.cast(wheel.memory, _DOUBLES)
@@ -173,5 +173,7 @@ def pull(soil: Soil, sinkage: float, slip: float) -> tuple[float, float]:
     return WIDTH * over_arc(sinkage, along), WIDTH * RADIUS * over_arc(sinkage, tau)
 
 
-__all__ = ["MEMORY", "RADIUS", "RIGID", "RUT", "SOILS", "WIDTH", "Soil", "Wheel", "build", "carried", "contacts", "over_arc",
-           "pull", "root"]  # fmt: skip
+__all__ = [
+    "MEMORY", "RADIUS", "RIGID", "RUT", "SOILS", "WIDTH", "Soil", "Wheel", "build", "carried", "contacts", "over_arc",
+    "pull", "root",
+]  # fmt: skip
