@@ -13,7 +13,7 @@
 #define ENTERING 0.1     /* the same for a rut [m] */
 #define AHEAD 0.2        /* where a wheel looks for a rut [m] */
 #define ROUNDS 60
-#define CLOSE 1e-9  /* step of the last round [m]; its error is that of Newton's method, quadratic in it */
+#define CLOSE 1e-13 /* step of the last round [m]; the error of Newton's method is quadratic in it */
 #define SLOW 0.5    /* speed below which the slip that is shown is made small [m/s] */
 
 enum { NODES = 8, EDGE = 3, ALL = NODES + EDGE, WHEELS = 4 };
@@ -98,7 +98,7 @@ static void unload(const jn_soil_wheel *w, search *s) {
     for (i = 0; i < ROUNDS; i++) { /* ends: both sides are straight or bend one way */
         const double force = spring(w->soil, depth - z, &tire), step = (load - k * (deepest - z) - force) / (k + tire);
         z -= step;
-        if (fabs(step) < 1e-5 * CLOSE) break;
+        if (fabs(step) < 0.1 * CLOSE) break;
     }
     settle(s, z, positive(1.0 - k * (deepest - z) / load), k);
 }
