@@ -15,6 +15,7 @@ import casadi as ca
 
 from jounce.codegen.forward import TRUTHS
 from jounce.codegen.ordering import ordered
+from jounce.codegen.pieces import LONG, in_pieces
 
 _BINARY: dict[int, Callable[[str, str], str]] = {
     ca.OP_ADD: lambda a, b: f"{a} + {b}",
@@ -56,11 +57,14 @@ _QUICK = {ca.OP_SIN: "JN_QUICK_SIN", ca.OP_COS: "JN_QUICK_COS", ca.OP_ATAN: "JN_
 _READS_TRUTH = {ca.OP_AND: 2, ca.OP_OR: 2, ca.OP_NOT: 1, ca.OP_IF_ELSE_ZERO: 1}
 
 
-def emit_function(function: ca.Function, shared: Collection[int] = (), *, quick: bool = False) -> str:
+def emit_function(
+    function: ca.Function, shared: Collection[int] = (), *, quick: bool = False, pieces: bool = False
+) -> str:
     """C text of an SX function: ``JN_FN void name(const double *in0, ..., double *out0, ...)``.
 
     Inputs and outputs are flat, in the function's order; ``shared`` inputs are the same for all lanes. ``quick`` calls
-    the trigonometry of `jn_quick.h` and selects with one operation, which changes last bits. Raises
+    the trigonometry of `jn_quick.h` and selects with one operation, which changes last bits. ``pieces`` emits a long
+    function as several (`jounce.codegen.pieces`), but not a ``quick`` one, which has branches. Raises
     NotImplementedError for an operation that has no counterpart in the lane header, ValueError for a sparse vector.
     """
     if not all(s.is_dense() for s in (*map(function.sparsity_in, range(function.n_in())),
@@ -68,8 +72,7 @@ def emit_function(function: ca.Function, shared: Collection[int] = (), *, quick:
         raise ValueError(f"{function.name()}: an input or output has structural zeros, which have no place in C")
     ins = [f"const double *JN_RESTRICT i{k}" for k in range(function.n_in())]
     outs = [f"double *JN_RESTRICT o{k}" for k in range(function.n_out())]
-    lines = [f"JN_FN void JN_NAME({function.name()})({', '.join(ins + outs)}) {{"]
-    lines += [f"    (void)i{k};" for k in range(function.n_in())]
+    lines: list[str] = []
     current: dict[int, str] = {}
     inverse: dict[str, str] = {}
     truths: set[str] = set()
@@ -129,10 +132,11 @@ def emit_function(function: ca.Function, shared: Collection[int] = (), *, quick:
             opposite[name] = operand(op, source, 0)
         lines.append(f"    const {'JN_MASK' if op in TRUTHS else 'T'} {name} = {text};")
         current[target[0]] = name
-    if quick:
-        body = 1 + function.n_in()
-        lines[body:] = ordered(lines[body:])
-    return "\n".join([*lines, "}"]) + "\n"
+    if pieces and not quick and len(lines) >= LONG:
+        return in_pieces(function.name(), ins + outs, lines)
+    head = [f"JN_FN void JN_NAME({function.name()})({', '.join(ins + outs)}) {{"]
+    head += [f"    (void)i{k};" for k in range(function.n_in())]
+    return "\n".join([*head, *(ordered(lines) if quick else lines), "}"]) + "\n"
 
 
 def _shared_divisors(function: ca.Function) -> set[int]:
@@ -151,13 +155,15 @@ def _shared_divisors(function: ca.Function) -> set[int]:
 
 def emit_file(
     functions: list[ca.Function], generator: str, shared: Mapping[str, Collection[int]] | None = None,
-    quick: Collection[str] = (),
+    quick: Collection[str] = (), *, pieces: bool = False,
 ) -> str:
     """A lane-independent C file of those functions; the head names the generator and the text's hash.
 
-    ``shared``: inputs that are the same for all lanes, by function name; ``quick``: names of the functions emitted so.
+    ``shared``: inputs that are the same for all lanes, by function name; ``quick``: names of the functions emitted so;
+    ``pieces``: whether long ones are emitted in pieces.
     """
-    body = "\n".join(emit_function(f, (shared or {}).get(f.name(), ()), quick=f.name() in quick) for f in functions)
+    body = "\n".join(emit_function(f, (shared or {}).get(f.name(), ()), quick=f.name() in quick, pieces=pieces)
+                     for f in functions)  # fmt: skip
     digest = hashlib.sha256(body.encode()).hexdigest()
     return (
         f"/* Emitted by {generator}; do not edit. sha256 of what follows: {digest}\n"

@@ -12,8 +12,10 @@
 #endif
 #if defined(__GNUC__)
 #define JN_UNUSED __attribute__((unused)) /* a library uses only some of the emitted functions */
+#define JN_APART __attribute__((noinline)) JN_FN /* a piece of a long function */
 #else
 #define JN_UNUSED
+#define JN_APART JN_FN
 #endif
 #ifndef JN_RESTRICT
 #if !defined(__cplusplus)

@@ -183,7 +183,7 @@ class Made:
         return {
             f"{f}_scalar.inc": emit_file(self.scalars, GENERATOR),
             f"{f}_lanes.inc": emit_file(values, GENERATOR, shared),
-            f"{f}_lanes_forward.inc": emit_file(tangents, GENERATOR, shared),
+            f"{f}_lanes_forward.inc": emit_file(tangents, GENERATOR, shared, pieces=True),
         }
 
 

@@ -38,6 +38,6 @@ def files(table: SignalTable) -> dict[str, str]:
     tangents = [forward(f, constant=constant) for f, constant in functions.items()]
     return {
         "halfcar_functions.inc": emit_file(list(functions), GENERATOR),
-        "halfcar_forward.inc": emit_file(tangents, GENERATOR),
+        "halfcar_forward.inc": emit_file(tangents, GENERATOR, pieces=True),
         "halfcar_layout.h": _layouts(),
     }
