@@ -61,7 +61,7 @@ class Page:
             return
         ready = self.folder / f"ready{len(self.running)}"
         self.running.append(subprocess.Popen([*command, f"--ready-file={ready}"], cwd=self.folder, text=True))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while not ready.exists():
             assert self.running[-1].poll() is None and time.monotonic() < deadline, line
             time.sleep(0.05)

@@ -31,7 +31,7 @@ class Sitl:
     """A booted PX4: takes messages, answers HIL_SENSOR with controls."""
 
     def __init__(self, port: int) -> None:
-        self.sock = socket.create_connection(("127.0.0.1", port), timeout=20.0)
+        self.sock = socket.create_connection(("127.0.0.1", port), timeout=60.0)
         self.codec = common.MAVLink(None, srcSystem=1, srcComponent=1)
         self.codec.robust_parsing = True
         self.waiting: list[Any] = []
@@ -98,11 +98,11 @@ def test_px4_boots_while_the_vehicle_waits_and_then_drives_it_step_by_step(liste
     sitl = Sitl(port)
     sensors = [sitl.sensor() for _ in range(boots)]  # without an answer: the clock of PX4 moves while it boots
     sitl.control(10**9, *command(0))  # for whatever step the vehicle has reached meanwhile
-    sitl.sock.settimeout(0.5)
+    sitl.sock.settimeout(2.0)
     with contextlib.suppress(TimeoutError):
         while True:
             sensors.append(sitl.sensor())
-    sitl.sock.settimeout(20.0)
+    sitl.sock.settimeout(60.0)
     idle = len(sensors) - 2  # the step from the last but one was made with the controls
     for k in range(1, steps - idle):
         sitl.control(sensors[-1].time_usec, *command(k))
@@ -138,7 +138,7 @@ def test_controls_of_an_earlier_time_make_no_step_and_a_silent_px4_is_waited_for
     sitl.sock.settimeout(0.5)
     with pytest.raises(TimeoutError):
         sitl.sensor()
-    sitl.sock.settimeout(20.0)
+    sitl.sock.settimeout(60.0)
     sitl.control(second.time_usec + 10, 0.0, 0.0)
     assert sitl.sensor().time_usec == first.time_usec + 2000 * PERIOD
     sitl.close()

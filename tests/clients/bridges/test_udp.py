@@ -112,14 +112,15 @@ def test_old_early_and_bad_datagrams_make_no_step(address: str) -> None:
           socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as theirs):  # fmt: skip
         for s in (ours, theirs):
             s.bind(("127.0.0.1", 0))
-            s.settimeout(10.0)
+            s.settimeout(60.0)
         place = ours.getsockname()
         member = client.join(session, "udp", owns=["steering_wheel_angle"], wants=["speed"], period=10)
         bridge, status = Bridge(member, ours, theirs.getsockname(), resend=0.2), Status("udp", "text")
 
         def peer() -> None:
             for k in range(20):
-                tick, _ = unpacked(theirs.recv(4096), 1)
+                while (tick := unpacked(theirs.recv(4096), 1)[0]) < 10 * k:
+                    pass  # sent again on a machine that is slow
                 assert tick == 10 * k
                 for odd in (b"x", packed(tick + 10, [0.0]), packed(max(tick - 10, 0) + (not tick), [0.0])):
                     theirs.sendto(odd, place)
@@ -144,7 +145,7 @@ def test_a_peer_that_is_silent_gets_the_state_again(address: str) -> None:
           socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as theirs):  # fmt: skip
         for s in (ours, theirs):
             s.bind(("127.0.0.1", 0))
-            s.settimeout(10.0)
+            s.settimeout(60.0)
         member = client.join(session, "udp", owns=["steering_wheel_angle"], wants=["speed"])
         bridge = Bridge(member, ours, theirs.getsockname(), resend=0.05)
 

@@ -127,6 +127,8 @@ class _Page:
         #: Ticks between two frames; more than the session's own where it runs faster than real time.
         self.every = shown.every
         self._frames: deque[tuple[int, Frame]] = deque()
+        #: Layout, epoch and tick of the last frame: a new Watch begins with the present, which may be that again.
+        self._last = (0, 0, 0)
         self._texts: deque[str] = deque(maxlen=64)
         self._wake, self._chosen = asyncio.Event(), asyncio.Event()
 
@@ -223,19 +225,21 @@ class _Page:
                     except TimeoutError:  # it has become slow
                         self.every = shown.every
                         return True
+                    before, self.left_out = frame.dropped, self.left_out + frame.dropped - before
+                    if self._last == (layout, frame.epoch, frame.tick):
+                        continue
+                    self._last = layout, frame.epoch, frame.tick
+                    if len(self._frames) >= _QUEUE:
+                        self._frames.popleft()
+                        self.left_out += 1
+                    self._frames.append((layout, frame))
+                    self._wake.set()
                     count += 1
                     if (passed := clock() - begun) > _WINDOW:
                         before_this, self.every = self.every, spaced(self.every, shown.every, count / passed)
                         begun, count = clock(), 0
                         if self.every != before_this:
                             return True
-                    if len(self._frames) >= _QUEUE:
-                        self._frames.popleft()
-                        self.left_out += 1
-                    self.left_out += frame.dropped - before
-                    before = frame.dropped
-                    self._frames.append((layout, frame))
-                    self._wake.set()
         except StopAsyncIteration:
             shown.end("The session has ended.")
         except JounceError as error:
