@@ -52,6 +52,7 @@ def multibody(made: Architecture) -> Multibody:
         tuple(Motor(e.name, place[e.a], place[e.b], e.axis, e.upper) for e in edges if e.kind == "motor"),
         tuple(Limit(e.name, e.measure, place[e.a], place[e.b], e.point_a, e.point_b, e.axis, e.lower, e.upper)
               for e in edges if e.kind == "limit"),
+        file=made.file,
     )  # fmt: skip
     _check_drawn(model, [e for e in edges if e.kind in ROWS])
     return replace(model, wheels=_named(tuple(_wheel(w, model, place) for w in made.wheels)))

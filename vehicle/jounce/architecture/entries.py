@@ -10,7 +10,7 @@ import numpy as np
 from jounce.architecture import inertia
 from jounce.architecture.graph import WORLD, Architecture, Component, Edge, WheelOn, WheelType, offsets
 from jounce.architecture.inertia import Mass
-from jounce.architecture.read import Table
+from jounce.architecture.read import Table, shown
 from jounce.architecture.target import ROWS
 
 #: Kinds of connection that are no joints.
@@ -20,7 +20,7 @@ _UP: Final = np.array([0.0, 0.0, 1.0])
 
 def component(table: Table, assembly: str) -> Component:
     """A component of an assembly, "" for none. Raises ArchitectureError, as all of these."""
-    name = table.text("name")
+    name = table.name()
     mass = mass_of(table)
     table.done()
     return Component(f"{assembly}.{name}" if assembly else name, assembly, mass, table.where)
@@ -93,7 +93,7 @@ def connection(made: Architecture, table: Table, kinds: tuple[str, ...] = (*ROWS
     kind = table.text("kind", kinds[0] if len(kinds) == 1 else None, of=kinds)
     sides = [table.text(side) for side in "ab"]
     a, b = (made.resolved(prefix + s if prefix + s in made.components else s, table) for s in sides)
-    name = table.text("name", f"{kind} {a} - {b}")
+    name = table.name(default=f"{kind} {a} - {b}")
     numbers: dict[str, Any] = {}
     if kind not in ("rigid", "motor"):
         at = table.vector("point", "m") if "point" in table else None
@@ -126,7 +126,7 @@ def connection(made: Architecture, table: Table, kinds: tuple[str, ...] = (*ROWS
         numbers |= {"measure": measure, "lower": lower if lower > -1e9 else -np.inf,
                     "upper": upper if upper < 1e9 else np.inf, "axis": axis}  # fmt: skip
     table.done()
-    return Edge(name, kind, a, b, table.where, **numbers)
+    return Edge(name, kind, a, b, table.where, named="name" in table, **numbers)
 
 
 def _tire(table: Table) -> WheelType:
@@ -144,7 +144,7 @@ def _tire(table: Table) -> WheelType:
 
 def wheel_type(made: Architecture, table: Table) -> None:
     """Adds a wheel for suspensions to name."""
-    name = table.text("name")
+    name = table.name()
     if name in made.wheel_types:
         raise table.fault(f"name {name!r} is taken; expected a name of its own")
     across, spin = (float(i) for i in table.vector("inertia", "kg m2", sizes=(2,)))
@@ -155,8 +155,10 @@ def wheel_type(made: Architecture, table: Table) -> None:
 def wheel(made: Architecture, table: Table) -> WheelOn:
     """A component that is a wheel."""
     body = made.resolved(table.text("body"), table)
+    if any(w.body == body for w in made.wheels):
+        raise table.fault(f"body = {body!r} is a wheel already; expected one entry for each")
     dual = table.number("dual", "m", 0.0, least=0)
-    wheel = WheelOn(table.text("name", body), body, _tire(table), table.where, offsets(dual),
+    wheel = WheelOn(table.name(default=body), body, _tire(table), table.where, offsets(dual),
                     table.flag("driven"), table.flag("steered"))  # fmt: skip
     table.done()
     return wheel
@@ -167,7 +169,7 @@ def correct(made: Architecture, table: Table) -> None:
     assembly = table.text("assembly")
     parts = [c for c in made.components.values() if c.assembly == assembly or c.name == assembly]
     if not parts:
-        raise table.fault(f"assembly = {assembly!r}: expected an assembly's name")
+        raise table.fault(f"assembly = {shown(assembly)}: expected an assembly's name")
     whole = Mass(table.number("mass", "kg", above=0), table.vector("com", "m"),
                  inertia.tensor(table.vector("inertia", "kg m2", sizes=(3, 4, 6))))  # fmt: skip
     table.done()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Final
 
 import numpy as np
@@ -10,13 +11,15 @@ from numpy.typing import NDArray
 
 from jounce.architecture import inertia
 from jounce.architecture.inertia import Mass
-from jounce.architecture.read import ArchitectureError, Table
+from jounce.architecture.read import ArchitectureError, Table, shown
 
 Array = NDArray[np.float64]
 
 #: Name of the world as a side of a connection.
 WORLD: Final = "ground"
 _UP: Final = np.array([0.0, 0.0, 1.0])
+#: Components that a message lists.
+_LISTED: Final = 12
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Edge:
     """Of a limit; of a motor its bound."""
     steer: Array = field(default_factory=lambda: np.zeros(3))
     """What moves point_b, per radian of the steering wheel [m/rad]."""
+    named: bool = True
+    """Whether the file names it; else its name says what it connects."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,8 @@ class Architecture:
     """Entry -> where its number is from."""
     engine: str = "auto"
     """Of `jounce.architecture.load.ENGINES`."""
+    file: str = ""
+    """Name of its file, for messages."""
 
     def add(self, component: Component) -> None:
         """Adds a component. Raises ArchitectureError where its name is taken."""
@@ -117,7 +124,11 @@ class Architecture:
         for component in self.components.values():
             if component.assembly == name:
                 return component.name
-        raise table.fault(f"{name!r} is no component or assembly; expected one of {', '.join(self.components)}")
+        near = get_close_matches(name, self.components, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        more = ", ..." if len(self.components) > _LISTED else ""
+        raise table.fault(f"{shown(name)} is no component or assembly; {hint}expected one of "
+                          f"{', '.join([*self.components][:_LISTED])}{more}")  # fmt: skip
 
 
 def offsets(dual: float) -> tuple[float, ...]:

@@ -126,7 +126,7 @@ def layout(model: Multibody, *, spins: bool = True, wheel_motors: bool = False, 
     over h; ``paper`` names what is to be as in the paper, of `PAPER`. Raises LayoutError.
     """
     if stuck and not regularized > 0:
-        raise LayoutError(f"{model.name}: friction without stiffness and regularized = {regularized}: the rows of the "
+        raise LayoutError(f"{model.where}: friction without stiffness and regularized = {regularized}: the rows of the "
                           "wheels of one axle depend on others; expected regularized > 0")  # fmt: skip
     own, spun = merged(model) if spins else (model, ())
     driven = [k for k, w in enumerate(model.wheels) if w.driven]
@@ -141,7 +141,7 @@ def layout(model: Multibody, *, spins: bool = True, wheel_motors: bool = False, 
         parts.check_rigid(names)
     rows = len(names) + len(own.springs) + 3 * sum(len(w.offsets) for w in own.wheels)
     if len(own.bodies) > BODIES or rows > ROWS:
-        raise LayoutError(f"{model.name}: {len(own.bodies)} bodies and {rows} rows; expected at most {BODIES} and "
+        raise LayoutError(f"{model.where}: {len(own.bodies)} bodies and {rows} rows; expected at most {BODIES} and "
                           f"{ROWS}")  # fmt: skip
     matrix, full = parts.matrix()
     try:
@@ -149,7 +149,7 @@ def layout(model: Multibody, *, spins: bool = True, wheel_motors: bool = False, 
     except OrderError as error:
         k = error.unknown - parts.velocities
         what = names[k] if k >= 0 else own.bodies[min(error.unknown // 6, len(own.bodies) - 1)].name
-        raise LayoutError(f"{model.name}: the rows of {what} depend on others; expected each motion to be held "
+        raise LayoutError(f"{model.where}: the rows of {what} depend on others; expected each motion to be held "
                           "once") from error  # fmt: skip
     return Layout(own, tuple(spun), factors, tuple(parts.topology(factors, full)), numbers, len(names),
                   tuple(motors))  # fmt: skip

@@ -14,11 +14,14 @@ its first component. [[rigid]], [[joint]] and [[spring]] are connections too. Po
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from jounce.architecture import entries, read, templates
-from jounce.architecture.graph import Architecture
+from jounce.architecture.graph import Architecture, Edge
 from jounce.architecture.read import ArchitectureError, Table
 from jounce.architecture.target import ROWS
 
@@ -50,13 +53,14 @@ def architecture_file(name: str | Path) -> Path:
 def load(path: Path) -> Architecture:
     """Reads the file. Raises ArchitectureError, which names the entry."""
     table = read.read(path)
-    made = Architecture(table.text("name", path.stem), table.text("description", ""), sources=table.sources,
-                        engine=table.text("engine", "auto", of=ENGINES))  # fmt: skip
+    named = re.sub(r"[^A-Za-z0-9_-]", "_", path.stem)
+    made = Architecture(table.name(default=named), table.text("description", ""), sources=table.sources,
+                        engine=table.text("engine", "auto", of=ENGINES), file=path.name)  # fmt: skip
     table.note_source()
     assemblies = table.tables("assembly")
     inner: list[tuple[Table, str]] = []
     for assembly in assemblies:
-        name = assembly.text("name")
+        name = assembly.name()
         if any(c.assembly == name for c in made.components.values()):
             raise assembly.fault(f"name {name!r} is taken; expected a name of its own")
         for component in assembly.tables("component"):
@@ -74,6 +78,7 @@ def load(path: Path) -> Architecture:
     for key, kinds in (("connection", (*ROWS, *entries.OTHERS)), ("rigid", ("rigid",)), ("joint", tuple(ROWS)),
                        ("spring", ("spring",))):  # fmt: skip
         made.edges += [entries.connection(made, t, kinds) for t in table.tables(key)]
+    made.edges = list(_distinct(made.edges))
     for t in table.tables("wheel"):
         made.wheels.append(entries.wheel(made, t))
     for t in table.tables("mass_correction"):
@@ -82,3 +87,18 @@ def load(path: Path) -> Architecture:
     if not made.components:
         raise table.fault("has no component; expected tables [[component]] or [[assembly]]")
     return made
+
+
+def _distinct(edges: list[Edge]) -> Iterator[Edge]:
+    """The same, those without a name of their own numbered. Raises ArchitectureError where two have the same name."""
+    taken: set[tuple[str, str]] = set()
+    for edge in edges:
+        group = "joint" if edge.kind in ROWS else "spring" if edge.kind == "damper" else edge.kind
+        name, k = edge.name, 1
+        while edge.kind != "rigid" and (group, name) in taken:
+            if edge.named:
+                raise ArchitectureError(f"{edge.where}: name {name!r} is taken; expected a name of its own")
+            k += 1
+            name = f"{edge.name} {k}"
+        taken.add((group, name))
+        yield edge if k == 1 else replace(edge, name=name)

@@ -177,6 +177,13 @@ class Multibody:
     wheels: tuple[Wheel, ...] = ()
     gravity: float = G
     """Downwards [m/s2]."""
+    file: str = ""
+    """Name of the file that it is from."""
+
+    @property
+    def where(self) -> str:
+        """File and name, for messages."""
+        return f"{self.file}: {self.name}" if self.file else self.name
 
     @property
     def mass(self) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from jounce.architecture import entries
 from jounce.architecture.graph import Architecture, Component, Edge, WheelOn, WheelType, offsets
 from jounce.architecture.inertia import Mass
-from jounce.architecture.read import Table
+from jounce.architecture.read import Table, shown
 from jounce.axles import AXLES
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Axle:
         self.points = self.table.table("points")
         wheel = self.table.text("wheel")
         if wheel not in self.made.wheel_types:
-            raise self.table.fault(f"wheel = {wheel!r}: expected a [[wheel_type]], one of "
+            raise self.table.fault(f"wheel = {shown(wheel)}: expected a [[wheel_type]], one of "
                                    f"{', '.join(self.made.wheel_types) or 'which there is none'}")  # fmt: skip
         self.kind = self.made.wheel_types[wheel]
         self.offsets = offsets(self.table.number("dual", "m", 0.0, least=0))
@@ -268,7 +268,7 @@ TEMPLATES: Final[dict[str, tuple[Callable[[Axle], None], int]]] = {
 
 def add(made: Architecture, table: Table) -> None:
     """Adds a suspension. Raises ArchitectureError, which names its entry."""
-    name, template = table.text("name"), table.text("template", of=TEMPLATES)
+    name, template = table.name(), table.text("template", of=TEMPLATES)
     if name in made.suspensions or any(c.assembly == name for c in made.components.values()):
         raise table.fault(f"name {name!r} is taken; expected a name of its own")
     axle = Axle(made, table, name, made.resolved(table.text("frame"), table))

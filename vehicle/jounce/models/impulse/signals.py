@@ -63,7 +63,7 @@ def truck(made: Architecture, model: Multibody) -> Truck:
     found = layout(rest, wheel_motors=True)
     if len(found.spins) != len(rest.wheels):
         k = next(k for k in range(len(rest.wheels)) if k not in found.spins)
-        raise LayoutError(f"{made.name}: wheel {rest.wheels[k].name}: expected one hinge alone to hold it, along its "
+        raise LayoutError(f"{model.where}: wheel {rest.wheels[k].name}: expected one hinge alone to hold it, along its "
                           "axle, and its body symmetric about it")  # fmt: skip
     return Truck(made, rest, found)
 
