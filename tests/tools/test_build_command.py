@@ -13,6 +13,7 @@ from jounce.architecture.entries import OTHERS
 from jounce.architecture.load import architecture_file
 from jounce.architecture.target import ROWS
 from jounce.architecture.templates import TEMPLATES
+from jounce_fmu.models import find, impulse
 from jounce_tools.architecture.report import weight_class
 from jounce_tools.cli.main import main
 
@@ -150,3 +151,23 @@ def test_every_template_and_key_of_the_page_is_there() -> None:
     page = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
     assert [t for t in TEMPLATES if f"| `{t}` |" not in page] == []
     assert [k for k in (*ROWS, *OTHERS) if f"`{k}`" not in page] == []
+
+
+def test_bare_file_is_a_vehicle_for_every_command_that_takes_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sketch = tmp_path / "sketch.toml"
+    sketch.write_text(architecture_file("frame4").read_text().replace('name = "frame4"', 'name = "sketch"'))
+    assert main(["describe", "--vehicle", str(sketch)]) == 0
+    assert "spring_spring_FL.force" in capsys.readouterr().out
+    assert str(find(sketch).read(sketch).name) == "sketch"
+    for command, said in (
+        (["simulate", "--vehicle", str(sketch), "--road", "x.crg"], "is an architecture; expected --set road=BUMP"),
+        (["simulate", "--vehicle", "class3", "--tire", "x.tir"], "class3 is an architecture; expected the tires"),
+        (["vehicle", "check", str(sketch)], "is an architecture; expected a vehicle of axles: `jounce build`"),
+    ):
+        assert main(command) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
+    other = tmp_path / "vehicle.toml"
+    other.write_text("base = ")
+    assert not impulse.has_own_model(other)

@@ -60,7 +60,8 @@ def find(name: str | Path) -> Model:
             return model
     raise ModelError(
         f"vehicle {str(name)!r}: expected {', '.join(data_sets())}, an example ({', '.join(example_names())}), or the "
-        f"folder or vehicle.toml of your own; one of them with {', '.join(f'-{name}' for name in FORMULATIONS)} behind "
+        "folder or vehicle.toml of your own, or its architecture; one of them with "
+        f"{', '.join(f'-{name}' for name in FORMULATIONS)} behind "
         "it is that vehicle in another formulation"
     )
 

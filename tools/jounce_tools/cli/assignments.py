@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from jounce.signals import SignalTable
+from jounce_fmu.models import impulse
 from jounce_fmu.models.roads import on_road
 from jounce_fmu.models.tires import on_tires
 from jounce_service.hosting.values import parse, scalar_of
@@ -37,7 +38,8 @@ def scalar(table: SignalTable, text: str, what: Literal["parameter", "input"]) -
 
 def add_vehicle(parser: argparse.ArgumentParser, default: str | None = "hmmwv", text: str = "") -> None:
     """``--vehicle``, the one name for it in all commands; ``--model``, which some had before, is taken silently."""
-    text = text or "name of a built-in vehicle, or the folder or vehicle.toml of your own (default: %(default)s)"
+    text = text or ("name of a built-in vehicle, or the folder or vehicle.toml of your own, or the TOML file of its "
+                    "architecture (default: %(default)s)")  # fmt: skip
     parser.add_argument("--vehicle", default=default, metavar="VEHICLE", help=text)
     parser.add_argument("--model", dest="vehicle", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     tire = ("tire file (.tir) of the Magic Formula: PAC2002, MF 6.1 or 6.2; AXLE=FILE for the tires of one axle, once "
@@ -71,4 +73,7 @@ def put_on(arguments: argparse.Namespace) -> None:
             continue
         if arguments.vehicle is None:
             raise UsageError(f"--{option}: expected --vehicle with it")
+        if impulse.has_own_model(arguments.vehicle):
+            instead = "the tires of its [[wheel_type]]" if option == "tire" else "--set road=BUMP, and road.*"
+            raise UsageError(f"--{option}: {arguments.vehicle} is an architecture; expected {instead}")
         arguments.vehicle = str(put(arguments.vehicle, file))

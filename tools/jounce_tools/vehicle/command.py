@@ -13,6 +13,7 @@ from typing import Final
 
 from jounce.data import Vehicle, load_vehicle
 from jounce.optional import missing
+from jounce_fmu.models import impulse
 from jounce_tools.errors import UsageError
 from jounce_tools.vehicle import new
 
@@ -40,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the action."""
+    place = getattr(arguments, "vehicle", None)
+    if place is not None and impulse.has_own_model(place):
+        raise UsageError(f"{place} is an architecture; expected a vehicle of axles: `jounce build` checks it")
     actions: dict[str, Callable[[argparse.Namespace], int]] = {"new": _new, "check": _check, "kc": _kc, "graph": _graph}
     return actions[arguments.action](arguments)
 

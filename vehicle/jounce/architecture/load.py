@@ -29,6 +29,9 @@ from jounce.architecture.target import ROWS
 FILE: Final = "architecture.toml"
 #: Equations of motion: in minimal coordinates, in velocities of all bodies, or whichever can.
 ENGINES: Final = ("auto", "ce", "impulse")
+#: Name of the file of a vehicle that is no architecture, and tables that it has not.
+OTHER: Final = "vehicle.toml"
+_TABLES: Final = ("assembly", "component", "connection", "suspension", "wheel_type")
 _BUILTIN: Final = Path(__file__).parent / "trucks"
 
 
@@ -48,6 +51,16 @@ def architecture_file(name: str | Path) -> Path:
     known = ", ".join(truck_names())
     raise ArchitectureError(f"architecture {str(name)!r}: expected a file that exists, a folder with {FILE}, or one of "
                             f"{known}")  # fmt: skip
+
+
+def is_architecture(path: Path) -> bool:
+    """Whether a path is that of an architecture's file: by its name, or by the tables that only an architecture has."""
+    if path.name == FILE or path.suffix != ".toml" or not path.is_file():
+        return path.name == FILE
+    try:
+        return not {*_TABLES}.isdisjoint(read.read(path).content)
+    except ArchitectureError:
+        return path.name != OTHER
 
 
 def load(path: Path) -> Architecture:

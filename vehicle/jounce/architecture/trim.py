@@ -47,8 +47,8 @@ def rest(model: Multibody) -> Rest:
     left = basis @ (wanted - matrix @ found)
     if np.abs(left).max(initial=0.0) > LEFT * model.mass * model.gravity:
         body = model.bodies[int(np.abs(left).argmax()) // 6]
-        raise ArchitectureError(f"{model.where}: body {body.name} cannot stand still as drawn: no spring or wheel holds "
-                                f"it against its weight; expected one that does")  # fmt: skip
+        raise ArchitectureError(f"{model.where}: body {body.name} cannot stand still as drawn: no spring or wheel "
+                                "holds it against its weight; expected one that does")  # fmt: skip
     solved = found * scale
     return _checked(model, Rest(solved[: len(model.springs)], solved[len(model.springs) :]))
 
@@ -67,8 +67,8 @@ def trimmed(model: Multibody) -> Multibody:
 def _checked(model: Multibody, found: Rest) -> Rest:
     for wheel, load in zip(model.wheels, found.loads, strict=True):
         if load < 0:
-            raise ArchitectureError(f"{model.where}: wheel {wheel.name} would carry {load:.0f} N at rest; expected 0 or "
-                                    "more: the centre of mass is beyond the wheels")  # fmt: skip
+            raise ArchitectureError(f"{model.where}: wheel {wheel.name} would carry {load:.0f} N at rest; expected 0 "
+                                    "or more: the centre of mass is beyond the wheels")  # fmt: skip
     for spring, force in zip(model.springs, found.preloads, strict=True):
         if spring.seated and force < -1e-6 * model.mass * model.gravity:
             raise ArchitectureError(f"{model.where}: {spring.name} would pull with {-force:.0f} N at rest; expected it "

@@ -56,7 +56,7 @@ def has_own_model(name: str | Path) -> bool:
 def _is_architecture(name: str | Path) -> bool:
     """Whether it is a built-in one, a file of that name, or a folder with it."""
     path = Path(name)
-    return str(name) in names() or path.name == load.FILE or (path / load.FILE).is_file()
+    return str(name) in names() or (path / load.FILE).is_file() or load.is_architecture(path)
 
 
 def read(name: str | Path) -> SignalTable:
