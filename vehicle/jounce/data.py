@@ -16,9 +16,8 @@ each axle (`tire_file = {front = "a.tir", rear = "b.tir"}`), which then has entr
 
 from __future__ import annotations
 
-import math
 import tomllib
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 from jounce.axles import DEFAULT, Axle, AxleError, axles_of, wheel_names
 from jounce.contact.tires.from_tir import law_of, tire_entries
 from jounce.contact.tires.tir import TireFileError, read_tir
+from jounce.entries import DataError, Entry, Lists, checked, fields_of, take
 from jounce.renamed import FORMER, present, twice
 from jounce.terrain.packed import TerrainError, kind_of
 
@@ -40,7 +40,6 @@ __all__ = ["DataError", "Entry", "Vehicle", "example_names", "load_vehicle", "ve
 _BUILTIN = Path(__file__).parent / "vehicles"
 #: Vehicles of other kinds of axles, to start from: found by name, not among those that a server hosts by itself.
 _EXAMPLES = Path(__file__).parent / "examples"
-_KEYS = frozenset({"value", "unit", "source", "description", "minimum", "maximum", "items"})
 #: Key of a vehicle.toml -> (type, its name in messages).
 _HEAD: dict[str, tuple[type | UnionType, str]] = {
     "name": (str, "a text"),
@@ -54,30 +53,6 @@ _HEAD: dict[str, tuple[type | UnionType, str]] = {
     "powertrain": (str, "the name of a data file with the powertrain's entries"),
     "road": (str, "the name of a packed terrain file (.jnt)"),
 }
-
-
-class DataError(ValueError):
-    """A vehicle data file is missing, malformed or out of its bounds."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One number of a vehicle."""
-
-    value: float
-    """Value in `unit`."""
-    unit: str
-    """SI unit; "1" for dimensionless numbers."""
-    source: str
-    """Source of the number; starts with "assumption:" if none is published."""
-    description: str
-    """Meaning of the number, with its frame."""
-    minimum: float = -math.inf
-    """Smallest value allowed."""
-    maximum: float = math.inf
-    """Largest value allowed."""
-    items: tuple[str, ...] = ()
-    """Names of the values 1, 2, ... of a choice; empty for a number."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +112,7 @@ class Vehicle:
         for key, value in values.items():
             if key not in entries:
                 raise DataError(f"{self.name}: no entry {key!r}")
-            entries[key] = _checked(key, replace(entries[key], value=float(value)))
+            entries[key] = checked(key, replace(entries[key], value=float(value)))
         return replace(self, name=name or self.name, entries=entries)
 
 
@@ -231,17 +206,18 @@ def _loaded(manifest: Path, head: Mapping[str, Any], seen: tuple[Path, ...]) -> 
         entries = {n: e for n, e in base.entries.items() if n not in base.powertrain or "powertrain" not in head}
         powertrain = _add_powertrain(manifest, head, name, entries) or base.powertrain
         for key, changed in _overrides(head.get("overrides", {}), entries, name):
-            fields = {"source": f"{manifest.name} of {name}"} | _fields(key, changed, entries[key].items)
-            entries[key] = _checked(key, replace(entries[key], **fields))
+            fields = {"source": f"{manifest.name} of {name}", "file": manifest.name}
+            fields |= fields_of(key, changed, entries[key].items)
+            entries[key] = checked(key, replace(entries[key], **fields))
         return Vehicle(name, entries, description, base.axles, base.lists, head.get("tire", base.tire), powertrain,
                        base.road)
     entries, tire = {}, head.get("tire", Vehicle.tire)
     today = set(FORMER.values()) if tire == Vehicle.tire else ()  # another law's parameters may have any name
-    lists: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    lists: Lists = {}
     for file in head.get("files", ()):
         content = _read(manifest.parent / file)
         try:
-            _take(content, entries, lists, today)
+            take(content, file, entries, lists, today)
         except DataError as error:
             raise DataError(f"{name}: {file}: {error}") from error
     try:
@@ -269,9 +245,9 @@ def _add_powertrain(
     if "powertrain" not in head:
         return ()
     own = dict(entries)
-    lists: dict[str, tuple[Mapping[str, Any], ...]] = {}
+    lists: Lists = {}
     try:
-        _take(_read(manifest.parent / head["powertrain"]), own, lists, ())
+        take(_read(manifest.parent / head["powertrain"]), head["powertrain"], own, lists)
         if lists:
             raise DataError(f"list [[{min(lists)}]]: expected entries alone")
     except DataError as error:
@@ -279,25 +255,6 @@ def _add_powertrain(
     found = tuple(n for n in own if n not in entries)
     entries.update(own)
     return found
-
-
-def _take(
-    content: Mapping[str, Any], entries: dict[str, Entry], lists: dict[str, tuple[Mapping[str, Any], ...]],
-    today: Container[str],
-) -> None:
-    """Adds the entries and lists of one file to those of the files before."""
-    for key, tables in _lists(content, ""):
-        if key in lists:
-            raise DataError(f"list {key!r} is in two files; expected in one")
-        lists[key] = tables
-    for was, table in _walk(content, ""):
-        key = present(was, today)
-        if key in entries:
-            raise DataError(f"entry {key!r} is in two files; expected in one")
-        fields = _fields(key, table, tuple(table.get("items", ())))
-        if missing := {"value", "unit", "source", "description"} - fields.keys():
-            raise DataError(f"entry {key!r} lacks {', '.join(sorted(missing))}")
-        entries[key] = _checked(key, Entry(**fields))
 
 
 def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
@@ -331,7 +288,15 @@ def _base(manifest: Path, name: str) -> Path:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except FileNotFoundError as error:
+        near = get_close_matches(path.name, [p.name for p in path.parent.glob("*.toml")], n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise DataError(f"{path}: expected a file that exists{hint}") from error
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}; expected a file with entries (TOML)") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name}: byte {error.start} is not UTF-8; expected a text (TOML)") from error
+    except ValueError as error:  # not TOML, or a path that none can have
         raise DataError(f"{path.name}: {error}") from error
 
 
@@ -356,56 +321,3 @@ def _overrides(
             near = get_close_matches(name, entries, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else "`jounce describe` lists them"
             raise DataError(f"{vehicle}: override of unknown entry {name!r}; {hint}")
-
-
-def _of_tables(item: object) -> bool:
-    return isinstance(item, list) and bool(item) and all(isinstance(table, dict) for table in item)
-
-
-def _lists(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, tuple[Mapping[str, Any], ...]]]:
-    for key, item in table.items():
-        if _of_tables(item):
-            yield prefix + key, tuple(item)
-        elif isinstance(item, dict) and "value" not in item:
-            yield from _lists(item, f"{prefix}{key}.")
-
-
-def _walk(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for key, item in table.items():
-        if _of_tables(item):
-            continue
-        if not isinstance(item, dict):
-            raise DataError(f"entry {prefix + key!r}: {item!r}: expected a table with a value")
-        if "value" in item:
-            yield prefix + key, item
-        else:
-            yield from _walk(item, f"{prefix}{key}.")
-
-
-def _fields(name: str, table: Mapping[str, Any], items: tuple[str, ...]) -> dict[str, Any]:
-    if unknown := table.keys() - _KEYS:
-        raise DataError(f"entry {name!r}: unknown key {min(unknown)!r}; expected {', '.join(sorted(_KEYS))}")
-    fields = dict(table)
-    if items:
-        if fields.get("value") not in items:
-            raise DataError(f"entry {name!r}: value is {fields.get('value')!r}; expected one of {', '.join(items)}")
-        fields |= {"value": 1 + items.index(fields["value"]), "items": items, "minimum": 1, "maximum": len(items)}
-    for key, value in fields.items():
-        if key in ("value", "minimum", "maximum"):
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise DataError(f"entry {name!r}: {key} = {value!r}: expected a number")
-            try:
-                fields[key] = float(value)
-            except OverflowError:
-                raise DataError(f"entry {name!r}: {key} = {value!r}: expected a number of a double") from None
-        elif not isinstance(value, tuple if key == "items" else str):
-            raise DataError(f"entry {name!r}: {key} = {value!r}: expected a text")
-    return fields
-
-
-def _checked(name: str, entry: Entry) -> Entry:
-    if not (math.isfinite(entry.value) and entry.minimum <= entry.value <= entry.maximum):
-        raise DataError(f"{name} = {entry.value}: expected {entry.minimum} to {entry.maximum} {entry.unit}")
-    if entry.items and not entry.value.is_integer():
-        raise DataError(f"{name} = {entry.value}: expected a whole number, 1 is {entry.items[0]}")
-    return entry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jounce.data import DataError, Vehicle, load_vehicle
+from jounce.entries import EntryError
 from jounce.models.double_wishbone.arrange import arranged
 from jounce.suspension.checks import AxleReport, check_axle
 from jounce_fmu.build.library import BadRequest, BuildError
@@ -46,6 +48,12 @@ def check(name: str | Path, progress: Callable[[float], None] = lambda _: None) 
     Raises DataError where the data cannot be read.
     """
     vehicle = load_vehicle(name)
+    try:
+        arranged(vehicle)
+    except EntryError as error:  # nothing can be computed before it is mended
+        return Report(vehicle.name, (), None, (_placed(_plain(error, vehicle), vehicle),), ())
+    except DataError:
+        pass  # is said of its axle, or by the model
     axles = []
     for k, own in enumerate(vehicle.axles):
         progress(k / (len(vehicle.axles) + 2))
@@ -53,8 +61,8 @@ def check(name: str | Path, progress: Callable[[float], None] = lambda _: None) 
     faults, warnings = [f for a in axles for f in a.faults], [w for a in axles for w in a.warnings]
     rest = None
     progress(1.0 - 1.0 / (len(vehicle.axles) + 2))
-    refused = refusals(vehicle, name, warnings)
-    faults += [text for text in refused if not any(text in fault or fault in text for fault in faults)]
+    if not faults:
+        faults += refusals(vehicle, name, warnings)
     if not faults and vehicle.tire != Vehicle.tire:
         warnings.append(f"at rest: not computed for tires of the law {vehicle.tire}")
     elif not faults:
@@ -63,7 +71,16 @@ def check(name: str | Path, progress: Callable[[float], None] = lambda _: None) 
             warnings += _far(vehicle, rest)
         except (ArithmeticError, DataError) as error:
             faults.append(_plain(error, vehicle))
-    return Report(vehicle.name, tuple(axles), rest, tuple(faults), tuple(warnings))
+    return Report(vehicle.name, tuple(axles), rest, tuple(_placed(f, vehicle) for f in faults), tuple(warnings))
+
+
+def _placed(text: str, vehicle: Vehicle) -> str:
+    """What a fault says, behind the file of the first entry that it names."""
+    for word in re.findall(r"[A-Za-z_][\w.]*\w", text):
+        file = vehicle.entries[word].file if word in vehicle.entries else ""
+        if file:
+            return text if file in text else f"{file}: {text}"
+    return text
 
 
 def refusals(vehicle: Vehicle, name: str | Path, warnings: list[str]) -> list[str]:
@@ -98,7 +115,8 @@ def _far(vehicle: Vehicle, rest: Standing) -> Iterator[str]:
 
 def text(report: Report) -> Iterator[str]:
     """Lines for people."""
-    yield f"{report.name}: {len(report.axles)} axles, {report.aggregates} aggregates"
+    if report.axles:
+        yield f"{report.name}: {len(report.axles)} axles, {report.aggregates} aggregates"
     for a in report.axles:
         yield from _axle(a)
     if report.rest:

@@ -22,6 +22,7 @@ from jounce.dynamics.embedding import Embedding
 from jounce.steering.pitman import INNER
 from jounce.suspension import embedded
 from jounce.suspension.characteristics import Position
+from jounce.suspension.kinds import KINDS, ends_of
 from jounce.suspension.kinematics import Axle, kinematics_of
 from jounce.suspension.mechanisms.entries import MOMENTS
 from jounce.suspension.mechanisms.templates import TEMPLATES
@@ -33,6 +34,8 @@ POSITIONS: Final = 1000
 GYRATION: Final = 0.01
 #: Largest error of a loop after two steps [m]; beyond it the model reports that it left its range.
 CLOSED: Final = 1e-9
+#: Least distance of joints that must lie apart [m], as in the model (double_wishbone.c).
+CLOSEST: Final = 1e-3
 
 
 @dataclass
@@ -75,6 +78,7 @@ def check_axle(vehicle: Vehicle, own: AxleData) -> AxleReport:
     """Everything about one axle; faults are in the report, not raised."""
     report = AxleReport(own.name, own.kind)
     report.faults += masses(vehicle, own.name, report.warnings)
+    report.faults += coincident(vehicle, own)
     try:
         axle = kinematics_of(vehicle, own)
         mechanism = axle.linkages[0].mechanism
@@ -124,6 +128,9 @@ def _range(vehicle: Vehicle, own: AxleData, axle: Axle, embedding: Embedding, re
             told[:3], told[3:6] = linkage.end.at(steer)
         return told
 
+    if linkage.dependent and (ends := list(_ends(vehicle, own.name, axle.position((0.0, 0.0))))):
+        report.faults += ends
+        return
     numbers = ca.evalf(linkage.mechanism.numbers())
     found = embedded.problem(embedding, numbers, inner, (-most, most) if steered else None)
     if linkage.dependent:
@@ -156,6 +163,31 @@ def _range(vehicle: Vehicle, own: AxleData, axle: Axle, embedding: Embedding, re
             report.faults.append(f"axle {own.name}: its loops close to {1e3 * travel:+.0f} mm of travel, before a stop "
                                  "or the shock's end is reached: expected stops within the linkage's "
                                  "range")  # fmt: skip
+
+
+def _ends(vehicle: Vehicle, axle: str, design: Position) -> Iterator[str]:
+    """Faults of springs and shocks that are beyond their ends in the design position."""
+    for part, low, high in (("spring", "min_length", "max_length"), ("shock", "closed_length", "extended_length")):
+        length = float(design.lengths[part][0])
+        for end, beyond, word in ((low, length <= vehicle[f"{axle}.{part}.{low}"], "below"),
+                                  (high, length >= vehicle[f"{axle}.{part}.{high}"], "above")):  # fmt: skip
+            if beyond:
+                name = f"{axle}.{part}.{end}"
+                yield (f"{name} = {vehicle[name]:g} m: expected {word} the length of the {part} in the design "
+                       f"position, {length:.4g} m")  # fmt: skip
+
+
+def coincident(vehicle: Vehicle, own: AxleData) -> Iterator[str]:
+    """Faults of joints that must lie apart and do not, by the model's own list."""
+    start = f"{own.name}."
+    points = [n.removeprefix(start) for n in vehicle.entries if n.startswith(start)]
+    kind = KINDS.get(own.kind)
+    for a, b, what in (*(kind.apart if kind else ()), *ends_of(points)):
+        if f"{a}.x" in points and f"{b}.x" in points:
+            gap = float(np.linalg.norm(vehicle.vector(start + a) - vehicle.vector(start + b)))
+            if gap < CLOSEST:
+                yield (f"axle {own.name}: {start}{a} and {start}{b}, {what}, lie {1e3 * gap:.3g} mm apart: expected "
+                       f"at least {1e3 * CLOSEST:g} mm")  # fmt: skip
 
 
 def _stopped(vehicle: Vehicle, axle: str, position: Position) -> bool:

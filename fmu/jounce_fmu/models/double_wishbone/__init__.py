@@ -8,8 +8,8 @@ from pathlib import Path
 
 from jounce.axles import DEFAULT
 from jounce.contact import tires
-from jounce.data import Vehicle, load_vehicle, vehicle_names
-from jounce.models.double_wishbone.arrange import with_powertrain
+from jounce.data import DataError, Vehicle, load_vehicle, vehicle_names
+from jounce.models.double_wishbone.arrange import check_entries, check_sides, with_powertrain
 from jounce.models.double_wishbone.signals import LEDGER, table
 from jounce.signals import SignalTable
 from jounce_fmu.build.library import PACKAGE, BadRequest, Sources, builtin_sources
@@ -52,13 +52,11 @@ def read(name: str | Path, base: str | Path = BASE, ledger: Path = LEDGER) -> Si
         known = ", ".join(law.name for law in tires.laws())
         raise BadRequest(f"vehicle {own.name!r}: tire = {own.tire!r}, and this model is emitted for {common.tire} "
                          f"(docs/model/tire-laws.md); laws are {known}")  # fmt: skip
-    if missing := [n for n in wanted if n not in own.entries]:
-        raise BadRequest(f"vehicle {own.name!r} lacks the entry {missing[0]!r} ({len(missing)} in all)")
-    if unknown := [n for n in own.entries if n not in wanted]:
-        raise BadRequest(f"vehicle {own.name!r}: unknown entry {unknown[0]!r} ({len(unknown)} in all)")
-    for n, entry in own.entries.items():
-        if entry.unit != wanted[n].unit:
-            raise BadRequest(f"vehicle {own.name!r}: {n} is in {entry.unit}; expected {wanted[n].unit}")
+    try:
+        check_entries(own, wanted)
+        check_sides(own)
+    except DataError as error:
+        raise BadRequest(str(error)) from error
     return table(replace(own, entries={n: own.entries[n] for n in wanted}), ledger)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cache
 
 from jounce.axles import DEFAULT, Axle
 from jounce.contact import tires
 from jounce.contact.tires.dual import ENDING
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
+from jounce.entries import EntryError
 from jounce.suspension.kinds import GRAPH, KINDS, Variant, find, suspension_of
 
 #: The vehicle whose entries that belong to no axle are those of every vehicle, but for those of another steering gear.
@@ -17,6 +19,8 @@ COMMON = "hmmwv"
 #: Steering gear -> the vehicle whose entries it takes.
 GEARS = {"pitman": COMMON, "rack": "car"}
 _STEERING = "steering."
+#: Points that lie on the left of the vehicle's middle, on any kind of axle that has them.
+OUTER = ("SPINDLE", "UPRIGHT", "LCA_U", "UCA_U", "TIEROD_U", "STRUT_U", "KNUCKLE_L", "KNUCKLE_U", "TIEROD_K")
 #: The vehicle whose entries of a powertrain are those of every powertrain.
 POWERTRAIN = "hmmwv_pedals"
 _OUTLINE, _TIRE = "chassis.outline.", "tire."
@@ -77,15 +81,51 @@ def with_powertrain(vehicle: Vehicle) -> Vehicle:
 
 
 def _in_order(vehicle: Vehicle, wanted: Mapping[str, Entry]) -> Vehicle:
-    own = vehicle.entries
-    if missing := [n for n in wanted if n not in own]:
-        raise DataError(f"vehicle {vehicle.name!r} lacks the entry {missing[0]!r} ({len(missing)} in all)")
-    if unknown := [n for n in own if n not in wanted]:
-        raise DataError(f"vehicle {vehicle.name!r}: unknown entry {unknown[0]!r} ({len(unknown)} in all)")
+    check_entries(vehicle, wanted)
+    check_sides(vehicle)
+    return replace(vehicle, entries={n: vehicle.entries[n] for n in wanted})
+
+
+def check_entries(vehicle: Vehicle, wanted: Mapping[str, Entry]) -> None:
+    """Raises EntryError for an entry that is missing, unknown or in another unit than it is ``wanted``."""
+    own, of = vehicle.entries, f"vehicle {vehicle.name!r}"
+    missing, unknown = [n for n in wanted if n not in own], [n for n in own if n not in wanted]
+    if missing:
+        near = get_close_matches(missing[0], unknown, n=1)
+        hint = f"; unknown is {near[0]!r}{_in(own[near[0]])}" if near else ""
+        raise EntryError(f"{of} lacks the entry {missing[0]!r}{_and_more(missing)}{hint}")
+    if unknown:
+        near = get_close_matches(unknown[0], wanted, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "; expected those of `jounce describe`"
+        raise EntryError(f"{of}: unknown entry {unknown[0]!r}{_in(own[unknown[0]])}{_and_more(unknown)}{hint}")
     for n, entry in wanted.items():
         if own[n].unit != entry.unit:
-            raise DataError(f"vehicle {vehicle.name!r}: {n} is in {own[n].unit}; expected {entry.unit}")
-    return replace(vehicle, entries={n: own[n] for n in wanted})
+            raise EntryError(f"{of}: {_at(own[n])}{n} is in {own[n].unit}; expected {entry.unit}")
+
+
+def _and_more(names: Sequence[str]) -> str:
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+
+
+def _in(entry: Entry) -> str:
+    return f" in {entry.file}" if entry.file else ""
+
+
+def _at(entry: Entry) -> str:
+    return f"{entry.file}: " if entry.file else ""
+
+
+def check_sides(vehicle: Vehicle) -> None:
+    """Raises EntryError where an outer point of the left side does not lie on the left."""
+    for axle in vehicle.axles:
+        for point in OUTER:
+            name, origin = f"{axle.name}.{point}.y", f"{axle.name}.origin.y"
+            if name in vehicle.entries and origin in vehicle.entries:
+                least = 0.0 - vehicle[origin]
+                if not vehicle[name] > least:
+                    raise EntryError(f"vehicle {vehicle.name!r}: {_at(vehicle.entries[name])}{name} = "
+                                     f"{vehicle[name]:g} m: expected above {least:g} m: points are those of the left "
+                                     "side, where y is positive")  # fmt: skip
 
 
 def fits(vehicle: Vehicle, axle: Axle) -> bool:

@@ -16,6 +16,7 @@ from jounce.data import DataError, Vehicle
 from jounce.dynamics import mobility
 from jounce.dynamics.embedding import Embedding
 from jounce.dynamics.mechanism import Mechanism
+from jounce.entries import EntryError
 from jounce.math.algebra import SX
 from jounce.suspension.kinds import GRAPH, KINDS, Kind, Variant, remember
 from jounce.suspension.mechanisms.templates import mechanism_of
@@ -94,11 +95,13 @@ def _made(vehicle: Vehicle, axle: Axle, name: str) -> Source:
 
 
 def _check_entries(vehicle: Vehicle, axle: Axle, mechanism: Mechanism, symbols: Mapping[str, SX]) -> None:
-    """Raise DataError for an entry of the axle that its mechanism does not read; moments of a body are read or not."""
+    """Raise EntryError for an entry of the axle that its mechanism does not read; moments of a body are read or not."""
     numbers, start = mechanism.numbers(), f"{axle.name}."
     used = {n for n, v in symbols.items() if ca.depends_on(numbers, v)}
     bodies = {n.removesuffix(".mass") for n in used if n.endswith(".mass")}
     odd = [n for n in vehicle.entries if n.startswith(start) and n not in used
            and n.partition(".inertia.")[0] not in bodies]  # fmt: skip
     if odd:
-        raise DataError(f"vehicle {vehicle.name!r}: unknown entry {odd[0]!r} ({len(odd)} in all)")
+        more = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
+        raise EntryError(f"vehicle {vehicle.name!r}: unknown entry {odd[0]!r} in {vehicle.entries[odd[0]].file}{more}; "
+                        f"expected what axle {axle.name} ({axle.kind}) reads")  # fmt: skip

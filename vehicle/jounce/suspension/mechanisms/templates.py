@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final, Protocol
 
-from jounce.data import DataError, Vehicle
+from jounce.data import DataError, Vehicle, load_vehicle
 from jounce.dynamics.mechanism import Mechanism, Value
+from jounce.entries import EntryError
+from jounce.suspension.kinds import KINDS
 from jounce.suspension.mechanisms import (
     graph_axle,
     leaf_axle,
@@ -80,8 +83,18 @@ def mechanism_of(vehicle: Vehicle, axle: str, kind: str, p: Mapping[str, Value] 
             return graph_axle.mechanism(values, axle, lists)
         return make(values, axle)
     except KeyError as error:
-        raise DataError(f"{vehicle.name}: axle {axle} ({kind}): no entry {error.args[0]!r}") from error
+        raise EntryError(f"{vehicle.name}: axle {axle} ({kind}): no entry {error.args[0]!r}"
+                         f"{_odd(vehicle, axle, kind, error.args[0])}") from error  # fmt: skip
     except DataError:
         raise
     except ValueError as error:
         raise DataError(f"{vehicle.name}: axle {error}") from error
+
+
+def _odd(vehicle: Vehicle, axle: str, kind: str, missing: str) -> str:
+    """What to add of an entry that the kind does not know, and that may be the missing one misspelled."""
+    known = {f"{axle}.{n.partition('.')[2]}" for v in (KINDS[kind].variants if kind in KINDS else ())
+             for n in load_vehicle(v.example[0]).entries if n.startswith(f"{v.example[1]}.")}  # fmt: skip
+    odd = [n for n in vehicle.entries if n.startswith(f"{axle}.") and n not in known] if known else []
+    near = get_close_matches(missing, odd, n=1)
+    return f"; unknown is {near[0]!r} in {vehicle.entries[near[0]].file}" if near else ""
