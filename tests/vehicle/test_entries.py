@@ -104,7 +104,11 @@ def test_files_that_cannot_be_read_are_named_with_the_nearest_that_can(tmp_path:
     folder = changed(tmp_path / "v", "vehicle.toml", '"actuators.toml"', '"actuator.toml"')
     with pytest.raises(DataError, match=r"actuator.toml: expected a file that exists; did you mean actuators.toml\?"):
         load_vehicle(folder)
-    for name in ("a\\u0000b", ".", "/dev/null/x"):
-        (folder / "vehicle.toml").write_text(f'name = "x"\nfiles = ["{name}"]\n', encoding="utf-8")
-        with pytest.raises(DataError):
+    lines = ['files = ["a\\u0000b"]', 'files = ["."]', 'files = ["/dev/null/x"]', 'files = []\nroad = "a\\u0000b"',
+             'files = []\ntire_file = {front = "a\\u0000b"}', 'files = []\nname = ""', 'base = "a\\nb"',
+             f'base = "{"n" * 300}"', "files = true", "files = 1.5"]  # fmt: skip
+    for line in lines:
+        (folder / "vehicle.toml").write_text(f"{line}\n", encoding="utf-8")
+        with pytest.raises(DataError) as caught:
             load_vehicle(folder)
+        assert "\n" not in str(caught.value)

@@ -40,6 +40,8 @@ __all__ = ["DataError", "Entry", "Vehicle", "example_names", "load_vehicle", "ve
 _BUILTIN = Path(__file__).parent / "vehicles"
 #: Vehicles of other kinds of axles, to start from: found by name, not among those that a server hosts by itself.
 _EXAMPLES = Path(__file__).parent / "examples"
+#: Most letters of a name in a vehicle.toml.
+_LONGEST = 200
 #: Key of a vehicle.toml -> (type, its name in messages).
 _HEAD: dict[str, tuple[type | UnionType, str]] = {
     "name": (str, "a text"),
@@ -184,7 +186,7 @@ def vehicle_file(name: str | Path) -> Path:
     """
     own = (Path(name) / "vehicle.toml", Path(name))
     for path in (_BUILTIN / str(name) / "vehicle.toml", *own, _EXAMPLES / str(name) / "vehicle.toml"):
-        if path.is_file():
+        if _is_file(path):
             return path
     known = ", ".join((*vehicle_names(), *example_names()))
     raise DataError(f"vehicle {str(name)!r}: expected a file that exists, or one of {known}")
@@ -206,7 +208,7 @@ def _loaded(manifest: Path, head: Mapping[str, Any], seen: tuple[Path, ...]) -> 
         entries = {n: e for n, e in base.entries.items() if n not in base.powertrain or "powertrain" not in head}
         powertrain = _add_powertrain(manifest, head, name, entries) or base.powertrain
         for key, changed in _overrides(head.get("overrides", {}), entries, name):
-            fields = {"source": f"{manifest.name} of {name}", "file": manifest.name}
+            fields: dict[str, Any] = {"source": f"{manifest.name} of {name}", "file": manifest.name}
             fields |= fields_of(key, changed, entries[key].items)
             entries[key] = checked(key, replace(entries[key], **fields))
         return Vehicle(name, entries, description, base.axles, base.lists, head.get("tire", base.tire), powertrain,
@@ -246,8 +248,9 @@ def _add_powertrain(
         return ()
     own = dict(entries)
     lists: Lists = {}
+    content = _read(manifest.parent / head["powertrain"])
     try:
-        take(_read(manifest.parent / head["powertrain"]), head["powertrain"], own, lists)
+        take(content, head["powertrain"], own, lists)
         if lists:
             raise DataError(f"list [[{min(lists)}]]: expected entries alone")
     except DataError as error:
@@ -262,10 +265,18 @@ def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
         if key not in _HEAD:
             raise DataError(f"{manifest}: unknown key {key!r}; expected {', '.join(_HEAD)}")
         kind, words = _HEAD[key]
-        inner = value if key == "files" else value.values() if key == "tire_file" and isinstance(value, dict) else ()
-        of_texts = all(isinstance(f, str) for f in inner)
-        if not isinstance(value, kind) or not of_texts:
-            raise DataError(f"{manifest}: {key} = {value!r}: expected {words}")
+        inner: list[Any] = []
+        if isinstance(value, list) and key == "files":
+            inner = value
+        elif isinstance(value, dict) and key == "tire_file":
+            inner = list(value.values())
+        if not isinstance(value, kind) or not all(isinstance(f, str) for f in inner):
+            raise DataError(f"{manifest}: {key} = {value!r:.80}: expected {words}")
+        texts = [f for f in (value, *inner) if isinstance(f, str)]
+        odd = next((f for f in texts if not (f.isprintable() and 0 < len(f) <= _LONGEST)), None)
+        if odd is not None and key != "description":
+            raise DataError(f"{manifest}: {key} = {odd!r:.80}: expected {words}, of 1 to {_LONGEST} letters without "
+                            "control characters")  # fmt: skip
     if ("base" in head) == ("files" in head):
         raise DataError(f"{manifest}: expected either base, with a table [overrides], or files")
     if "tire" in head and "tire_file" in head:
@@ -280,9 +291,16 @@ def _base(manifest: Path, name: str) -> Path:
     """The manifest of a base vehicle: a folder beside the vehicle's, or inside it, or else a built-in vehicle."""
     for place in (manifest.parent.parent / name, manifest.parent / name):
         for path in (place / "vehicle.toml", place):
-            if path.is_file():
+            if _is_file(path):
                 return path
     return vehicle_file(name)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -295,9 +313,9 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}; expected a file with entries (TOML)") from error
     except UnicodeDecodeError as error:
-        raise DataError(f"{path.name}: byte {error.start} is not UTF-8; expected a text (TOML)") from error
+        raise DataError(f"{path}: byte {error.start} is not UTF-8; expected a text (TOML)") from error
     except ValueError as error:  # not TOML, or a path that none can have
-        raise DataError(f"{path.name}: {error}") from error
+        raise DataError(f"{path}: {error}") from error
 
 
 def _overrides(

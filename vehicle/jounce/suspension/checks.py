@@ -128,8 +128,8 @@ def _range(vehicle: Vehicle, own: AxleData, axle: Axle, embedding: Embedding, re
             told[:3], told[3:6] = linkage.end.at(steer)
         return told
 
-    if linkage.dependent and (ends := list(_ends(vehicle, own.name, axle.position((0.0, 0.0))))):
-        report.faults += ends
+    if linkage.dependent and (beyond := list(_ends(vehicle, own.name, axle.position((0.0, 0.0))))):
+        report.faults += beyond
         return
     numbers = ca.evalf(linkage.mechanism.numbers())
     found = embedded.problem(embedding, numbers, inner, (-most, most) if steered else None)
