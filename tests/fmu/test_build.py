@@ -6,6 +6,8 @@ import ctypes
 import os
 import shlex
 import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +25,16 @@ def own_sources(folder: Path) -> tuple[Sources, Path]:
     model = folder / "oscillator.c"
     shutil.copy(made.files[0], model)
     return replace(made, files=(model, *made.files[1:])), model
+
+
+def logged_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch, first: str = "true") -> Path:
+    """The file in which each compilation is a line of arguments; a shell command goes before each."""
+    log, compiler = folder / "log", folder / "compiler"
+    log.touch()
+    compiler.write_text(f'#!/bin/sh\necho "$@" >> {log}\n{first}\nexec {shlex.join(build.compiler())} "$@" -O0\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    return log
 
 
 def test_a_current_library_is_kept_and_a_stale_one_rebuilt(tmp_path: Path) -> None:
@@ -48,10 +60,7 @@ def test_a_failed_compile_raises_with_the_compilers_text(tmp_path: Path) -> None
 
 @pytest.mark.skipif(not has_cc(), reason="zig keeps objects itself")
 def test_only_what_changed_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log, compiler = tmp_path / "log", tmp_path / "compiler"
-    compiler.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {shlex.join(build.compiler())} "$@" -O0\n')
-    compiler.chmod(0o755)
-    monkeypatch.setenv("CC", str(compiler))
+    log = logged_compiler(tmp_path, monkeypatch)
     monkeypatch.setattr(build, "OBJECTS", tmp_path / "objects")
     sources, model = own_sources(tmp_path / "c")
     header = tmp_path / "c" / "oscillator_own.h"
@@ -81,6 +90,21 @@ def test_only_what_changed_is_compiled_again(tmp_path: Path, monkeypatch: pytest
     assert compiled("fifth", sources) == listed
     monkeypatch.setattr(build, "OBJECTS", tmp_path / "objects")
     assert not list(build.OBJECTS.glob(".*"))  # no half of one
+
+
+@pytest.mark.skipif(not has_cc() or sys.platform == "win32", reason="needs a C compiler and locks of files")
+def test_two_builds_that_want_the_same_objects_compile_each_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources, _ = own_sources(tmp_path / "c")
+    log = logged_compiler(tmp_path, monkeypatch, "sleep 0.05")  # so that each finds the other at work
+    monkeypatch.setattr(build, "OBJECTS", tmp_path / "objects")
+    with ThreadPoolExecutor() as pool:  # flock tells threads apart as it does processes
+        made = list(pool.map(lambda folder: ensure_library(sources, tmp_path / folder), "ab"))
+    compiled = [line.split()[-1] for line in log.read_text().splitlines() if " -c " in line]
+    assert sorted(compiled) == sorted(name for name in sources.packed() if name.endswith(".c"))
+    assert all(ctypes.CDLL(str(library)).fmi2DoStep for library in made)
+    assert not list(build.OBJECTS.glob("*.lock"))
 
 
 def test_zig_makes_the_library_where_there_is_no_cc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

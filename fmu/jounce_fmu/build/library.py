@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -167,7 +167,8 @@ def compile_library(sources: Sources, destination: Path, target: str = "", kept:
     """Compiles all sources into ``destination``, which is replaced atomically. Raises BuildError.
 
     The folder ``kept`` caches object files: libraries of one model with different data differ in one small file, and
-    the others take twenty seconds to compile. zig has its own cache.
+    the others take twenty seconds to compile. Processes that want the same object wait for the first. zig has its own
+    cache.
     """
     with tempfile.TemporaryDirectory(dir=destination.parent, prefix=".build-") as folder:
         packed = sources.packed()
@@ -188,9 +189,10 @@ def compile_library(sources: Sources, destination: Path, target: str = "", kept:
         for k, name in enumerate(listed if kept else ()):
             place = Path(kept or "") / f"{name}-{_key(command, name, packed)}.o"
             made = Path(folder) / f"{name}.o"
-            if not _copied(place, made):
-                run("-c", "-o", made.name, name)
-                _keep(made, place)
+            with _alone(place):
+                if not _copied(place, made):
+                    run("-c", "-o", made.name, name)
+                    _keep(made, place)
             listed[k] = made.name
         run("-shared", "-o", library, *listed, *math_library)
         os.replace(Path(folder) / library, destination)
@@ -260,6 +262,21 @@ def ensure_library(sources: Sources, folder: Path = NATIVE) -> Path:
     if not is_current(library, build_hash):
         raise BuildError(f"{library} does not contain the hash of its sources after the build")
     return library
+
+
+@contextmanager
+def _alone(place: Path) -> Iterator[None]:
+    """Holds the lock of an object in the cache; does without one where it may not write."""
+    lock = place.with_suffix(".lock")
+    with ExitStack() as stack:
+        with suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_locked(lock))
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # who waits for it finds the object
+                lock.unlink()
 
 
 @contextmanager

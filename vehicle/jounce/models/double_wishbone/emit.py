@@ -44,6 +44,8 @@ class Code:
     """What is emitted for a vehicle: its functions, and the orders of their numbers."""
 
     vehicle: Vehicle
+    pieces: bool = False
+    """Whether long tangents are emitted in pieces (`jounce.codegen.pieces`)."""
 
     @cached_property
     def wheel(self) -> Wheel:
@@ -115,7 +117,7 @@ class Code:
             "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED, self.quick),
             "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),
             "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes),
-                                                               self.quick),
+                                                               self.quick, pieces=self.pieces),
             "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalars), GENERATOR),
             "double_wishbone_layout.h": emit_layouts(self),
         }

@@ -248,7 +248,7 @@ def of_law(name: str) -> tuple[dict[str, list[str]], dict[str, str]]:
 
     These files stand in the place of those of the same name that come with jounce.
     """
-    code = Code(replace(load_vehicle(COMMON), tire=name))
+    code = Code(replace(load_vehicle(COMMON), tire=name), pieces=True)
     entries, text = _scalars(code)
     return entries, {"axles_scalar.inc": text, **pair_files(code), **code.files()}
 
