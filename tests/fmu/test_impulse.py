@@ -322,6 +322,16 @@ def test_road_that_steps_up_under_a_resting_wheel_ends_in_a_fault_that_names_it(
         engine.start()
 
 
+def test_active_set_that_does_not_settle_ends_in_a_fault_that_names_the_wheel() -> None:
+    """A spinning body that strikes with rigid contacts at a friction of 5: there may be no solution (Painleve 1895)."""
+    engine = Engine(layout(anything(np.random.default_rng(57)), spins=False, rigid=True, regularized=1e-6), 1e-2)
+    engine.start()
+    engine.friction[:], engine.motors[:] = 5.0, [[30.0, 5e3]]
+    with pytest.raises(EngineFault, match="what wheel wheel1 does has not settled for 10 ticks"):
+        engine.run(300)
+    assert np.isfinite(engine.x).all()
+
+
 def test_more_bodies_than_the_engine_has_room_for_are_refused() -> None:
     bodies = tuple(Body(f"body{k}", 1.0, np.zeros(3), np.eye(3)) for k in range(65))
     with pytest.raises(LayoutError, match="65 bodies and 0 rows; expected at most 64 and 512"):

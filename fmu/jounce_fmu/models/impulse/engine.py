@@ -140,15 +140,18 @@ class Engine:
 
     def _fault(self, kind: int, place: int, value: float) -> EngineFault:
         layout = self.layout
-        what = f"unknown {place}"
+        joints = [j.name for j in layout.model.joints for _ in range(j.rows)]
+        rows = [*joints, *(f"{kind} {k + 1}" for kind, k in layout.motors), *(s.name for s in layout.model.limits)]
+        what = ""
         if kind in (3, 4) and 0 <= place < len(layout.contacts):
             what = f"wheel {layout.contacts[place][0].name}"
+        elif kind == 4:
+            what = rows[-2 - place]
         elif place < layout.velocities:
             spin = place - 6 * len(layout.model.bodies)
             name = layout.model.wheels[layout.spins[spin]].name if spin >= 0 else layout.model.bodies[place // 6].name
             what = f"the motion of {name}"
         else:
-            joints = [j.name for j in layout.model.joints for _ in range(j.rows)]
             row = place - layout.velocities
-            what = joints[row] if row < len(joints) else f"row {row}"
+            what = rows[row] if row < len(rows) else f"row {row}"
         return EngineFault(FAULTS[kind].format(what=what, value=-value))

@@ -95,7 +95,7 @@ static int faulted(const imp_topology *t, const imp_numbers *n, double h, const 
     const int velocities = 6 * IMP_N_BODIES + IMP_N_SPINS, k = e->index;
     const char *name = k < 6 * IMP_N_BODIES ? IMP_BODY_NAME[k / 6]
                      : k < velocities ? IMP_WHEEL_NAME[IMP_SPIN_WHEEL[k - 6 * IMP_N_BODIES]] : IMP_ROW_NAME[k - velocities];
-    if (e->kind == IMP_BELOW || e->kind == IMP_ACTIVE) name = k < 0 ? "a motor or limit" : IMP_WHEEL_NAME[IMP_WHEEL_OF[k]];
+    if (e->kind == IMP_BELOW || e->kind == IMP_ACTIVE) name = k < -1 ? IMP_ROW_NAME[-2 - k] : k < 0 ? "a contact" : IMP_WHEEL_NAME[IMP_WHEEL_OF[k]];
     if (e->kind == IMP_PIVOT)
         snprintf(f->text, sizeof f->text, "the pivot of %s has vanished: its rows depend on others at this pose", name);
     else if (stiff)

@@ -98,7 +98,7 @@ typedef struct {
 
 enum { IMP_OK, IMP_PIVOT, IMP_NAN, IMP_BELOW, IMP_ACTIVE };
 typedef struct {
-    int kind, index; /* index: unknown, unknown, contact, contact */
+    int kind, index; /* index: unknown, unknown, contact, contact or -2 less the row of a motor or limit */
     double value;
 } imp_fault;
 

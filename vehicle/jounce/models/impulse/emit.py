@@ -110,13 +110,18 @@ def ints(name: str, values: Iterable[int]) -> str:
     return f"static const int {name}[] = {{\n{_wrapped(str(int(v)) for v in (*values, 0))}\n}};"
 
 
+def _real(value: float) -> str:
+    """Of a limit that there is not, a number that is never reached: C has no name for infinity in constants."""
+    return repr(min(max(float(value), -1e30), 1e30))
+
+
 def _reals(name: str, values: Iterable[float]) -> str:
-    return f"static const double {name}[] = {{\n{_wrapped(repr(float(v)) for v in (*values, 0.0))}\n}};"
+    return f"static const double {name}[] = {{\n{_wrapped(_real(v) for v in (*values, 0.0))}\n}};"
 
 
 def _table(kind: str, name: str, rows: Sequence[Iterable[float]], width: int = 3) -> str:
     """One row more than there are, so that no array is empty."""
-    texts = [[str(int(v)) if kind == "int" else repr(float(v)) for v in row] for row in rows]
+    texts = [[str(int(v)) if kind == "int" else _real(v) for v in row] for row in rows]
     width = len(texts[0]) if texts else width
     body = ",\n".join(f"    {{{', '.join(row)}}}" for row in (*texts, ["0"] * width))
     return f"static const {kind} {name}[][{width}] = {{\n{body}\n}};"
