@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# CI machines are shared: an example that takes long says nothing about the code.
-settings.register_profile("jounce", deadline=None)
+# CI machines are shared: an example that takes long says nothing about the code. The examples are the same in every
+# run, so that a change fails by what it changes; `pytest --hypothesis-profile=explore` tries others.
+SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile("jounce", deadline=None, derandomize=True, suppress_health_check=SLOW)
+settings.register_profile("explore", deadline=None, suppress_health_check=SLOW)
 settings.load_profile("jounce")
 
 

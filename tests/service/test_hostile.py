@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jounce_proto import jounce_pb2 as pb
@@ -71,7 +71,7 @@ def session(server: Any) -> Any:
     return server, made, member
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(hostile=st.one_of(BAD_STREAM, BAD_UNARY))
 def test_two_hundred_hostile_requests_leave_the_session_bit_identical(session: Any, hostile: Any) -> None:
     server, made, member = session

@@ -15,7 +15,7 @@ from typing import Any
 
 import grpc
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jounce_proto import jounce_pb2 as pb
@@ -69,7 +69,7 @@ def saved(server: Any) -> tuple[Any, Any, bytes, str]:
     return server, session, data, kept.snapshot_id
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50)
 @given(before=st.integers(0, 6), after=st.integers(0, 4), seed=st.integers(0, 2**32))
 def test_a_restored_session_goes_on_as_if_nothing_had_been_restored(server: Any, before: int, after: int,
                                                                    seed: int) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jounce.data import load_vehicle
@@ -105,7 +105,7 @@ def driven(client: Client) -> Session:
     return session
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(bad=BAD, ticks=st.integers(0, 3))
 def test_two_hundred_hostile_inputs_leave_the_vehicle_bit_identical(
     client: Client, driven: Session, bad: tuple[list[str], list[float]], ticks: int

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jounce_tools.cli.main import main
@@ -142,7 +142,7 @@ def bent(data: st.DataObject) -> bytes:
     return content
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100)
 @given(st.data())
 def test_no_file_gives_a_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str], data: st.DataObject) -> None:
     """It is read, and then its forces are finite, or it is refused in one line that names the file."""
