@@ -1,23 +1,32 @@
-"""What a tick of the impulse engine costs on the trucks, by solver, and how far each is from the direct one.
+"""What a tick of the trucks' engines costs: the impulse engine by solver, and minimal coordinates (ce).
 
 usage: python benchmarks/engines.py [--ticks N]
 
-Per truck and solver: microseconds per tick of 1 ms over bumps (CPU time, best of several stretches, everything
-included), and the largest difference of the cab's height from the direct solver over one bump.
+Per truck and engine: microseconds per tick of 1 ms over bumps (CPU time, best of several stretches, everything
+included; ce by RK4), those of a right-hand side, and the largest error of the cab's height over one bump without
+friction, against ce at 0.1 ms; then its largest difference from the direct solver with friction.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
+from native import RHS, Core
 from numpy.typing import NDArray
+from timing import machine, table
+
+import jounce
 
 from jounce.architecture.composite import build
 from jounce.architecture.layout import Piece, layout
 from jounce.architecture.target import Multibody
 from jounce.architecture.trim import trimmed
+from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.models import find
 from jounce_fmu.models.impulse.engine import Engine
 
 STRETCH = 200
@@ -44,21 +53,56 @@ def cost(engine: Engine, ticks: int) -> float:
     return float(1e6 * best / STRETCH)
 
 
+def cost_of_ce(truck: str, ticks: int) -> tuple[float, float]:
+    """Microseconds per tick and per right-hand side."""
+    values = {"init.speed": 8.0, "road": 3.0, "road.count": 1000.0}
+    best = np.inf
+    with open_builtin(f"{truck}-ce").instance("timed") as instance:
+        instance.setup(values)
+        for _ in range(max(ticks // STRETCH, 1)):
+            start = time.process_time()
+            instance.step(STRETCH)
+            best = min(best, time.process_time() - start)
+    with tempfile.TemporaryDirectory() as kept:
+        core = Core(Path(kept), find(f"{truck}-ce").sources)
+        rhs = core.measure(core.open(0, values), RHS, blocks=40, calls=1000).best()
+    return float(1e6 * best / STRETCH), 1e-3 * rhs
+
+
+def height(truck: str, sweeps: int | None, mu: float, tick: float = 1e-3) -> NDArray[np.float64]:
+    """Of the cab over a bump, every 1 ms [m]; ``sweeps``: None for ce, 0 for the direct solver."""
+    if sweeps is None:
+        run = jounce.simulate(f"{truck}-ce", {}, 3.0, ["body_cab.pos.z"], output_interval=1e-3, tick=tick, mu=mu,
+                              road="BUMP", **{"init.speed": 8.0})  # fmt: skip
+        return run["body_cab.pos.z"][1:]
+    model = trimmed(build(truck)[1])
+    engine = engine_of(model, sweeps, Piece(6.0, 0.12, length=1.2))
+    engine.friction[:] = mu
+    return engine.run(3000, [13 * engine.layout.model.index("cab.shell") + 2])[:, 0]
+
+
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ticks", type=int, default=8000, help="of each solver (default: %(default)s)")
+    parser.add_argument("--ticks", type=int, default=8000, help="of each engine (default: %(default)s)")
     ticks = parser.parse_args().ticks
+    rows = []
     for truck in ("class3", "class7"):
         model = trimmed(build(truck)[1])
-        exact: NDArray[np.float64] | None = None
-        for name, sweeps in (("direct", 0), ("pgs 10", 10), ("pgs 20", 20), ("pgs 50", 50)):
-            us = cost(engine_of(model, sweeps, Piece(6.0, 0.12, length=1.2, pitch=3.0, count=1000)), ticks)
-            engine = engine_of(model, sweeps, Piece(6.0, 0.12, length=1.2))
-            cab = 13 * engine.layout.model.index("cab.shell") + 2
-            height = engine.run(3000, [cab])[:, 0]
-            exact = height if exact is None else exact
-            print(f"{truck}  {name:8} {us:6.1f} us   cab off by {np.abs(height - exact).max():.2g} m")
+        exact, direct = height(truck, None, 0.0, 1e-4), height(truck, 0, 0.8)
+        for name, sweeps in (("pgs 10", 10), ("pgs 20", 20), ("pgs 50", 50), ("direct", 0), ("ce", None)):
+            rhs = ""
+            if sweeps is None:
+                us, own = cost_of_ce(truck, ticks)
+                rhs = f"{own:.2f}"
+            else:
+                us = cost(engine_of(model, sweeps, Piece(6.0, 0.12, length=1.2, pitch=3.0, count=1000)), ticks)
+            error = np.abs(height(truck, sweeps, 0.0) - exact).max()
+            off = np.abs(height(truck, sweeps, 0.8) - direct).max()
+            rows.append([truck, name, f"{us:.1f}", rhs, f"{1e3 * error:.4f}", f"{1e3 * off:.4f}"])
+    print(machine(), end="\n\n")
+    print(table(["truck", "engine", "us per tick", "us per right-hand side", "cab's error [mm]",
+                 "from direct, mu 0.8 [mm]"], rows))  # fmt: skip
 
 
 if __name__ == "__main__":
