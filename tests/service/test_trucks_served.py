@@ -1,4 +1,4 @@
-"""A truck on the impulse engine in lockstep over gRPC: recorded, and replayed without a difference."""
+"""Trucks on both engines in lockstep over gRPC: recorded, and replayed without a difference."""
 
 from __future__ import annotations
 
@@ -35,18 +35,20 @@ def _ten_wheels(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("name", "driven"), [("class3", WHEELS[2:]), ("ten", ("5L", "5R"))])
+@pytest.mark.parametrize(("name", "driven"), [
+    ("class3", WHEELS[2:]), ("class3-ce", WHEELS[2:]), ("ten", ("5L", "5R")),
+])  # fmt: skip
 def test_it_advances_in_lockstep_with_the_bits_of_the_model_alone_and_replays(
     serve: Callable[..., Any], tmp_path: Path, name: str, driven: tuple[str, str]
 ) -> None:
-    own = (str(_ten_wheels(tmp_path / name)),) if name == "ten" else ()
+    own = (name,) if name == "class3-ce" else (str(_ten_wheels(tmp_path / name)),) if name == "ten" else ()
     server = serve(record=str(tmp_path / "rec"), record_every=1, vehicle=own)
     models = server.server.manager.registry = registry(server.server.config)
     starts = {"init.speed": 8.0, "road.start": 1.0}
     parameters = {**{n: pb.Value(number=v) for n, v in starts.items()}, "road": pb.Value(text="BUMP")}
     session = server.stub.CreateSession(pb.CreateSessionRequest(
         model=name, parameters=parameters, expected_participants=["driver", "engine"]))
-    what = "steering_wheel_angle" if name == "class3" else "drive.target_speed"  # the last has no steered axle
+    what = "steering_wheel_angle" if name != "ten" else "drive.target_speed"  # the last has no steered axle
     driver = server.member(session, "driver", inputs=[what], period=10)
     torques = [f"wheel_{w}.drive_torque" for w in driven]
     engine = server.member(session, "engine", inputs=torques, period=5)
