@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from timing import machine, table
 
 import jounce
-
 from jounce.architecture.composite import build
 from jounce.architecture.layout import Piece, layout
 from jounce.architecture.target import Multibody

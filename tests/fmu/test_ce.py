@@ -15,6 +15,7 @@ from jounce.architecture.trim import trimmed
 from jounce.axles import WHEELS
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.importer.instance import FmuError
 from jounce_fmu.importer.linear import linearize, read_states
 from jounce_tools.architecture import frequencies
 
@@ -54,11 +55,11 @@ def test_both_engines_go_to_one_motion_over_a_bump_as_the_tick_falls(truck: str)
 @pytest.mark.parametrize("truck", TRUCKS)
 def test_modes_of_the_linear_model_are_those_of_the_step_map(truck: str) -> None:
     """architecture-abstraction, section 7; the step of the other engine has an error of (w h)^2 / 24."""
-    factory = open_builtin(f"{truck}-ce")
+    factory, undamped = open_builtin(f"{truck}-ce"), {"mu": 5.0, "tire_damping_time": 0.0}
     with factory.instance("at rest") as truck_at_rest:
-        truck_at_rest.setup({"mu": 5.0})
+        truck_at_rest.setup(undamped)
         x = read_states(truck_at_rest)
-    found = linearize(factory, {"mu": 5.0}, x, np.zeros(len(factory.table.inputs)))
+    found = linearize(factory, undamped, x, np.zeros(len(factory.table.inputs)))
     values = np.linalg.eigvals(found.A)
     values = np.array(sorted(values[values.imag > 0.3], key=abs))
     step = frequencies.modes(trimmed(build(truck)[1]), 2.5e-4)
@@ -93,3 +94,57 @@ def test_fmu_is_valid_and_runs_in_fmpy_in_both_kinds(fmi: int, tmp_path: Path) -
                 assert np.array_equal(found[name], ours[name])
             else:
                 assert found[name] == pytest.approx(ours[name], abs=5e-3)
+
+
+@pytest.mark.parametrize(("values", "fault"), [
+    ({"spring_cab_spring_FL.stiffness": 1e12}, "cab_spring_FL is too stiff or damped for RK4 and this tick"),
+    ({"spring_cab_spring_FL.damping": 1e8}, "cab_spring_FL is too stiff or damped for RK4 and this tick"),
+    ({"wheel_RL.stiffness": 1e13}, "RL is too stiff or damped for RK4 and this tick"),
+    ({"road.term_1.place": 3.0, "road.term_1.factor": 50.0}, "the centre of wheel FL is 0.21 m too low"),
+])  # fmt: skip
+def test_a_run_that_explodes_ends_in_a_fault_that_names_the_spring_or_the_wheel(
+    values: dict[str, float], fault: str
+) -> None:
+    with pytest.raises(FmuError, match=fault):
+        jounce.simulate("class3-ce", {}, 2.0, ["speed"], **{"init.speed": 8.0, **values})
+
+
+def test_a_spring_too_stiff_for_rk4_is_none_for_rosenbrock() -> None:
+    run = jounce.simulate("class3-ce", {}, 1.0, ["speed", "spring_cab_spring_FL.force"], output_interval=0.1,
+                          integrator="ROSENBROCK", **{"spring_cab_spring_FL.stiffness": 1e12})  # fmt: skip
+    assert np.abs(run["speed"]).max() < 1e-6 and np.isfinite(run.values).all()
+
+
+def test_rosenbrock_goes_to_the_motion_of_rk4() -> None:
+    """With differences as its Jacobian it keeps its order of 2."""
+
+    def height(tick: float, integrator: str) -> np.ndarray:
+        run = jounce.simulate("class3-ce", {}, 1.6, ["body_cab.pos.z"], output_interval=0.008, tick=tick, mu=0.0,
+                              integrator=integrator, **BUMP)  # fmt: skip
+        return run["body_cab.pos.z"]
+
+    exact = height(2.5e-4, "RK4")
+    errors = [np.abs(height(tick, "ROSENBROCK") - exact).max() for tick in (8e-3, 1e-3)]
+    assert errors[0] < 3e-4 and errors[1] < errors[0] / 8
+
+
+def test_driven_wheels_bring_the_truck_to_a_speed_and_brakes_hold_it() -> None:
+    drive = {"drive.target_speed": 5.0, "drive.max_torque": 6000.0}
+    run = jounce.simulate("class3-ce", drive, 6.0, ["speed", "wheel_RL.omega"], output_interval=0.1)
+    assert run["speed"][-1] == pytest.approx(5.0, rel=0.02)
+    brakes = {f"wheel_{w}.brake_torque": 1500.0 for w in WHEELS}
+    run = jounce.simulate("class3-ce", brakes, 3.0, ["speed", "wheel_RL.omega"], output_interval=0.01,
+                          **{"init.speed": 5.0})  # fmt: skip
+    wheels, radius = 4, 0.36
+    deceleration = (run["speed"][20] - run["speed"][80]) / 0.6
+    assert deceleration == pytest.approx(wheels * 1500.0 / radius / 3880.0, rel=0.1)
+    assert abs(run["speed"][-1]) < 0.03 and abs(run["wheel_RL.omega"][-1]) < 0.03  # it still rocks
+
+
+def test_energy_is_kept_without_dampers_and_friction() -> None:
+    """RK4 at 1 ms over a bump with the tires' and springs' dampers off, and wheels that keep touching."""
+    run = jounce.simulate("class3-ce", {}, 2.0, ["energy.kinetic", "energy.potential"], output_interval=0.01, mu=0.0,
+                          **{"damping_factor": 0.0, "init.speed": 5.0, "road": "BUMP", "road.start": 1.0,
+                             "road.height": 0.02, "road.length": 3.0})  # fmt: skip
+    energy = run["energy.kinetic"] + run["energy.potential"]
+    assert np.ptp(energy) < 1e-6 * run["energy.kinetic"][0]

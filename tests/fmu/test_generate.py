@@ -16,7 +16,7 @@ from jounce.signals import Signal, SignalTable
 from jounce_fmu.build.library import FLAGS, Sources, builtin_sources, ensure_library
 from jounce_fmu.importer.foreign import Interface
 from jounce_fmu.importer.host import Factory
-from jounce_fmu.models import Model, axles, find, powertrain
+from jounce_fmu.models import Model, axles, ce, find, powertrain
 from jounce_fmu.models.double_wishbone import GENERATED, emit
 
 
@@ -41,6 +41,14 @@ def test_the_committed_c_of_the_powertrain_is_what_the_generator_emits() -> None
     for path, text in emitted.items():
         assert path.read_text() == text, f"run python -m jounce_fmu.build.generate: {path.name}"
     assert {*powertrain.GENERATED.iterdir()} == {path for path in emitted if path.parent == powertrain.GENERATED}
+
+
+@pytest.mark.slow
+def test_the_committed_c_of_trucks_in_minimal_coordinates_is_what_the_generator_emits() -> None:
+    emitted = ce.emit_shared()
+    for path, text in emitted.items():
+        assert path.read_text() == text, f"run python -m jounce_fmu.build.generate: {path.name}"
+    assert {*ce.GENERATED.iterdir()} == {path for path in emitted if path.parent == ce.GENERATED}
 
 
 def test_a_report_out_of_the_tables_order_is_not_emitted() -> None:

@@ -272,12 +272,15 @@ def test_friction_can_change_during_a_run() -> None:
 
 
 @pytest.mark.parametrize(("language", "compiler"), [("c", ["cc", "-std=c99"]), ("c++", ["c++", "-std=c++17"])])
-def test_its_source_compiles_without_a_warning(tmp_path: Path, language: str, compiler: list[str]) -> None:
+@pytest.mark.parametrize(("truck", "file"), [("class3", "impulse.c"), ("class3-ce", "ce.c")])
+def test_its_source_compiles_without_a_warning(
+    tmp_path: Path, truck: str, file: str, language: str, compiler: list[str]
+) -> None:
     if shutil.which(compiler[0]) is None:
         pytest.skip(f"needs {compiler[0]}")
-    for name, data in find("class3").sources.packed().items():
+    for name, data in find(truck).sources.packed().items():
         (tmp_path / name).write_bytes(data)
-    command = [compiler[0], "-x", language, *compiler[1:], "-Wall", "-Wextra", "-Werror", "-c", "impulse.c"]
+    command = [compiler[0], "-x", language, *compiler[1:], "-Wall", "-Wextra", "-Werror", "-c", file]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
 

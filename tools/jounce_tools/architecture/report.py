@@ -14,6 +14,7 @@ from jounce.architecture.graph import Architecture
 from jounce.architecture.mobility import Mobility
 from jounce.architecture.target import Multibody
 from jounce.models.ce import choice
+from jounce_fmu.models import ce
 
 #: Largest gross weight [lb] of the classes 1 to 7 of the US Federal Highway Administration (49 CFR 565.15, table II).
 _CLASSES: Final = (6000, 10000, 14000, 16000, 19500, 26000, 33000)
@@ -39,7 +40,7 @@ def of(path: Path, engine: str = "auto") -> Report:
     """Builds and trims. Raises ArchitectureError, also where the engine asked for cannot."""
     made, drawn = composite.build(path)
     model = trim.trimmed(drawn)
-    chosen = choice.engine_of(made, model, engine)
+    chosen = choice.engine_of(made, model, ce.has_functions, engine)
     return Report(made, model, mobility.count(model), springs.modes(model), springs.limits(model), *chosen)
 
 

@@ -11,10 +11,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from jounce.architecture import composite, load
+from jounce.architecture.spin import merged
 from jounce.data import DataError
 from jounce.models.ce import emit as of_truck
 from jounce.models.ce.choice import engine_of
@@ -34,9 +36,11 @@ FOLDER = PACKAGE / "models" / "ce"
 #: Emitted functions of the branches of the trucks that come with jounce, and the sizes of what they read and give.
 GENERATED = FOLDER / "generated"
 SIZES = GENERATED / "branches.json"
+#: A suspension of each template that no truck of jounce's has.
+EXAMPLES = LEDGER.parent / "examples.toml"
 #: C of the impulse engine that serves here too.
 _SHARED = ("impulse.h", "impulse_tables.inc", "impulse_rows.inc", "impulse_road.inc", "impulse_derive.inc",
-           "impulse_outputs.inc")  # fmt: skip
+           "impulse_outputs.inc", "impulse_limits.inc")  # fmt: skip
 
 
 def has_own_model(name: str | Path) -> bool:
@@ -56,7 +60,19 @@ def has_own_model(name: str | Path) -> bool:
 @cache
 def _chosen(name: str, _contents: bytes) -> bool:
     made, model = composite.build(name)
-    return made.engine == "ce" or engine_of(made, model)[0] == "ce"
+    return made.engine == "ce" or engine_of(made, model, has_functions)[0] == "ce"
+
+
+def has_functions(branch: Branch) -> bool:
+    """Whether the functions of a branch are there, or can be emitted."""
+    return branch.function in _committed() or find_spec("casadi") is not None
+
+
+@cache
+def _committed() -> Mapping[str, Any]:
+    """Sizes of the emitted functions that come with jounce, by their name."""
+    found: Mapping[str, Any] = json.loads(SIZES.read_text(encoding="utf-8"))
+    return found
 
 
 def read(name: str | Path) -> SignalTable:
@@ -114,8 +130,7 @@ def _model(name: str, _contents: str) -> Model:
 
 def _emitted(branch: Branch) -> Mapping[str, Any]:
     """Functions of a branch: from the package, from the cache, or emitted now. Raises BadRequest, BuildError."""
-    committed = json.loads(SIZES.read_text(encoding="utf-8")).get(branch.function) if SIZES.is_file() else None
-    if committed:
+    if committed := _committed().get(branch.function):
         return {**committed, "text": (GENERATED / f"{branch.function}.inc").read_text(encoding="utf-8")}
     try:
         found: Mapping[str, Any] = axles.kept("branches", branch.function, lambda: of_truck.emitted(branch))
@@ -128,19 +143,21 @@ def _emitted(branch: Branch) -> Mapping[str, Any]:
 
 
 def emit_shared() -> Mapping[Path, str]:
-    """Path -> text of the functions and references of the trucks that come with jounce. Needs CasADi."""
+    """Path -> text of the functions of the trucks and templates that come with jounce, and of the trucks' references.
+
+    Needs CasADi.
+    """
     ledger = Ledger.read(LEDGER if LEDGER.exists() else IMPULSE_LEDGER)
-    texts, sizes = {GENERATED / "root.inc": of_truck.root()}, {}
+    found = []
     for name in load.truck_names():
-        own = _truck(name)
-        trees = _forest(own)
-        signals = table(own, trees)
+        own = impulse.truck_of(name)
+        found.append(_forest(own))
+        signals = table(own, found[-1])
         ledger = ledger.extended([*((s.signal.causality, s.name) for s in signals.scalars),
                                   *(("state", s.name) for s in signals.states)])  # fmt: skip
-        for branch in trees.branches:
-            if branch.function in sizes:
-                continue
-            made = of_truck.emitted(branch)
-            texts[GENERATED / f"{branch.function}.inc"] = made.pop("text")
-            sizes[branch.function] = made
-    return {LEDGER: ledger.text(), SIZES: json.dumps(sizes, indent=1) + "\n", **texts}
+    found.append(forest(merged(composite.build(EXAMPLES)[1])[0]))
+    branches = {b.function: b for trees in found for b in trees.branches}
+    kinds = {name: of_truck.emitted(branch) for name, branch in branches.items()}
+    texts = {GENERATED / f"{name}.inc": kind.pop("text") for name, kind in kinds.items()}
+    return {LEDGER: ledger.text(), SIZES: json.dumps(kinds, indent=1) + "\n", GENERATED / "root.inc": of_truck.root(),
+            **texts}  # fmt: skip

@@ -19,6 +19,10 @@
 #include "impulse_road.inc"
 #include "impulse_derive.inc"
 #include "impulse_outputs.inc"
+#include "impulse_limits.inc"
+
+/* Numbers of the branches, or what the trim works with. */
+enum { N_SCRATCH = (int)CE_N_NUMBERS > (int)IMP_N_DENSE ? (int)CE_N_NUMBERS : (int)IMP_N_DENSE };
 
 #define JN_LANES 1
 #define JN_STRIDE 1
@@ -39,13 +43,55 @@ static int derive_all(const double *p, double *d, jn_fault *f) {
     return 0;
 }
 
+/* Puts before a fault of the motion the spring or tire to which it is due, if one is beyond what the tick allows. */
+static int ce_blame(const double *p, const ce_motion *m, jn_fault *f) {
+    /* where RK4 is stable: h w < 2.83, h / T < 2.79 (Hairer and Wanner, Solving ODE II, IV.2) */
+    const char *stiff = p[JN_P_integrator] == 1.0 ? imp_unstable(&m->t, &m->n, p[JN_P_tick], 8.0, 2.79) : NULL;
+    char text[sizeof f->text];
+    if (!stiff) return 1;
+    memcpy(text, f->text, sizeof text);
+    f->signal = -1;
+    snprintf(f->text, sizeof f->text, "%s is too stiff or damped for RK4 and this tick: %.140s", stiff, text);
+    return 1;
+}
+
+static int ce_diverged(const char *what, const double *p, const ce_motion *m, jn_fault *f) {
+    f->signal = -1;
+    snprintf(f->text, sizeof f->text, "the motion of %s has diverged; a shorter tick may help", what);
+    return ce_blame(p, m, f);
+}
+
+static int ce_bounded(const double *v, int n) {
+    int k;
+    for (k = 0; k < n; k++) if (!(fabs(v[k]) < MOST)) return 0;
+    return 1;
+}
+
+/* Whether all velocities are such as a vehicle can have. */
+static int ce_check(const double *x, const double *p, const ce_motion *m, jn_fault *f) {
+    int k;
+    for (k = 0; k < CE_N_ROOTS; k++)
+        if (!ce_bounded(x + 13 * k, 13)) return ce_diverged(IMP_BODY_NAME[CE_ROOT[k]], p, m, f);
+    for (k = 0; k < CE_N_BRANCHES; k++) {
+        const ce_branch b = ce_branch_of(k);
+        if (!ce_bounded(x + b.x, 2 * b.n + b.m)) return ce_diverged(IMP_BODY_NAME[CE_BODY[b.body]], p, m, f);
+    }
+    for (k = 0; k < IMP_N_SPINS; k++)
+        if (!ce_bounded(x + CE_X_SPIN + 2 * k + 1, 1) || !ce_bounded(x + CE_X_BRAKE + k, 1))
+            return ce_diverged(IMP_WHEEL_NAME[IMP_SPIN_WHEEL[k]], p, m, f);
+    for (k = 0; k < IMP_N_CONTACTS; k++)
+        if (!ce_bounded(x + CE_X_TIRE + 2 * k, 2)) return ce_diverged(IMP_WHEEL_NAME[IMP_WHEEL_OF[k]], p, m, f);
+    return 0;
+}
+
 /* All forces and accelerations at a state. */
 static int evaluate(const double *x, const double *u, const double *p, const double *d, ce_motion *m, jn_fault *f) {
     ce_open(d, m);
+    if (ce_check(x, p, m, f)) return 1;
     ce_steer(x, u, p, m->steer);
-    if (ce_move(x, m, f)) return 1;
+    if (ce_move(x, m, f)) return ce_blame(p, m, f);
     ce_springs(m);
-    if (ce_wheels(x, u, p, m, f)) return 1;
+    if (ce_wheels(x, u, p, m, f)) return ce_blame(p, m, f);
     ce_accelerate(m);
     return 0;
 }
@@ -128,7 +174,7 @@ static void finish(double *x, const double *u, const double *p) {
 
 static const jn_model ce = {
     .name = "ce", .build_hash = jn_build_hash_text, .n_x = CE_N_X, .n_u = JN_N_U, .n_y = JN_N_Y, .n_p = JN_N_P,
-    .n_d = IMP_N_NUMBERS + (CE_N_NUMBERS > IMP_N_DENSE ? CE_N_NUMBERS : IMP_N_DENSE), .p_tick = JN_P_tick,
+    .n_d = IMP_N_NUMBERS + N_SCRATCH, .p_tick = JN_P_tick,
     .p_integrator = JN_P_integrator, .signals = jn_table, .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference,
     .derive = derive_all, .start = start, .rhs = rhs, .outputs = outputs, .step = NULL, .n_work = 0, .begin = begin,
     .finish = finish, .n_memory = 0, .nominals = jn_nominals, .state_references = jn_state_references,

@@ -21,6 +21,7 @@ enum { STEER = IMP_N_STATES, N_X };
 
 #include "impulse_derive.inc"
 #include "impulse_outputs.inc"
+#include "impulse_limits.inc"
 
 /* What the inputs mean for a tick. */
 typedef struct {
@@ -53,45 +54,8 @@ static imp_input tell(const double *u, const double *p, const imp_numbers *n, do
     return in;
 }
 
-/* The spring or tire that is furthest beyond its step limit, h^2 k / m = 4 with the mass of free bodies; or none. */
-static const char *unstable(const imp_topology *t, const imp_numbers *n, double h) {
-    static const double none[3] = {0.0, 0.0, 0.0};
-    const char *found = NULL;
-    double most = 4.0;
-    int k, i, side;
-    for (k = 0; k < t->springs + t->contacts; k++) {
-        const int tire = k >= t->springs;
-        const double *d = tire ? n->contact + IMP_D_CONTACT * (k - t->springs) : n->spring + IMP_D_SPRING * k;
-        const int *s = t->spring + 4 * (tire ? 0 : k), two[2] = {tire ? t->contact[4 * (k - t->springs)] : s[1],
-                                                                 tire ? -1 : s[2]};
-        double along[3] = {0.0, 0.0, 1.0}, mobility = 0.0;
-        if (!tire && s[0] == IMP_ALONG) memcpy(along, d + 6, sizeof along);
-        else if (!tire)
-            for (i = 0; i < 3; i++) {
-                const double a = two[0] < 0 ? 0.0 : n->body[IMP_D_BODY * two[0] + i];
-                const double b = two[1] < 0 ? 0.0 : n->body[IMP_D_BODY * two[1] + i];
-                along[i] = (a + d[i] - b - d[3 + i]) / d[12];
-            }
-        for (side = 0; side < 2; side++) {
-            const double *b = n->body + IMP_D_BODY * two[side];
-            double m[3], turn[3];
-            if (two[side] < 0) continue;
-            imp_cross(d + 3 * side, along, m);
-            {
-                const double full[9] = {b[4], b[7], b[8], b[7], b[5], b[9], b[8], b[9], b[6]};
-                imp_half_turn(full, m, 1.0, none, turn);
-            }
-            mobility += 1.0 / b[3] + imp_dot(m, turn);
-        }
-        if (h * h * (tire ? d[7] : d[9]) * mobility <= most) continue;
-        most = h * h * (tire ? d[7] : d[9]) * mobility;
-        found = tire ? IMP_WHEEL_NAME[IMP_WHEEL_OF[k - t->springs]] : IMP_SPRING_NAME[k];
-    }
-    return found;
-}
-
 static int faulted(const imp_topology *t, const imp_numbers *n, double h, const imp_fault *e, jn_fault *f) {
-    const char *stiff = unstable(t, n, h);
+    const char *stiff = imp_unstable(t, n, h, 4.0, HUGE_VAL);
     const int velocities = 6 * IMP_N_BODIES + IMP_N_SPINS, k = e->index;
     const char *name = k < 6 * IMP_N_BODIES ? IMP_BODY_NAME[k / 6]
                      : k < velocities ? IMP_WHEEL_NAME[IMP_SPIN_WHEEL[k - 6 * IMP_N_BODIES]] : IMP_ROW_NAME[k - velocities];

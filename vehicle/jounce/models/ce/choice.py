@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,7 @@ from jounce.architecture.load import ENGINES
 from jounce.architecture.read import ArchitectureError
 from jounce.architecture.spin import merged
 from jounce.architecture.target import Multibody
-from jounce.models.ce.forest import NotMinimal, forest
+from jounce.models.ce.forest import Branch, NotMinimal, forest
 
 #: The engines that there are, as ends of a vehicle's name: `class3-ce`.
 SUFFIXES: Final = tuple(f"-{engine}" for engine in ENGINES if engine != "auto")
@@ -25,29 +26,36 @@ def split(name: str | Path) -> tuple[str, str]:
     return text, ""
 
 
-def prevents(made: Architecture, model: Multibody) -> str:
-    """What minimal coordinates cannot take, by name; empty where they can run the vehicle."""
+def prevents(model: Multibody, has_functions: Callable[[Branch], bool]) -> str:
+    """What minimal coordinates cannot take, by name; empty where they can run the vehicle.
+
+    ``has_functions``: whether there are emitted functions of a branch, or CasADi to emit them.
+    """
     own, spun = merged(model)
     if len(spun) < len(model.wheels):
         wheel = next(w.name for k, w in enumerate(model.wheels) if k not in spun)
-        return f"wheel {wheel} is held by more than one hinge"
+        return f"wheel {wheel} is held by more than a hinge along its axle"
     try:
-        forest(own)
+        branches = forest(own).branches
     except NotMinimal as error:
         return str(error)
+    if lacks := [b.name for b in branches if not has_functions(b)]:
+        return f"the joints of {lacks[0]} are of none of jounce's own trucks, and need CasADi once: pip install casadi"
     return ""
 
 
-def engine_of(made: Architecture, model: Multibody, asked: str = "") -> tuple[str, str]:
+def engine_of(
+    made: Architecture, model: Multibody, has_functions: Callable[[Branch], bool], asked: str = ""
+) -> tuple[str, str]:
     """(engine, why), for what a command or the vehicle's name asks for, else the file's `engine`.
 
     Raises ArchitectureError where that engine cannot run it.
     """
     wanted = asked if asked not in ("", "auto") else made.engine
-    because = f"{made.name} asks for it" if wanted == made.engine != asked else "asked for"
+    because = "asked for" if wanted == asked else f"{made.name} asks for it"
     if wanted == "impulse":
         return wanted, because
-    against = prevents(made, model)
+    against = prevents(model, has_functions)
     if wanted == "ce" and against:
         raise ArchitectureError(f"{made.name}: engine ce: {against}; expected engine impulse")
     if wanted == "ce":

@@ -19,6 +19,8 @@ from jounce.signals import Signal, SignalTable
 LEDGER = Path(__file__).parent / "references.txt"
 #: Time with which the steering wheel follows its input [s].
 FOLLOWS = 0.01
+#: Damping of tires along the ground over their stiffness there [s]: the loss tangent of rubber over its frequency.
+DAMPED = 1e-3
 
 
 def table(of: impulse.Truck, forest: Forest) -> SignalTable:
@@ -36,6 +38,11 @@ def _signals(of: impulse.Truck) -> Iterator[Signal]:
             yield Signal("integrator", "parameter", "1", "explicit of order 4, or L-stable of order 2 for long ticks",
                          start=(1.0,), minimum=1.0, maximum=2.0, type="Enumeration", variability="fixed",
                          items=("RK4", "ROSENBROCK"), frame="")  # fmt: skip
+        elif s.name == "road":
+            text = "damping of the tires along the ground over their stiffness there: 0.1 of their force at 15 Hz"
+            yield Signal("tire_damping_time", "parameter", "s", text, start=(DAMPED,), minimum=0.0, maximum=0.1,
+                         variability="fixed", nominal=DAMPED, frame="")  # fmt: skip
+            yield s
         elif s.name == "steering.rate_max":
             yield replace(s, description=f"of the steering wheel, which follows its input within {FOLLOWS:g} s")
         elif s.name.endswith(".lin_acc"):
