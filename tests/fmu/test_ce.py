@@ -148,3 +148,25 @@ def test_energy_is_kept_without_dampers_and_friction() -> None:
                              "road.height": 0.02, "road.length": 3.0})  # fmt: skip
     energy = run["energy.kinetic"] + run["energy.potential"]
     assert np.ptp(energy) < 1e-6 * run["energy.kinetic"][0]
+
+
+@pytest.mark.parametrize("shaken", [False, True])
+@pytest.mark.slow
+def test_truck_parked_on_30_percent_for_a_minute_moves_less_than_a_millimetre(shaken: bool) -> None:
+    with open_builtin("class3-ce").instance("parked") as truck:
+        truck.setup({"grade": 0.3})
+        inputs = np.array([s.start for s in truck.table.inputs])
+        places = {s.name: s.index for s in truck.table.inputs}
+        out = {s.name: s.index for s in truck.table.outputs}
+        for w in WHEELS:
+            inputs[places[f"wheel_{w}.brake_torque"]] = 12e3
+        truck.set_inputs(inputs)
+        truck.step(15_000)
+        x = truck.get_outputs()[out["ref_frame.pos.x"]]
+        for k in range(1200):  # torques on two wheels at 2 Hz shake the truck on its tires
+            torque = 600.0 * np.sin(2 * np.pi * 2 * 0.05 * k) if shaken and k < 1100 else 0.0
+            for w in WHEELS[2:]:
+                inputs[places[f"wheel_{w}.drive_torque"]] = torque
+            truck.set_inputs(inputs)
+            truck.step(50)
+        assert abs(truck.get_outputs()[out["ref_frame.pos.x"]] - x) < 1e-3
