@@ -11,6 +11,7 @@ import pytest
 from integrator_model import IntegratorModel, registry
 from recordings import only
 from test_session_snapshots import download, upload
+from undisturbed import undisturbed
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.recording.replay import replay
@@ -45,6 +46,7 @@ def test_a_repeat_after_the_answer_gives_the_same_answer(server: Any) -> None:
     assert a.step(3.0, tick=0, request=1).error.reason == "STALE_REQUEST"
 
 
+@undisturbed
 def test_a_time_out_leaves_the_tick_asked_for_standing(server: Any) -> None:
     session = server.create("a", "b")
     a = server.member(session, "a", inputs=["force"], timeout=0.1)

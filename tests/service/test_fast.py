@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from undisturbed import undisturbed
 
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.transport.fast_lane import Closed, FastLane
@@ -121,6 +122,7 @@ def test_what_was_sent_before_a_half_close_is_answered_in_order(server: Any) -> 
     assert server.instance(session).ticks == 50
 
 
+@undisturbed
 def test_a_step_that_waits_for_others_does_not_outlive_its_connection(server: Any) -> None:
     session = server.create("a", "b")
     a, b = server.member(session, "a", inputs=["force"]), server.member(session, "b", timeout=0.3)
@@ -148,6 +150,7 @@ def test_what_is_sent_ahead_while_a_step_waits_is_answered_after_it(server: Any)
     assert [b.step().state.tick, a.read().state.outputs[2]] == [3, 6.0]
 
 
+@undisturbed
 def test_requests_that_pile_up_behind_one_that_waits_end_the_connection(serve: Any) -> None:
     server = serve(max_request_bytes=4096)
     session = server.create("a", "b")

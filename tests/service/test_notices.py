@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from undisturbed import undisturbed
 
 from jounce_client import Client, JounceError
 from jounce_proto import jounce_pb2 as pb
@@ -21,6 +22,7 @@ def kinds(stream: Any) -> list[tuple[str, list[str]]]:
     return [(pb.EventKind.Name(e.kind).removeprefix("EVENT_KIND_"), list(e.participants)) for e in stream.events]
 
 
+@undisturbed
 def test_missed_ticks_are_told_once_per_row(server: Any) -> None:
     session = server.create()
     a = server.member(session, "a", notices=EVERY, timeout=20.0)
@@ -66,6 +68,7 @@ def test_an_eviction_is_told_to_everyone_who_asks_the_evicted_included(server: A
     assert streams["a"].step().state.tick == 1
 
 
+@undisturbed
 def test_a_failure_is_told_before_the_refusal_of_the_step_that_waited(server: Any) -> None:
     session = server.create()
     waits = server.member(session, "waits", notices=[pb.EVENT_KIND_FAILED])

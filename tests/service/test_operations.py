@@ -20,6 +20,7 @@ import pytest
 from certificates import Authority
 from served import ended, eventually
 from served import serve as start
+from undisturbed import undisturbed
 
 from jounce_client import Client, JounceError
 from jounce_proto import jounce_pb2 as pb
@@ -234,6 +235,7 @@ def test_a_taken_metrics_port_leaves_nothing_bound(serve: Any) -> None:
         serve(metrics_address=taken, socket_path="", fast_address="127.0.0.1:0")
 
 
+@undisturbed
 def test_the_metrics_count_misses_time_outs_evictions_and_failures_and_keep_them(serve: Any) -> None:
     server = serve(metrics_address="127.0.0.1:0")
     session = server.create()

@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
+from undisturbed import undisturbed
 
 from jounce_proto import jounce_pb2 as pb
 
@@ -23,6 +24,7 @@ def participant(server: Any, session: Any, name: str) -> pb.ParticipantStatus:
     return next(p for p in server.status(session).participants if p.name == name)
 
 
+@undisturbed
 def test_a_late_participant_is_held_counted_and_told_so_and_the_others_see_its_name(server: Any) -> None:
     session = server.create()
     a = server.member(session, "a", inputs=["velocity.x"])
@@ -46,6 +48,7 @@ def test_a_late_participant_is_held_counted_and_told_so_and_the_others_see_its_n
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["late", "gone"])
+@undisturbed
 def test_safe_values_act_when_their_participant_is_late_or_gone(server: Any, gone: bool) -> None:
     session = server.create()
     a = server.member(session, "a")
@@ -67,6 +70,7 @@ def test_safe_values_act_when_their_participant_is_late_or_gone(server: Any, gon
     ({"late": pb.LATE_POLICY_HOLD_LAST, "late_after": 0.2, "max_age_ticks": 2}, "late", "HELD_TOO_LONG"),
     ({"late": pb.LATE_POLICY_HOLD_LAST, "late_after": 10.0, "max_age_ticks": 2}, "gone", "HELD_TOO_LONG"),
 ])
+@undisturbed
 def test_a_policy_that_ends_the_run_says_so_to_everyone_who_waits_and_a_reset_revives_it(
         server: Any, policy: dict[str, Any], how: str, reason: str) -> None:
     session = server.create()
@@ -219,6 +223,7 @@ def test_only_a_participant_named_a_controller_may_pause(server: Any, info: Any)
     assert server.status(session).state == pb.SESSION_STATE_PAUSED
 
 
+@undisturbed
 def test_a_participant_of_a_twentieth_of_the_rate_is_held_for_exactly_nineteen_of_twenty(server: Any) -> None:
     session = server.create()
     fast = server.member(session, "fast")

@@ -65,7 +65,7 @@ def test_a_killed_participant_holds_up_nobody_else_and_is_named_at_once(client: 
         [sys.executable, str(Path(__file__).with_name("stepper_process.py")), address, victims.id, victims.token,
          "victim", "chassis.ext_force.x"], stdout=subprocess.PIPE, text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})  # fmt: skip
-    with client.join(victims, "mate", owns=["steering_wheel_angle"], wants=WANTS, barrier_timeout=0.5) as mate:
+    with client.join(victims, "mate", owns=["steering_wheel_angle"], wants=WANTS, barrier_timeout=2.0) as mate:
         assert victim.stdout is not None and victim.stdout.readline()
         mate.step([0.0])
         runs: list[list[bytes]] = []
@@ -80,7 +80,7 @@ def test_a_killed_participant_holds_up_nobody_else_and_is_named_at_once(client: 
             for _ in range(1000):
                 mate.step([0.0])
         assert "victim" in str(caught.value)
-        assert time.monotonic() - killed < 30.0  # a hang, not slowness; 0.5 s is the barrier's own time-out
+        assert time.monotonic() - killed < 30.0  # a hang, not slowness; 2 s is the barrier's own time-out
     for thread in others:
         thread.join(120)
     assert runs == [reference, reference]
