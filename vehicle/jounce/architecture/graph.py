@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from jounce.architecture import inertia
 from jounce.architecture.inertia import Mass
 from jounce.architecture.read import ArchitectureError, Table, shown
+from jounce.powertrain.sketched import Powertrain
 
 Array = NDArray[np.float64]
 
@@ -108,6 +109,7 @@ class Architecture:
     """Of `jounce.architecture.load.ENGINES`."""
     file: str = ""
     """Name of its file, for messages."""
+    powertrain: Powertrain | None = None
 
     def add(self, component: Component) -> None:
         """Adds a component. Raises ArchitectureError where its name is taken."""

@@ -7,6 +7,7 @@
     [[wheel_type]]          name, radius, mass, inertia, tire: for suspensions to name
     [[wheel]]               body, radius, tire: a component that turns on a hinge
     [[mass_correction]]     assembly, mass, com, inertia
+    [powertrain]            engine, gears, brakes (`jounce.powertrain.sketched`)
 
 A component is named by its assembly and itself, `cab.shell`; outside assemblies by itself. An assembly's name alone is
 its first component. [[rigid]], [[joint]] and [[spring]] are connections too. Positions are of the drawn vehicle.
@@ -24,6 +25,7 @@ from jounce.architecture import entries, read, templates
 from jounce.architecture.graph import Architecture, Edge
 from jounce.architecture.read import ArchitectureError, Table
 from jounce.architecture.target import ROWS
+from jounce.powertrain import sketched
 
 #: Name of the file in a vehicle's folder.
 FILE: Final = "architecture.toml"
@@ -94,6 +96,10 @@ def load(path: Path) -> Architecture:
     made.edges = list(_distinct(made.edges))
     for t in table.tables("wheel"):
         made.wheels.append(entries.wheel(made, t))
+    if "powertrain" in table:
+        made.powertrain = sketched.read(table.table("powertrain"))
+        if not any(w.driven for w in made.wheels):
+            raise table.fault("powertrain: no wheel is driven; expected driven = true in a suspension or wheel")
     for t in table.tables("mass_correction"):
         entries.correct(made, t)
     table.done()

@@ -143,6 +143,14 @@ class Table:
             raise self.fault(f"{key} = {shown(item)}: expected a list of points of 3 numbers [m]")
         return np.array([[self._finite(key, part, "points of 3 numbers") for part in p] for p in item])
 
+    def pairs(self, key: str, unit: str) -> tuple[tuple[float, float], ...]:
+        """A list of pairs of finite numbers."""
+        item = self._value(key, unit)
+        if not isinstance(item, list) or any(not isinstance(p, list) or len(p) != 2 for p in item):
+            raise self.fault(f"{key} = {shown(item)}: expected a list of pairs [{unit}]")
+        wanted = "pairs of numbers"
+        return tuple((self._finite(key, a, wanted), self._finite(key, b, wanted)) for a, b in item)
+
     def triangles(self, key: str, count: int) -> NDArray[np.int64]:
         """(n, 3) numbers of points, from 0 to count - 1."""
         item = self._take(key)

@@ -17,7 +17,10 @@
 #include "impulse_pgs.inc"
 #include "impulse_step.inc"
 
-enum { STEER = IMP_N_STATES, N_X };
+enum { STEER = IMP_N_STATES, TRAIN, N_X = TRAIN + (IMP_POWERED ? 5 : 0) };
+#if IMP_POWERED
+#include "impulse_powertrain.inc"
+#endif
 
 #include "impulse_derive.inc"
 #include "impulse_outputs.inc"
@@ -27,6 +30,38 @@ enum { STEER = IMP_N_STATES, N_X };
 typedef struct {
     double motor[2 * IMP_N_MOTORS + 2], friction[IMP_N_CONTACTS + 1], torque[IMP_N_SPINS + 1];
 } told;
+
+#if IMP_POWERED
+/* The powertrain's torque on the driven wheels, added to what the inputs say, and the brakes of the pedal. */
+static void drive(const double *u, const double *p, const imp_numbers *n, const imp_state *s, double h, double *train,
+                  told *to) {
+    const double *frame = s->body + 13 * IMP_FRAME;
+    double wheels = 0.0, inertia = 0.0, radius = 1.0, torque, turn[9];
+    int k;
+    for (k = 0; k < IMP_N_MOTORS; k++) {
+        const int *wheel = IMP_WHEEL[IMP_MOTOR[k][1]], spin = wheel[2];
+        const double *body = s->body + 13 * wheel[1];
+        double axle[3];
+        if (IMP_MOTOR[k][0] != IMP_BY_DRIVE) continue;
+        imp_rotation(body + 3, turn);
+        imp_turned(turn, n->spin + IMP_D_SPIN * spin + 1, axle);
+        wheels += (s->spin[2 * spin + 1] - imp_dot(axle, body + 10)) / IMP_N_DRIVES;
+        inertia += n->spin[IMP_D_SPIN * spin];
+        radius = n->contact[IMP_D_CONTACT * wheel[3] + 2] + n->body[IMP_D_BODY * wheel[1] + 2];
+    }
+    imp_rotation(frame + 3, turn);
+    torque = train_step(p, u + IMP_U_PEDALS, wheels, inertia,
+                        turn[0] * frame[7] + turn[3] * frame[8] + turn[6] * frame[9], radius, h, train);
+    for (k = 0; k < IMP_N_MOTORS; k++) {
+        const int at = IMP_MOTOR[k][1];
+        const double *pedal = u + IMP_U_PEDALS, most = p[IMP_P_TRAIN + TRAIN_BRAKE];
+        if (IMP_MOTOR[k][0] == IMP_BY_DRIVE) to->torque[IMP_WHEEL[at][2]] += torque / IMP_N_DRIVES;
+        else if (IMP_MOTOR[k][0] == IMP_BY_BRAKE)
+            to->motor[2 * k + 1] = fmax(to->motor[2 * k + 1], 0.0)
+                + most * fmin(train_unit(pedal[PEDAL_BRAKE]) + (at >= IMP_N_FRONT ? train_unit(pedal[PEDAL_HAND]) : 0.0), 1.0);
+    }
+}
+#endif
 
 static imp_input tell(const double *u, const double *p, const imp_numbers *n, double steer, double h, told *to) {
     imp_input in = {NULL, NULL, NULL, 0.0, 0.0, 0, NULL};
@@ -85,6 +120,13 @@ static int step(double h, const double *u, const double *p, const double *d, dou
     imp_open(IMP_TABLE, &t);
     imp_lay_numbers(&t, d, &n);
     in = tell(u, p, &n, x[STEER], h, &to);
+#if IMP_POWERED
+    {
+        imp_state s;
+        imp_lay_state(&t, x, &s);
+        drive(u, p, &n, &s, h, x + TRAIN, &to);
+    }
+#endif
     if (imp_tick(&t, d, &in, h, x, work, &e)) return faulted(&t, &n, h, &e, f);
     x[STEER] += h * in.steer_rate;
     return 0;
@@ -116,6 +158,9 @@ static int start(const double *p, const double *d, const double *u, double *x, j
     }
     in = tell(u, p, &n, 0.0, p[JN_P_tick], &to);
     in.steer_rate = 0.0;
+#if IMP_POWERED
+    x[TRAIN + TRAIN_SPEED] = p[IMP_P_TRAIN + TRAIN_IDLE];
+#endif
     memset(work, 0, sizeof work);
     return imp_start(&t, d, &in, p[JN_P_tick], x, work, &e) ? faulted(&t, &n, p[JN_P_tick], &e, f) : 0;
 }
@@ -172,6 +217,12 @@ static int outputs(const double *x, const double *u, const double *p, const doub
     imp_wheel_outputs(&n, pose, spin, s.force, y + IMP_Y_WHEEL);
     memcpy(y + IMP_Y_JOINT, s.hard, (size_t)t.joint_rows * sizeof *y);
     memcpy(y + IMP_Y_SPRING, s.spring, (size_t)t.springs * sizeof *y);
+#if IMP_POWERED
+    y[IMP_Y_TRAIN] = x[TRAIN + TRAIN_SPEED];
+    y[IMP_Y_TRAIN + 1] = x[TRAIN + TRAIN_ENGINE];
+    y[IMP_Y_TRAIN + 2] = x[TRAIN + TRAIN_GEAR];
+    y[IMP_Y_TRAIN + 3] = x[TRAIN + TRAIN_TORQUE];
+#endif
     y[JN_Y_closure_residual] = s.misc[IMP_CLOSURE];
     y[JN_Y_active_set_changes] = s.misc[IMP_CHANGES];
     y[JN_Y_energy_kinetic] = energy_of(&t, &n, &s, pose, 1);

@@ -55,7 +55,7 @@ def engine_of(
     because = "asked for" if wanted == asked else f"{made.name} asks for it"
     if wanted == "impulse":
         return wanted, because
-    against = prevents(model, has_functions)
+    against = "its powertrain" if made.powertrain is not None else prevents(model, has_functions)
     if wanted == "ce" and against:
         raise ArchitectureError(f"{made.name}: engine ce: {against}; expected engine impulse")
     if wanted == "ce":

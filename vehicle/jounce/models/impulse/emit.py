@@ -13,7 +13,8 @@ from jounce.signals import SignalTable
 def header(of: Truck, signals: SignalTable) -> str:
     """Text of the file."""
     lines = ["/* Emitted by jounce.models.impulse.emit. Do not edit. */", "#ifndef IMPULSE_MODEL_H",
-             "#define IMPULSE_MODEL_H", "", "enum {", *(f"    {n} = {v}," for n, v in _sizes(of, signals)),
+             "#define IMPULSE_MODEL_H", "", f"#define IMP_POWERED {int(of.made.powertrain is not None)}", "",
+             "enum {", *(f"    {n} = {v}," for n, v in _sizes(of, signals)),
              *(f"    IMP_BY_{name.upper()} = {k}," for k, name in enumerate(MOTORS)), "    IMP_N_DONE", "};",
              *_arrays(of), "", "#endif", ""]  # fmt: skip
     return "\n".join(lines)
@@ -43,6 +44,14 @@ def _sizes(of: Truck, signals: SignalTable) -> Iterator[tuple[str, int]]:
     yield "IMP_P_JOINT", _first(signals.parameters, "joint_")
     yield "IMP_P_SPRING", _first(signals.parameters, "spring_")
     yield "IMP_P_WHEEL", _first(signals.parameters, "wheel_")
+    train = of.made.powertrain
+    yield "IMP_N_GEARS", len(train.ratios) if train else 0
+    yield "IMP_N_CURVE", len(train.curve) if train else 0
+    yield "IMP_P_TRAIN", _first(signals.parameters, "powertrain.")
+    yield "IMP_U_PEDALS", _first(signals.inputs, "throttle")
+    yield "IMP_Y_TRAIN", _first(signals.outputs, "engine.speed")
+    front = max((w.centre[0] - w.radius for w in wheels), default=0.0)
+    yield "IMP_N_FRONT", sum(w.centre[0] > front for w in wheels)
     yield "IMP_U_STEER", _first(signals.inputs, "steering_wheel_angle")
     yield "IMP_U_WHEEL", _first(signals.inputs, "wheel_")
     yield "IMP_U_MOTOR", _first(signals.inputs, "motor_")

@@ -94,6 +94,13 @@ def _inputs(of: Truck) -> Iterator[Signal]:
                  minimum=-100.0, maximum=100.0, frame="")  # fmt: skip
     yield Signal("drive.max_torque", "input", "N.m", "most on all driven wheels together; 0 or less: they roll freely",
                  minimum=-1.0, maximum=1e6, nominal=1e3, frame="wheel")  # fmt: skip
+    if of.made.powertrain is not None:
+        for pedal, text in (("throttle", "pedal"), ("brake_pedal", "on all wheels"),
+                            ("hand_brake", "on the wheels behind the first axle")):  # fmt: skip
+            yield Signal(pedal, "input", "1", text, minimum=0.0, maximum=1.0, frame="")
+        yield Signal("gear_selector", "input", "1", "-1 R, 0 N, 1 D", start=(1.0,), minimum=-1.0, maximum=1.0, frame="")
+        yield Signal("gear_request", "input", "1", "0 automatic, 1 and up: that gear in D", minimum=0.0,
+                     maximum=float(len(of.made.powertrain.ratios)), frame="")  # fmt: skip
     for motor in of.model.motors:
         yield Signal(f"motor_{motor.name}.target_rate", "input", "rad/s", "of a against b", minimum=-1e4, maximum=1e4,
                      frame="")  # fmt: skip
@@ -139,6 +146,11 @@ def _outputs(of: Truck) -> Iterator[Signal]:
             yield out(f"joint_{joint.name}.force_{k + 1}", unit, "of the joint's row on its a", frame="", nominal=1e3)
     for spring in of.model.springs:
         yield out(f"spring_{spring.name}.force", "N", "with its damper, pushing apart", frame="", nominal=1e3)
+    if of.made.powertrain is not None:
+        yield out("engine.speed", "rad/s", "of the shaft", frame="", nominal=100.0)
+        yield out("engine.torque", "N.m", "on its shaft, before its inertia", frame="", nominal=100.0)
+        yield out("gearbox.gear", "1", "-1 reverse, 0 neutral", frame="")
+        yield out("driveline.torque", "N.m", "on all driven wheels together", frame="wheel", nominal=1e3)
     yield out("closure_residual", "m", "largest gap of a joint before the projection", frame="", nominal=1e-9)
     yield out("active_set_changes", "1", "in the last tick", frame="")
     yield out("energy.kinetic", "J", "of all bodies", frame="", nominal=1e4)
@@ -186,6 +198,9 @@ def _parameters(of: Truck) -> Iterator[Signal]:
         yield par(f"road.term_{k}.place", "m", 0.0, "where it begins")
         yield par(f"road.term_{k}.factor", "1", 0.0, "height per distance to that power; 0: none")
         yield enum(f"road.term_{k}.side", SIDES, 2, "of the wheels for which it is there")
+    if of.made.powertrain is not None:
+        for name, unit, number, least, text in of.made.powertrain.parameters():
+            yield par(f"powertrain.{name}", unit, number, text, least, 1e6)
     for name, part in of.made.components.items():
         i = part.mass.inertia
         yield par(f"{name}.mass", "kg", float(part.mass.mass), "of the component", 0.0)
