@@ -8,23 +8,27 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import drives
 import fmpy
 import judged
 import numpy as np
 import pytest
 from fmpy.validation import validate_fmu
+from test_powertrain import in_the_air, unaccounted
 
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle, vehicle_file
 from jounce.terrain.packed import Terrain, save
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import Factory, open_builtin
+from jounce_fmu.importer.instance import FmuError
 from jounce_fmu.importer.linear import Exchange, linearize, read_states
 from jounce_fmu.models.roads import on_road
 from jounce_tools.vehicle.rest import standing
 
 pytestmark = pytest.mark.slow
 APART = 0.3
+TIRES = Path(__file__).parents[1] / "data" / "tires"
 REAR = WHEELS[2:]
 AXLES = {"pickup": ("rear",), "truck8x8": ("axle_3", "axle_4")}
 
@@ -209,3 +213,63 @@ def test_its_fmu_is_valid_and_runs_in_fmpy(dually: Path, tmp_path: Path, fmi: in
     result = fmpy.simulate_fmu(str(path), stop_time=0.02, step_size=0.001, output=["speed"], fmi_type="CoSimulation",
                                start_values={"init.speed": 5.0})  # fmt: skip
     assert result["speed"][-1] == pytest.approx(5.0, abs=0.05)
+
+
+@pytest.mark.parametrize(("parameter", "choice", "there"), [("terrain.soil", "BEKKER", "RIGID"),
+                                                            ("tire.contact", "AREA", "POINT")])  # fmt: skip
+def test_soft_soil_and_contact_by_the_area_are_refused(dually: Path, parameter: str, choice: str, there: str) -> None:
+    with open_builtin(dually).instance("soft") as instance:
+        with pytest.raises(FmuError, match=f"{parameter} = '{choice}': expected {there}, which is all that this"):
+            instance.setup({parameter: choice})
+        instance.reset()
+        instance.setup({parameter: there})
+
+
+def test_on_tires_of_the_magic_formula_loads_and_slips_are_those_by_hand(tmp_path: Path) -> None:
+    """Each tire of a side carries half; in a turn slips differ by yaw rate times distance over speed."""
+    folder = dual("pickup", tmp_path / "magic")
+    shutil.copy(TIRES / "HMMWV_Pac02Tire.tir", folder)
+    file = folder / "vehicle.toml"
+    file.write_text(file.read_text().replace("\n[[axles]]", '\ntire_file = "HMMWV_Pac02Tire.tir"\n\n[[axles]]', 1))
+    factory, turns = open_builtin(folder), []
+    with factory.instance("rest") as instance:
+        instance.setup()
+        y = named(factory, instance.get_outputs())
+    weight = 9.81 * standing(load_vehicle(dual("pickup", tmp_path / "same"))).mass
+    assert sum(y[f"wheel_{w}.tire_force.z"] for w in WHEELS) == pytest.approx(weight, rel=1e-9)
+    for w in REAR:
+        assert y[f"wheel_{w}.inner.load"] == pytest.approx(y[f"wheel_{w}.outer.load"], rel=1e-3)
+    for angle in (4.0, -4.0):
+        with factory.instance("turn") as instance:
+            instance.setup({"init.speed": 6.0})
+            instance.set_values({"steering_wheel_angle": angle})
+            instance.step(3000)
+            turns.append(named(factory, instance.get_outputs()))
+    left, right = turns
+    assert left["ref_frame.ang_vel.z"] == pytest.approx(-right["ref_frame.ang_vel.z"], rel=1e-2)
+    rate = left["ref_frame.ang_vel.z"]
+    assert rate > 0.2
+    for w, inside in zip(REAR, (-1.0, 1.0), strict=True):
+        speed = float(np.hypot(left[f"wheel_{w}.lin_vel.x"], left[f"wheel_{w}.lin_vel.y"]))
+        difference = left[f"wheel_{w}.outer.slip"] - left[f"wheel_{w}.inner.slip"]
+        # the axle rolls, and the rolling radius of the tire that carries more is smaller: up to a tenth
+        assert difference == pytest.approx(-inside * rate * APART / speed, rel=0.1)
+
+
+def test_a_powertrain_turns_dual_wheels_with_its_energy_closed(tmp_path: Path) -> None:
+    folder = tmp_path / "hmmwv"
+    shutil.copytree(vehicle_file("hmmwv").parent, folder)
+    shutil.copy(vehicle_file("hmmwv_pedals").parent / "powertrain.toml", folder)
+    axles = f'[[axles]]\nname = "front"\nsteered = "pitman"\n[[axles]]\nname = "rear"\ndual = {APART}\n'
+    file = folder / "vehicle.toml"
+    file.write_text(f'{file.read_text()}powertrain = "powertrain.toml"\n{axles}', encoding="utf-8")
+    plan = [(0.0, {"throttle": 0.5}), (0.6, {"front.diff_lock": 1.0, "throttle": 0.9}), (1.5, {"throttle": 0.0}),
+            (2.0, {"gear_selector": 0, "front.diff_lock": 0.0})]  # fmt: skip
+    o = drives.run(plan, 2.5, in_the_air(), vehicle=str(folder))
+    assert unaccounted(o) < 1e-7 * o["energy.engine"].max()
+    o = drives.run([(0.0, {"throttle": 0.6})], 4.0, vehicle=str(folder))
+    assert o["speed"][-1] > 5.0 and abs(o["ref_frame.pos.y"][-1]) < 1e-2
+    for w in REAR:
+        both = o[f"wheel_{w}.inner.force.x"][-1] + o[f"wheel_{w}.outer.force.x"][-1]
+        assert both == pytest.approx(o[f"wheel_{w}.tire_force.x"][-1], rel=1e-2)
+        assert o[f"wheel_{w}.inner.force.x"][-1] > 100.0

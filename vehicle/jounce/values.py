@@ -138,6 +138,8 @@ def plain_bounds(scalar: Scalar) -> tuple[float, float]:
 
 def expected(signal: Signal) -> str:
     """Text for messages that says which values the signal accepts."""
+    if len(signal.items) == 1:
+        return f"{signal.items[0]}, which is all that this model has"
     if signal.items:
         return f"{', '.join(signal.items)}, or the number of one from 1 to {len(signal.items)}"
     if signal.type == "Boolean":

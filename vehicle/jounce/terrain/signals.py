@@ -19,21 +19,28 @@ _PARAMETERS = {"width", "vertical_stiffness", "vertical_stiffness_quadratic", "v
 
 def takes_soil(law: Law) -> bool:
     """Whether wheels with tires of that law can stand on soft soil: single ones with a spring and those states."""
-    return {s.name for s in law.states} >= _STATES and set(law.parameters) >= _PARAMETERS
+    return not law.dual and {s.name for s in law.states} >= _STATES and set(law.parameters) >= _PARAMETERS
 
 
-def soil_parameters() -> Iterator[Signal]:
-    """Bekker's, Mohr and Coulomb's and Janosi's numbers; they begin as those of a sandy loam.
+def soil_parameters(law: Law) -> Iterator[Signal]:
+    """What may be under wheels with tires of that law beside hard ground; dual wheels have one choice of each.
+
+    Bekker's, Mohr and Coulomb's and Janosi's numbers; they begin as those of a sandy loam.
 
     Source of the values: Wong, Theory of Ground Vehicles, table 2.3 (sandy loam, 15 % moisture); K and k_u are
     assumptions, as in `jounce.contact.soil`.
     """
-    yield Signal("terrain.soil", "parameter", "1", "soil under the wheels: hard ground, or soft by Bekker, Wong and "
-                 "Janosi", start=(1.0,), minimum=1.0, maximum=2.0, type="Enumeration", variability="fixed", items=SOILS,
-                 frame="")  # fmt: skip
-    yield Signal("tire.contact", "parameter", "1", "how a tire touches a terrain file: in the point below, or "
-                 "with the area of its disc, for edges and short waves", start=(1.0,), minimum=1.0, maximum=2.0,
-                 type="Enumeration", variability="fixed", items=CONTACTS, frame="")  # fmt: skip
+
+    def choice(name: str, items: tuple[str, ...], text: str) -> Signal:
+        text, items = (f"{text}; dual wheels have {items[0]} alone", items[:1]) if law.dual else (text, items)
+        return Signal(name, "parameter", "1", text, start=(1.0,), minimum=1.0, maximum=float(len(items)),
+                      type="Enumeration", variability="fixed", items=items, frame="")  # fmt: skip
+
+    yield choice("terrain.soil", SOILS, "soil under the wheels: hard ground, or soft by Bekker, Wong and Janosi")
+    yield choice("tire.contact", CONTACTS, "how a tire touches a terrain file: in the point below, or with the area of "
+                 "its disc, for edges and short waves")  # fmt: skip
+    if law.dual:
+        return
     for name, unit, start, low, high, text in (
         ("n", "1", 0.7, 0.1, 2.0, "exponent of sinkage"),
         ("k_c", "1", 5.27e3, 0.0, 1e9, "cohesive modulus of sinkage [N/m^(n+1)]"),

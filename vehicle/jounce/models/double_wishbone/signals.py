@@ -213,8 +213,8 @@ def _run_parameters(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
         enum("integrator", ("RK4", "ROSENBROCK"), "explicit of order 4, or L-stable of order 2 for long ticks"),
         former=(("ROS2", "ROSENBROCK"),),
     )
-    if ground.takes_soil(law):
-        yield from ground.soil_parameters()
+    if ground.takes_soil(law) or law.dual:
+        yield from ground.soil_parameters(law)
 
 
 def _terrain_start(vehicle: Vehicle) -> float:
