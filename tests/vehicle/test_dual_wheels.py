@@ -191,7 +191,9 @@ def test_signals_of_both_tires_have_references_of_their_own() -> None:
     assert {"wheel_RL.inner.load", "wheel_RL.outer.load", "wheel_RR.inner.terrain_height"} <= names
     references = [s.value_reference for s in (*signals.inputs, *signals.outputs, *signals.parameters)]
     assert len(set(references)) == len(references)
-    before = {s.name: s.value_reference for s in table(arranged(load_vehicle("pickup"))).outputs}
+    soft = (".sinkage", ".soil_resistance")  # dual wheels do not stand on soft soil
+    before = {s.name: s.value_reference for s in table(arranged(load_vehicle("pickup"))).outputs
+              if not s.name.endswith(soft)}  # fmt: skip
     now = {s.name: s.value_reference for s in signals.outputs}
     assert before.items() <= now.items()
 
