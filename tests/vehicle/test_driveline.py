@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from jounce.data import load_vehicle
 from jounce.dynamics import articulated
 from jounce.math.layout import Layout
-from jounce.powertrain import driveline, ports
-from jounce.powertrain.layouts import GIVEN, NUMBERS, PORT, REPORT, SHAFTS
+from jounce.powertrain import driveline, joined, ports
+from jounce.powertrain.layouts import ARM_PORT, COLUMN_NUMBERS, COLUMN_STATES, GIVEN, NUMBERS, PORT, REPORT, SHAFT, SHAFTS
 from jounce.powertrain.numbers import numbers
+from jounce.suspension.double_wishbone import DYNAMICS, OUTPUTS
 
 Array = np.ndarray
 
-DRIVELINE, PORTS = driveline.function(), ports.function()
+DRIVELINE, JOINED = driveline.whole_function(), joined.whole_function()
+_, PORT_OF, ARM_PORT_OF = ports.corner_functions()
 
 
 def values_of(vehicle: str) -> Array:
@@ -101,55 +103,159 @@ def test_the_slower_wheel_gets_the_bias_ratio_times_the_torque_of_the_faster(bia
     assert halves[1] / halves[0] == pytest.approx(bias, rel=1e-6)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.lists(SMALL, min_size=22, max_size=22))
+def test_the_driveline_in_parts_is_the_whole_one(z: list[float]) -> None:
+    """Clutches and differentials held side by side, on lanes."""
+    scalars, lanes = driveline.part_functions()
+    held, rest = scalars
+    r = np.array(z)
+    x = np.zeros(driveline.STATES.size)
+    x[:10] = r[:10] * [200, 200, 1, 0.3, 0.02, 2e-3, 2e-3, 2e-3, 0.01, 1]
+    x[10:12] = abs(r[10:12])
+    g = np.zeros(GIVEN.size)
+    for k, (name, value) in enumerate((GOING | {"centre_lock": 0.5, "front_lock": 1.0, "throttle": 0.5}).items()):
+        g[GIVEN.first[name]] = value * (1 + 0.1 * r[12 + k % 10])
+    h = 40 * r[18:22]
+    law = [part(NUMBERS, N, "damping"), part(NUMBERS, N, "rate_limit")]
+    holds = []
+    for hold, rows in zip(lanes, held(x, h, g, N), strict=True):
+        sides = np.array(rows).reshape(driveline.HELD.size, driveline.LANES)
+        holds.append(np.hstack([np.array(hold(side, law)) for side in sides.T]).ravel())
+    for found, wanted in zip(rest(x, h, g, N, *holds), DRIVELINE(x, h, g, N), strict=True):
+        wanted_ = np.array(wanted).ravel()
+        assert np.array(found).ravel() == pytest.approx(wanted_, rel=1e-9, abs=1e-12 * (1 + abs(wanted_).max()))
+
+
+class Vehicle:
+    """Random chassis, corners, wheels and steering arm: one matrix of all coordinates, and what the recursion has."""
+
+    def __init__(self, seed: int) -> None:
+        r = np.random.default_rng(seed)
+        root = r.normal(size=(6, 6))
+        self.transfer, self.omega = 2.72, r.normal(size=3)
+        # q: chassis 6, theta 4, wheel spin relative to the upright 4, arm
+        mass, self.rows, self.force = np.zeros((15, 15)), np.zeros((4, 15)), r.normal(size=15)
+        mass[:6, :6], mass[14, 14] = root @ root.T + 6 * np.eye(6), 20.0
+        hub, sense = part(NUMBERS, N, "hub"), part(NUMBERS, N, "sense")
+        steers = 0.3 * r.normal(size=(4, 7))  # of the chassis and theta with the arm, without the wheels' turn
+        self.spins, wheels = [], []
+        for k in range(SHAFTS):
+            axis, partial, steer = r.normal(size=(3, 3))
+            axis /= np.linalg.norm(axis)
+            along, shaft, own = r.uniform(5, 9), r.uniform(0.2, 0.6), r.uniform(8, 12)
+            mass[6 + k, 6 + k] = own
+            mass[:6, 6 + k] += 0.5 * r.normal(size=6)
+            mass[6 + k, :6] = mass[:6, 6 + k]
+            for row, column, value in ((slice(0, 6), 14, steers[k, :6]), (6 + k, 14, steers[k, 6])):
+                mass[row, column] += value
+                mass[column, row] += value
+            turn = np.zeros(15)
+            turn[:3], turn[6 + k], turn[10 + k], turn[14] = axis, axis @ partial, 1.0, axis @ steer
+            mass += along * np.outer(turn, turn)
+            mass[10 + k, 10 + k] += shaft
+            self.rows[k, 6 + k], self.rows[k, 10 + k] = sense * (axis @ partial), hub
+            self.rows[k, 14] = sense * (axis @ steer)
+            self.spins.append((along, shaft))
+            wheels.append((axis, partial, steer))
+        self.mass = mass
+        self._eliminate(wheels, hub, sense)
+
+    def _eliminate(self, wheels: list[tuple[Array, Array, Array]], hub: float, sense: float) -> None:
+        """The spins, then the thetas, as the recursion does."""
+        reduced, force = self.mass.copy(), self.force.copy()
+        for k, (along, shaft) in enumerate(self.spins):
+            column = self.mass[:, 10 + k] / (along + shaft)
+            reduced -= np.outer(column, self.mass[10 + k])
+            force -= column * self.force[10 + k]
+        corners, d, epsilon = reduced[:6, 6:10], np.diag(reduced)[6:10], force[6:10]
+        self.body = articulated.lower(ca.SX(reduced[:6, :6] - corners / d @ corners.T))
+        self.bias = self.force[:6] - force[:6] + corners @ (epsilon / d)
+        self.ports, self.arms = [], []
+        for k, ((along, shaft), (axis, partial, steer)) in enumerate(zip(self.spins, wheels, strict=True)):
+            known = {n: np.zeros(size) for n, size in OUTPUTS.sizes.items()}
+            known |= {"axis": axis, "upright_partial": partial, "momentum": corners[:, k], "d": d[k],
+                      "steer_momentum": self._steers(reduced, k), "steer_theta": reduced[14, 6 + k],
+                      "upright_steer": steer}  # fmt: skip
+            body = articulated.ARTICULATED_BODY.join(
+                inertia=np.zeros(21), bias=np.zeros(6), epsilon=epsilon[k], torque=self.force[10 + k])  # fmt: skip
+            shafts = SHAFT.join(hub=hub, sense=sense, upright=sense, roll=0.0)
+            lean = DYNAMICS.join(**{n: known[n] for n in DYNAMICS.sizes})
+            self.ports.append(np.array(ca.evalf(PORT_OF(lean, body, [along, shaft], self.omega, shafts))).ravel())
+            load = articulated.LOADS.join(force=np.zeros(3), moment=np.zeros(3), drive=0.0, brake=0.0)
+            arm = ARM_PORT_OF(OUTPUTS.join(**known), load, body, [along, shaft], shafts)
+            self.arms.append(np.array(ca.evalf(arm)).ravel())
+        self.arm_force, self.arm_inertia = force[14], reduced[14, 14]
+
+    def _steers(self, reduced: Array, k: int) -> Array:
+        """A quarter of the coupling of chassis and arm: of the sum over the corners alone it matters."""
+        return reduced[:6, 14] / SHAFTS
+
+    def carriers(self, name: str, ports: list[Array], layout: Layout) -> Array:
+        """Mean of a part over each axle's half shafts, by columns."""
+        at = slice(layout.first[name], layout.first[name] + layout.sizes[name])
+        each = np.array([p[at] for p in ports])
+        return np.concatenate([each[k : k + 2].mean(axis=0) for k in (0, 2)])
+
+    def shafts(self) -> Array:
+        """Their inertia on the half shafts, from how these turn each of them."""
+        n = {name: part(NUMBERS, N, name) for name in NUMBERS.sizes}
+        front, rear = np.array([0.5, 0.5, 0.0, 0.0]), np.array([0.0, 0.0, 0.5, 0.5])
+        props = n["front_ratio"] * front, n["rear_ratio"] * rear
+        output = self.transfer * (n["share"] * props[0] + (1 - n["share"]) * props[1])
+        turns = ((n["output_inertia"], output), (n["front_inertia"], props[0]), (n["rear_inertia"], props[1]),
+                 (n["carrier_inertia"], front), (n["carrier_inertia"], rear))  # fmt: skip
+        return sum(inertia * np.outer(turn, turn) for inertia, turn in turns)
+
+    @property
+    def given(self) -> list[object]:
+        """The first inputs of `joined`, and those of its ports."""
+        pushes = self.carriers("push", self.ports, PORT)
+        ports_ = [pushes, self.carriers("rate", self.ports, PORT), 0.5 * self.carriers("yields", self.ports, PORT)]
+        return [np.zeros(10), self.omega, ca.vertcat(self.body, self.bias), self.force[:6], *ports_, self.transfer, N]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_shafts_inertia_is_joined_as_in_one_system_of_all_coordinates(seed: int) -> None:
     """Against the direct solve of chassis, four corners and four wheels with the shafts' inertia in the matrix."""
-    r = np.random.default_rng(seed)
-    root = r.normal(size=(6, 6))
-    chassis = root @ root.T + 6 * np.eye(6)
-    hub, sense = part(NUMBERS, N, "hub"), part(NUMBERS, N, "sense")
-    omega, transfer = r.normal(size=3), 2.72
-    js = np.zeros((SHAFTS, SHAFTS))  # of output shaft, propeller shafts and carriers, by how the half shafts turn each
-    front, rear = np.array([0.5, 0.5, 0.0, 0.0]), np.array([0.0, 0.0, 0.5, 0.5])
-    n = {name: part(NUMBERS, N, name) for name in NUMBERS.sizes}
-    props = n["front_ratio"] * front, n["rear_ratio"] * rear
-    output = transfer * (n["share"] * props[0] + (1 - n["share"]) * props[1])
-    for inertia, turn in ((n["output_inertia"], output), (n["front_inertia"], props[0]), (n["rear_inertia"], props[1]),
-                          (n["carrier_inertia"], front), (n["carrier_inertia"], rear)):  # fmt: skip
-        js += inertia * np.outer(turn, turn)
-    # q: chassis 6, theta 4, wheel spin relative to the upright 4; rows of what a wheel's spin axis turns by
-    mass, rows, force = np.zeros((14, 14)), np.zeros((4, 14)), r.normal(size=14)
-    mass[:6, :6] = chassis
-    wheels, halves = [], []
-    for k in range(SHAFTS):
-        axis, partial = r.normal(size=3), r.normal(size=3)
-        axis /= np.linalg.norm(axis)
-        along, shaft, own = r.uniform(5, 9), r.uniform(0.2, 0.6), r.uniform(8, 12)
-        momentum = 0.5 * r.normal(size=6)  # of the corner without the wheel's turn about its axis
-        mass[6 + k, 6 + k] = own
-        mass[:6, 6 + k] = mass[6 + k, :6] = momentum
-        turn = np.zeros(14)
-        turn[:3], turn[6 + k], turn[10 + k] = axis, axis @ partial, 1.0
-        mass += along * np.outer(turn, turn)
-        mass[10 + k, 10 + k] += shaft
-        rows[k, 6 + k], rows[k, 10 + k] = sense * (axis @ partial), hub
-        halves.append((along, shaft))
-        wheels.append((axis, partial))
-    free = np.linalg.solve(mass, force)
-    whole = np.linalg.solve(mass + rows.T @ js @ rows, force)
-    # the recursion's numbers: the spin is eliminated from corner and chassis
-    reduced = mass[:10, :10].copy()
-    for k, (along, shaft) in enumerate(halves):
-        reduced -= np.outer(mass[:10, 10 + k], mass[:10, 10 + k]) / (along + shaft)
-    corners = reduced[:6, 6:]
-    body = reduced[:6, :6] - corners / np.diag(reduced)[6:] @ corners.T
-    own = np.zeros(10)
-    flat = []
-    for k, ((along, shaft), (axis, partial)) in enumerate(zip(halves, wheels, strict=True)):
-        flat.append(PORT.join(axis=axis, upright_partial=partial, upright_velocity=np.zeros(3),
-                              along=along, shaft=shaft, momentum=corners[:, k], d=reduced[6 + k, 6 + k],
-                              axis_bias=0.0, theta=free[6 + k], spin=free[10 + k]))  # fmt: skip
-    made = PORTS(own, articulated.lower(ca.SX(body)), ca.vertcat(*flat), omega, transfer, N)
-    torque, change = (np.array(ca.evalf(v)).ravel() for v in made)
-    assert torque == pytest.approx(-js @ rows @ whole, rel=1e-9, abs=1e-9)
-    assert change == pytest.approx(whole[:6] - free[:6], rel=1e-9, abs=1e-11)
+    v = Vehicle(seed)
+    js, rows = v.shafts(), v.rows[:, :14]
+    whole = np.linalg.solve(v.mass[:14, :14] + rows.T @ js @ rows, v.force[:14])
+    found = np.array(ca.evalf(JOINED(*v.given))).ravel()
+    assert np.repeat(found[:2], 2) == pytest.approx(-js @ rows @ whole, rel=1e-9, abs=1e-9)
+    assert found[2:] == pytest.approx(whole[:6], rel=1e-9, abs=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_steered_by_torque_the_column_is_joined_as_in_one_system_of_all_coordinates(seed: int) -> None:
+    """The column's own inertia beside the arm's, no friction, assist or damping; the parts on four right-hand sides."""
+    v, ratio, inertia, torque = Vehicle(seed), 26.0, 0.05, 3.0
+    js = v.shafts()
+    column = np.zeros(COLUMN_NUMBERS.size)
+    for name, value in (("ratio", ratio), ("stop", 10.0), ("inertia", inertia), ("friction_angle", 0.02), ("fast", 20.0),
+                        ("stop_onset", 0.01)):  # fmt: skip
+        column[COLUMN_NUMBERS.first[name]] = value
+    mass, force = v.mass + v.rows.T @ js @ v.rows, v.force.copy()
+    mass[14, 14] += inertia * ratio**2
+    force[14] += torque * ratio
+    whole = np.linalg.solve(mass, force)
+    [factor, _, by_torque], solver = joined.part_functions()
+    own, omega, body, external, pushes, rates, yields, transfer, numbers_ = v.given
+    made, wrench = factor(own, omega, body, external)
+    arm_push = sum(p[ARM_PORT.first["push"] :][:6] for p in v.arms)
+    # the arm's own row: what no corner has of its force and inertia
+    load, coupled = (sum(p[ARM_PORT.first[n]] for p in v.arms) for n in ("load", "inertia"))
+    linkage = [load + v.arm_force, v.arm_inertia + coupled]
+    sides = ca.horzcat(wrench, *np.split(pushes, 2), arm_push)
+    solved = ca.horzcat(*(solver(made, sides[:, k]) for k in range(joined.SIDES)))
+
+    def by_rows(m: ca.SX) -> ca.SX:
+        return ca.reshape(m.T, -1, 1)
+
+    by = v.carriers("by", v.arms, ARM_PORT)
+    out, _ = by_torque(by_rows(sides), by_rows(solved), rates, yields, transfer, numbers_, by, linkage,
+                       np.zeros(len(COLUMN_STATES)), [torque, 0.0], column)  # fmt: skip
+    found = np.array(ca.evalf(out)).ravel()
+    assert np.repeat(found[:2], 2) == pytest.approx(-js @ v.rows @ whole, rel=1e-9, abs=1e-9)
+    assert found[2:8] == pytest.approx(whole[:6], rel=1e-9, abs=1e-11)
+    assert found[8] == pytest.approx(whole[14], rel=1e-9)

@@ -8,6 +8,8 @@ derive the same steps as subsystem synthesis (effective mass and force, Eqs. 17-
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import casadi as ca
 
 from jounce.math.algebra import SX, cross, dot, matrix, symmetric
@@ -77,21 +79,43 @@ def _inverse(m: SX) -> SX:
     return matrix(v / (a * first[0] + d * first[1] + e * first[2]))
 
 
-def solve(inertia: SX, wrench: SX) -> SX:
-    """x of inertia x = wrench for a symmetric positive definite 6x6 matrix, by 3x3 blocks.
+@dataclass(frozen=True)
+class Factored:
+    """A symmetric positive definite 6x6 matrix, ready to be solved by 3x3 blocks.
 
     The linear rows are eliminated first, since their block, the mass, is nearly isotropic; the rest is the Schur
     complement. This has two dependent divisions, where L D L* has six.
     """
+
+    mass: SX
+    """Inverse of the linear block."""
+    by_mass: SX
+    across: SX
+    """Rows of the linear block, columns of the angular one."""
+    angular: SX
+    """Inverse of the Schur complement."""
+
+    def solve(self, wrench: SX) -> SX:
+        """x of inertia x = wrench."""
+        angular = self.angular @ (wrench[:3] - self.by_mass @ wrench[3:])
+        return ca.vertcat(angular, self.mass @ (wrench[3:] - self.across @ angular))
+
+
+def factored(inertia: SX) -> Factored:
+    """Of a symmetric positive definite 6x6 matrix."""
     mass = _inverse(inertia[3:, 3:])
     by_mass = inertia[:3, 3:] @ mass
     left = symmetric(inertia[:3, :3] - by_mass @ inertia[3:, :3])
-    angular = _inverse(matrix(left)) @ (wrench[:3] - by_mass @ wrench[3:])
-    return ca.vertcat(angular, mass @ (wrench[3:] - inertia[3:, :3] @ angular))
+    return Factored(mass, by_mass, inertia[3:, :3], _inverse(matrix(left)))
 
 
-def chassis_acceleration(own: SX, omega: SX, body: SX, external: SX) -> SX:
-    """(6,) acceleration [angular; linear minus gravity] of the chassis frame in chassis axes [rad/s2, m/s2].
+def solve(inertia: SX, wrench: SX) -> SX:
+    """x of inertia x = wrench for a symmetric positive definite 6x6 matrix."""
+    return factored(inertia).solve(wrench)
+
+
+def chassis_system(own: SX, omega: SX, body: SX, external: SX) -> tuple[SX, SX]:
+    """(6 x 6 inertia of the chassis and all it carries, wrench (6,) that accelerates it).
 
     ``own`` (10,) is the chassis's mass, first moment and inertia; ``body`` (27,) the sum of the corners' inertias (21)
     and biases (6); ``external`` (6,) the [moment; force] at the chassis origin [N.m, N].
@@ -99,7 +123,15 @@ def chassis_acceleration(own: SX, omega: SX, body: SX, external: SX) -> SX:
     mass, moment, inertia = own[0], own[1:4], own[4:10]
     gyro = ca.vertcat(cross(omega, matrix(inertia) @ omega), cross(omega, cross(omega, moment)))
     total = spatial_inertia(mass, moment, inertia) + full(body[:21])
-    return solve(total, external - gyro - body[21:27])
+    return total, external - gyro - body[21:27]
+
+
+def chassis_acceleration(own: SX, omega: SX, body: SX, external: SX) -> SX:
+    """(6,) acceleration [angular; linear minus gravity] of the chassis frame in chassis axes [rad/s2, m/s2].
+
+    Of a chassis as in `chassis_system`.
+    """
+    return solve(*chassis_system(own, omega, body, external))
 
 
 def inward_sweep_function() -> ca.Function:

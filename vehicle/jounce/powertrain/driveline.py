@@ -10,7 +10,8 @@ i_t, the share b of the front, the gear G (all input over output):
 
 A torque goes back through the transposed ratios, so what one side loses the other gains. A differential of share b
 passes b T - F and (1 - b) T + F, where F is friction between its outputs with the capacity
-C_0 + lock C_lock + |T| (r - 1) / (r + 1) / 2: for a torque bias ratio r the slower side gets up to r times as much.
+C_0 + lock C_lock + |T| (r - 1) / (r + 1) / 2: for a torque bias ratio r the slower side gets up to r times as much. In
+the capacity T is the elastic part of what is in front, without its damping, so that it follows from states alone.
 
 Sources: converter, T_p = c(nu) w_e |w_e|, T_t = R(nu) T_p (SAE J643; H. Wallentowitz, M. Mitschke, "Dynamik der
 Kraftfahrzeuge", hydrodynamic converter). Bias ratio: V. Gleasman's Torsen, SAE 885140. Willans line of the fuel: L.
@@ -20,7 +21,7 @@ or lost, each in a state of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import casadi as ca
@@ -31,7 +32,7 @@ from jounce.math.layout import Layout
 from jounce.powertrain.layouts import GIVEN, NUMBERS, REPORT, SHAFTS
 from jounce.powertrain.layouts import STATES as RECORDS
 
-__all__ = ["STATES", "function"]
+__all__ = ["HELD", "HOLDS", "LANES", "STATES", "part_functions", "whole_function"]
 
 STATES = Layout(**{state.name: 1 for state in RECORDS})
 FIRING = 10.0
@@ -103,8 +104,19 @@ def _pressures(x: Numbers, g: Numbers, n: Numbers) -> tuple[SX, SX]:
     return rate(master, x["brake.front_pressure"]), rate(rear, x["brake.rear_pressure"])
 
 
-def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
-    """(torques on the half shafts [N.m], rates of STATES, REPORT) at the half-shaft speeds ``h`` [rad/s]."""
+#: What holds two shafts together: state, difference of speeds, capacity [N.m], stiffness [N.m/rad].
+HELD = Layout(windup=1, slip=1, capacity=1, stiffness=1)
+#: Of it: torque, rate of the wind-up, power lost, energy stored.
+HOLDS = Layout(torque=1, rate=1, lost=1, stored=1)
+
+
+def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, friction: Callable[..., _Friction] = _friction
+              ) -> tuple[SX, SX, SX]:  # fmt: skip
+    """(torques on the half shafts [N.m], rates of STATES, REPORT) at the half-shaft speeds ``h`` [rad/s].
+
+    ``friction``: as `_friction`; it is asked for lock-up, gear clutch and pawl, then the centre, front and rear
+    differential. What it is asked does not depend on its answers.
+    """
     engine, turbine = x["engine.speed"], x["converter.turbine_speed"]
     front, rear = n["front_ratio"] * 0.5 * (h[0] + h[1]), n["rear_ratio"] * 0.5 * (h[2] + h[3])
     share = n["share"]
@@ -114,32 +126,40 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
     pump = g["coefficient"] * engine * ca.fabs(engine)
     turbine_torque = g["torque_ratio"] * pump
 
-    def engaged(share: str, windup: str, slip: SX, of: str) -> _Friction:
-        capacity = ca.fmax(x[share], 0.0) * n[f"{of}_capacity"]
-        return _friction(x[windup], slip, capacity, n[f"{of}_stiffness"], n, YIELDS)
+    turning = _clipped(output / LOSS_SPEED, -1.0, 1.0)
 
-    lock = engaged("converter.locked", "converter.lock_windup", engine - turbine, "lock")
-    clutch = engaged("gearbox.engaged", "gearbox.clutch_windup", turbine - g["ratio"] * output, "clutch")
-    pawl = engaged("gearbox.parked", "gearbox.pawl_windup", output, "pawl")
-    gear = g["ratio"] * clutch.torque
-    rubbed = (1 - n["efficiency"]) * ca.fabs(gear) * _clipped(output / LOSS_SPEED, -1.0, 1.0)
-    centre_torque = g["transfer"] * (gear - rubbed - pawl.torque)
+    def carriers(clutch: SX, pawl: SX, centre: SX) -> tuple[SX, SX, SX, SX]:
+        """(loss in the gears, torques on the centre, front and rear differential) for torques before them."""
+        gear = g["ratio"] * clutch
+        rubbed = (1 - n["efficiency"]) * ca.fabs(gear) * turning
+        onto = g["transfer"] * (gear - rubbed - pawl)
+        return (rubbed, onto, n["front_ratio"] * (share * onto - n["both"] * centre),
+                n["rear_ratio"] * ((1 - share) * onto + n["both"] * centre))  # fmt: skip
 
-    def differential(name: str, slip: SX, torque: SX, locked: SX, ratio: SX, friction: SX, most: SX,
-                     stiffness: SX) -> _Friction:  # fmt: skip
-        capacity = friction + _clipped(locked, 0.0, 1.0) * most + 0.5 * ca.fabs(torque) * (ratio - 1) / (ratio + 1)
-        return _friction(x[f"differential.{name}.windup"], slip, capacity, stiffness, n)
+    def elastic(windup: str, capacity: SX, stiffness: str) -> SX:
+        return _clipped(n[stiffness] * x[windup], -capacity, capacity)
 
-    centre = differential("centre", n["both"] * (front - rear), n["both"] * centre_torque,
-                          ca.fmax(g["centre_lock"], g["centre_range"]), n["centre_bias"], n["centre_friction"],
-                          n["centre_lock"], n["centre_stiffness"])  # fmt: skip
-    front_torque = n["front_ratio"] * (share * centre_torque - n["both"] * centre.torque)
-    rear_torque = n["rear_ratio"] * ((1 - share) * centre_torque + n["both"] * centre.torque)
-    axles = [
-        differential(name, h[k] - h[k + 1], torque, g[f"{name}_lock"], n[f"{name}_bias"], n["axle_friction"],
-                     n["axle_lock"], n[f"axle_stiffness_{name}"])
-        for name, k, torque in (("front", 0, front_torque), ("rear", 2, rear_torque))
-    ]  # fmt: skip
+    def biased(name: str, torque: SX, locked: SX, of: str) -> SX:
+        """Capacity of the friction between a differential's outputs."""
+        ratio = n[f"{name}_bias"]
+        by_torque = 0.5 * ca.fabs(torque) * ((ratio - 1) / (ratio + 1))
+        return n[f"{of}_friction"] + _clipped(locked, 0.0, 1.0) * n[f"{of}_lock"] + by_torque
+
+    slips = {"lock": engine - turbine, "clutch": turbine - g["ratio"] * output, "pawl": output}
+    windups = {"lock": "converter.lock_windup", "clutch": "gearbox.clutch_windup", "pawl": "gearbox.pawl_windup"}
+    capacities = {of: ca.fmax(x[share], 0.0) * n[f"{of}_capacity"] for of, share in
+                  (("lock", "converter.locked"), ("clutch", "gearbox.engaged"), ("pawl", "gearbox.parked"))}  # fmt: skip
+    lock, clutch, pawl = (friction(x[windups[of]], slip, capacities[of], n[f"{of}_stiffness"], n, YIELDS)
+                          for of, slip in slips.items())  # fmt: skip
+    before = [elastic(windups[of], capacities[of], f"{of}_stiffness") for of in ("clutch", "pawl")]
+    locked = ca.fmax(g["centre_lock"], g["centre_range"])
+    capacity = biased("centre", n["both"] * carriers(*before, SX(0))[1], locked, "centre")
+    _, _, *onto = carriers(*before, elastic("differential.centre.windup", capacity, "centre_stiffness"))
+    centre = friction(x["differential.centre.windup"], n["both"] * (front - rear), capacity, n["centre_stiffness"], n)
+    axles = [friction(x[f"differential.{name}.windup"], h[k] - h[k + 1], biased(name, torque, g[f"{name}_lock"], "axle"),
+                      n[f"axle_stiffness_{name}"], n)
+             for name, k, torque in zip(("front", "rear"), (0, 2), onto, strict=True)]  # fmt: skip
+    rubbed, _, front_torque, rear_torque = carriers(clutch.torque, pawl.torque, centre.torque)
     halves = ca.vertcat(0.5 * front_torque - axles[0].torque, 0.5 * front_torque + axles[0].torque,
                         0.5 * rear_torque - axles[1].torque, 0.5 * rear_torque + axles[1].torque)  # fmt: skip
     frictions = (lock, clutch, pawl, centre, *axles)
@@ -160,18 +180,57 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
         "energy.delivered": dot(halves, h), "brake.front_pressure": front_rate, "brake.rear_pressure": rear_rate,
         **towards,
     })  # fmt: skip
-    turning = ((n["engine_inertia"], engine), (n["turbine_inertia"], turbine), (n["output_inertia"], output),
-               (n["front_inertia"], front), (n["rear_inertia"], rear), (n["carrier_inertia"], 0.5 * (h[0] + h[1])),
-               (n["carrier_inertia"] * n["both"], 0.5 * (h[2] + h[3])))  # fmt: skip
-    stored = sum((f.stored for f in frictions), sum((0.5 * j * w * w for j, w in turning), SX(0)))
-    report = REPORT.join(engine=fired + started, pump=pump, turbine=turbine_torque, gear=gear - rubbed,
+    rotors = ((n["engine_inertia"], engine), (n["turbine_inertia"], turbine), (n["output_inertia"], output),
+              (n["front_inertia"], front), (n["rear_inertia"], rear), (n["carrier_inertia"], 0.5 * (h[0] + h[1])),
+              (n["carrier_inertia"] * n["both"], 0.5 * (h[2] + h[3])))  # fmt: skip
+    stored = sum((f.stored for f in frictions), sum((0.5 * j * w * w for j, w in rotors), SX(0)))
+    report = REPORT.join(engine=fired + started, pump=pump, turbine=turbine_torque, gear=g["ratio"] * clutch.torque - rubbed,
                          lock=lock.torque, fuel_rate=fuel_rate, output_speed=output, stored=stored)  # fmt: skip
     return halves, rates, report
 
 
-def function() -> ca.Function:
+def _symbols() -> list[SX]:
+    sizes = {"x": STATES.size, "h": SHAFTS, "g": GIVEN.size, "n": NUMBERS.size}
+    return [SX.sym(name, size) for name, size in sizes.items()]
+
+
+def whole_function() -> ca.Function:
     """driveline(STATES, half-shaft speeds 4, GIVEN, NUMBERS) -> half-shaft torques 4, rates, REPORT."""
-    x, h = SX.sym("x", STATES.size), SX.sym("h", SHAFTS)
-    g, n = SX.sym("g", GIVEN.size), SX.sym("n", NUMBERS.size)
+    x, h, g, n = inputs = _symbols()
     made = driveline(STATES.split(x), h, GIVEN.split(g), NUMBERS.split(n))
-    return ca.Function("driveline", [x, h, g, n], [ca.cse(v) for v in made])
+    return ca.Function("driveline", inputs, [ca.cse(v) for v in made])
+
+
+#: What holds is computed side by side, clutches and differentials, in rows of that many numbers.
+LANES = 4
+
+
+def part_functions() -> tuple[list[ca.Function], list[ca.Function]]:
+    """The same in parts, between which what holds is computed side by side.
+
+    driveline_held(inputs of `whole_function`) -> HELD of the clutches and of the differentials, each by rows of LANES;
+    driveline(the same inputs, HOLDS of both by rows) -> as there; and of one lane hold_clutch, hold_axle(HELD, [damping,
+    rate limit]) -> HOLDS. Returns the functions of one lane, and those of lanes.
+    """
+    inputs = _symbols()
+    x, h, g, n = STATES.split(inputs[0]), inputs[1], GIVEN.split(inputs[2]), NUMBERS.split(inputs[3])
+    results = [SX.sym(f"f{k}", LANES * HOLDS.size) for k in range(2)]
+    asked: list[list[SX]] = []
+
+    def recorded(windup: SX, slip: SX, capacity: SX, stiffness: SX, _n: Numbers, _breakaway: float = 0.0) -> _Friction:
+        group, lane = divmod(len(asked), 3)
+        asked.append([windup, slip, capacity, stiffness])
+        return _Friction(*(results[group][LANES * k + lane] for k in range(HOLDS.size)))
+
+    made = driveline(x, h, g, n, recorded)
+    idle = [SX(0), SX(0), SX(0), SX(1)]  # on the last lane: divides by no zero
+    rows = [ca.densify(ca.vertcat(*(held[k] for k in range(HELD.size) for held in (*asked[first : first + 3], idle))))
+            for first in (0, 3)]  # fmt: skip
+    scalars = [ca.Function("driveline_held", inputs, [ca.cse(row) for row in rows]),
+               ca.Function("driveline", [*inputs, *results], [ca.cse(v) for v in made])]  # fmt: skip
+    held, law = SX.sym("w", HELD.size), SX.sym("d", 2)
+    lanes = []
+    for name, breakaway in (("hold_clutch", YIELDS), ("hold_axle", BREAKAWAY)):
+        f = _friction(*(held[k] for k in range(HELD.size)), {"damping": law[0], "rate_limit": law[1]}, breakaway)
+        lanes.append(ca.Function(name, [held, law], [ca.cse(ca.vertcat(f.torque, f.rate, f.lost, f.stored))]))
+    return scalars, lanes

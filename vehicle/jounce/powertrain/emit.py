@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
+import casadi as ca
+
 from jounce.codegen.emitter import emit_file
 from jounce.codegen.forward import forward
 from jounce.math.algebra import SX
 from jounce.math.layout import Layout
 from jounce.models.double_wishbone.axles_c import enumerators
 from jounce.models.double_wishbone.emit_axles import _function as of_entries
-from jounce.powertrain import driveline, ports
-from jounce.powertrain.layouts import COLUMN_NUMBERS, GIVEN, MEMORY, NUMBERS, PORT, REPORT
+from jounce.models.double_wishbone.emit_axles import shared_seeds
+from jounce.powertrain import driveline, joined, ports
+from jounce.powertrain.layouts import ARM_PORT, COLUMN_NUMBERS, GIVEN, MEMORY, NUMBERS, PORT, REPORT, SHAFT
 from jounce.powertrain.numbers import numbers
 from jounce.steering import column
 
@@ -22,9 +25,13 @@ GENERATOR = "jounce.powertrain.emit"
 #: Name in C of the function that makes NUMBERS from the entries.
 FUNCTION = "vehicle_powertrain"
 #: Function -> its inputs that have no tangents: numbers of the vehicle.
-_CONSTANT = {"driveline": (3,), "ports": (0, 4, 5), "column_by_torque": (3,), "column_by_angle": (3,), "arm_load": (4,)}
-#: Inputs of the lane function and of its tangents that are the same for all wheels.
-_SHARED = {"arm_load": (2,), "arm_load_forward": (2, 7)}
+_CONSTANT = {
+    "driveline": (3,), "column_by_torque": (3,), "column_by_angle": (3,), "arm_load": (4,), "joined": (0, 7, 8),
+    "half_speed": (3,), "port": (2, 4), "half_speed_pair": (7, 8), "port_pair": (6, 7, 9, 10),
+}  # fmt: skip
+#: Inputs of the lane functions that are the same for all lanes.
+_SHARED = {"arm_load": (2,), "half_speed": (2,), "port": (3,), "half_speed_pair": (6,), "port_pair": (8,),
+           "hold_clutch": (1,), "hold_axle": (1,), "joined_solve": (0,)}  # fmt: skip
 
 
 def _numbers(p: Mapping[str, SX], more: Sequence[SX]) -> Sequence[SX]:
@@ -32,23 +39,40 @@ def _numbers(p: Mapping[str, SX], more: Sequence[SX]) -> Sequence[SX]:
 
 
 def files() -> dict[str, str]:
-    """File name to text."""
+    """File name to text.
+
+    Tangents are of the whole functions; values come from their parts, of which some are for several lanes at once.
+    """
     of_vehicle, entries = of_entries(FUNCTION, _numbers, ("both",))
-    functions = [driveline.function(), ports.function(), column.torque_function(), column.angle_function()]
-    lanes = [column.load_function()]
+    power, held = driveline.part_functions()
+    chassis, solver = joined.part_functions()
+    by_angle = column.angle_function()
+    whole = [driveline.whole_function(), joined.whole_function(), column.torque_function(), by_angle]
+    *corner, arm = ports.corner_functions()
+    *pair, pair_arm = ports.pair_functions()
     layouts: dict[str, Layout] = {
-        "DRIVELINE": driveline.STATES, "GIVEN": GIVEN, "GEARBOX": MEMORY, "POWER_NUMBER": NUMBERS, "PORT": PORT,
-        "DRIVELINE_REPORT": REPORT, "COLUMN": column.STATES, "COLUMN_NUMBER": COLUMN_NUMBERS,
+        "DRIVELINE": driveline.STATES, "GIVEN": GIVEN, "GEARBOX": MEMORY, "PORT": PORT, "SHAFT": SHAFT,
+        "ARM_PORT": ARM_PORT, "DRIVELINE_REPORT": REPORT, "COLUMN": column.STATES,
+        "POWER_NUMBER": NUMBERS, "COLUMN_NUMBER": COLUMN_NUMBERS, "HELD": driveline.HELD, "HOLDS": driveline.HOLDS,
+        "FACTOR": joined.FACTOR,
     }  # fmt: skip
     lines = [line for prefix, layout in layouts.items() for line in enumerators(prefix, layout)]
     lines[-1] = lines[-1].rstrip(",")
     body = "\n".join(lines)
-    tangents = [forward(f, constant=_CONSTANT[f.name()]) for f in functions]
-    of_lanes = [forward(f, constant=_CONSTANT[f.name()]) for f in lanes]
+    tangents = [forward(f, constant=_CONSTANT[f.name()]) for f in whole]
+
+    def of_lanes(values: list[ca.Function], more: list[ca.Function]) -> str:
+        """Text of lane functions with their tangents, and of those that have none."""
+        made = [forward(f, constant=_CONSTANT[f.name()]) for f in values]
+        seeds = shared_seeds(values, _SHARED, _CONSTANT)
+        return emit_file([*values, *more, *made], GENERATOR, _SHARED | seeds)
+
     return {
         "powertrain_layout.h": f"/* Emitted by {GENERATOR}; do not edit. */\nenum {{\n{body}\n}};\n",
-        "powertrain_scalar.inc": emit_file([*functions, of_vehicle], GENERATOR),
+        "powertrain_scalar.inc": emit_file([*power, *chassis, by_angle, of_vehicle], GENERATOR),
         "powertrain_scalar_forward.inc": emit_file(tangents, GENERATOR),
-        "powertrain_lanes.inc": emit_file([*lanes, *of_lanes], GENERATOR, _SHARED),
+        "powertrain_sides.inc": emit_file([*held, solver], GENERATOR, _SHARED),
+        "powertrain_lanes.inc": of_lanes([column.load_function(), *corner], [arm]),
+        "powertrain_pair.inc": of_lanes(pair, [pair_arm]),
         "powertrain_entries.json": json.dumps({FUNCTION: entries}, indent=1) + "\n",
     }

@@ -25,7 +25,7 @@ from jounce.math.layout import Layout
 from jounce.powertrain.layouts import COLUMN_NUMBERS as NUMBERS
 from jounce.powertrain.layouts import COLUMN_STATES
 
-__all__ = ["STATES", "angle_function", "load_function", "numbers", "torque_function"]
+__all__ = ["STATES", "angle_function", "by_torque", "load_function", "numbers", "torque_function"]
 
 STATES = Layout(**{state.name: 1 for state in COLUMN_STATES})
 RATE_LIMIT = 300.0
@@ -60,22 +60,31 @@ def _share(speed: SX, n: Numbers) -> SX:
     return n["assist_rest"] + (n["assist_fast"] - n["assist_rest"]) * ca.fmin(ca.fabs(speed) / n["fast"], 1.0)
 
 
+def by_torque(state: SX, given: SX, load: SX, inertia: SX, number: SX) -> tuple[SX, SX]:
+    """(rates of STATES, arm's acceleration [rad/s2]) for NUMBERS and [driver's torque, speed].
+
+    ``load`` [N.m]: the linkage's torque on an arm that does not accelerate; ``inertia`` [kg.m2]: what it falls by per
+    unit of that.
+    """
+    x, n = STATES.split(state), NUMBERS.split(number)
+    rate = x["steering.wheel_rate"]
+    resisting, wound = _resistance(x, rate, x["steering.wheel_angle"], n)
+    share = _share(given[1], n)
+    assist = ca.fmax(ca.fmin(share / (1 - share) * given[0], n["assist_most"]), -n["assist_most"])
+    whole = n["inertia"] + inertia / n["ratio"] ** 2
+    acceleration = (given[0] + assist + load / n["ratio"] - resisting) / whole
+    rates = STATES.join(**{"steering.wheel_angle": rate, "steering.wheel_rate": acceleration,
+                           "steering.friction_windup": wound})  # fmt: skip
+    return rates, acceleration / n["ratio"]
+
+
 def torque_function() -> ca.Function:
     """column_by_torque(STATES, [driver's torque, speed], [L_0, L_1], NUMBERS) -> rates, arm acceleration [rad/s2].
 
     L_0 and L_1 [N.m]: the linkage's torque on the arm where that accelerates by 0 and by 1 rad/s2.
     """
     state, given, load, number = SX.sym("x", STATES.size), SX.sym("g", 2), SX.sym("l", 2), SX.sym("n", NUMBERS.size)
-    x, n = STATES.split(state), NUMBERS.split(number)
-    rate = x["steering.wheel_rate"]
-    resisting, wound = _resistance(x, rate, x["steering.wheel_angle"], n)
-    share = _share(given[1], n)
-    assist = ca.fmax(ca.fmin(share / (1 - share) * given[0], n["assist_most"]), -n["assist_most"])
-    inertia = n["inertia"] + (load[0] - load[1]) / n["ratio"] ** 2
-    acceleration = (given[0] + assist + load[0] / n["ratio"] - resisting) / inertia
-    rates = STATES.join(**{"steering.wheel_angle": rate, "steering.wheel_rate": acceleration,
-                           "steering.friction_windup": wound})  # fmt: skip
-    out = [ca.cse(rates), ca.cse(acceleration / n["ratio"])]
+    out = [ca.cse(v) for v in by_torque(state, given, load[0], load[0] - load[1], number)]
     return ca.Function("column_by_torque", [state, given, load, number], out)
 
 

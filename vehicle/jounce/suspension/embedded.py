@@ -31,9 +31,10 @@ Array = NDArray[np.float64]
 #: States of a lane.
 STATES = Layout(coordinate=1, rate=1, spin_rate=1)
 #: Outputs of a lane of an axle: those of a corner for the lane's own wheel and coordinate, then the element of d
-#: between the two coordinates (left lane), the wheel's partial velocities by the other one, and the turn of the axle's
-#: body per unit of the lane's coordinate and of steering (left lane).
-TAIL = Layout(cross=1, centre_other=3, upright_other=3, travel_other=1, body_partial=3, body_steer=3)
+#: between the two coordinates (left lane), the wheel's partial velocities by the other one, the turn of the axle's body
+#: per unit of the lane's coordinate and of steering (left lane), and its acceleration about the chassis's x axis where
+#: the coordinates do not accelerate (left lane).
+TAIL = Layout(cross=1, centre_other=3, upright_other=3, travel_other=1, body_partial=3, body_steer=3, body_bias=1)
 PAIR_OUTPUTS = Layout(**OUTPUTS.sizes, **TAIL.sizes)
 
 #: What is known of a position: largest error of a loop [m], least pivot as part of its row, determinant of Y1, distance
@@ -167,7 +168,7 @@ def _pair(embedding: Embedding) -> tuple[list[SX], list[dict[str, SX]]]:
             **hub, **_lane(sums, k, k == 0), **forces[k], "cross": sums["d"][1] if k == 0 else SX(0),
             "centre_other": other["centre_partial"], "upright_other": other["upright_partial"],
             "travel_other": other["travel_partial"], "body_partial": body.partial[:, k],
-            "body_steer": body.steer if k == 0 else SX(3, 1),
+            "body_steer": body.steer if k == 0 else SX(3, 1), "body_bias": body.bias[0] if k == 0 else SX(0),
         })  # fmt: skip
     return [*states, *inner, omega, c.numbers, *_dependent(c)], lanes
 

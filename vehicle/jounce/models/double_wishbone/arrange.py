@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
+from math import isclose
 
 from jounce.axles import DEFAULT, Axle
 from jounce.contact import tires
@@ -51,7 +52,7 @@ def arranged(vehicle: Vehicle) -> Vehicle:
         wanted |= entries_of(axle, variant) if shipped else _entries_of_own(vehicle, axle)
         axles.append(axle if shipped else replace(axle, kind=variant.name))
     if vehicle.powertrain:
-        _check_driven(vehicle.name, axles)
+        _check_driven(vehicle, axles)
         wanted |= _powertrain()
     tire = f"{vehicle.tire}{ENDING}" if any(axle.dual for axle in axles) else vehicle.tire
     return replace(_in_order(vehicle, wanted), axles=tuple(axles), tire=tire)
@@ -76,7 +77,7 @@ def with_powertrain(vehicle: Vehicle) -> Vehicle:
     """
     if not vehicle.powertrain:
         return vehicle
-    _check_driven(vehicle.name, vehicle.axles)
+    _check_driven(vehicle, vehicle.axles)
     return _in_order(vehicle, {n: e for n, e in vehicle.entries.items() if n not in vehicle.powertrain} | _powertrain())
 
 
@@ -222,14 +223,17 @@ def gear_of(axles: Iterable[Axle]) -> str:
     return "rack" if any(axle.steered == "rack" for axle in axles) else "pitman"
 
 
-def _check_driven(name: str, axles: Sequence[Axle]) -> None:
-    driven = sum(axle.driven for axle in axles)
-    if not 1 <= driven <= 2:
-        raise DataError(f"vehicle {name!r}: {driven} axles are driven; expected 1 or 2 with a powertrain")
-    for axle in axles:
-        if suspension_of(axle.kind).paired and (axle.driven or axle.steered != "none"):
-            raise DataError(f"vehicle {name!r}: axle {axle.name} is of the kind {axle.kind!r}; expected "
-                            "independent wheels where a powertrain drives or steers them")  # fmt: skip
+def _check_driven(vehicle: Vehicle, axles: Sequence[Axle]) -> None:
+    """Raise DataError for axles that the vehicle's powertrain cannot drive."""
+    driven = [axle for axle in axles if axle.driven]
+    if not 1 <= len(driven) <= 2:
+        raise DataError(f"vehicle {vehicle.name!r}: {len(driven)} axles are driven; expected 1 or 2 with a powertrain")
+    for axle, of in zip(driven, ("front", "rear"), strict=False):
+        ratio = vehicle.entries.get(f"differential.{of}.ratio")
+        reacts = suspension_of(axle.kind).paired and axle.drive_reaction == "carrier"
+        if ratio and reacts and not isclose(ratio.value, axle.final_drive, rel_tol=1e-9):
+            raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} has final_drive = {axle.final_drive:g}; expected "
+                            f"{ratio.value:g}, which differential.{of}.ratio is: it is the same gear")  # fmt: skip
 
 
 @cache

@@ -18,7 +18,7 @@ Sizes = Mapping[str, Mapping[str, Any]]
 CAPACITY = {1: 13, 2: 144, 3: 500}
 #: Numbers of the outputs of a lane of an axle whose wheels share a body, behind a corner's; and where the other
 #: coordinate's partial velocity of the wheel centre stands (`jounce.suspension.embedded.TAIL`).
-TAIL, CENTRE_OTHER = 14, 1
+TAIL, CENTRE_OTHER = 15, 1
 PREFIX = "double_wishbone"
 BANNER = f"/* Emitted by {GENERATOR}; do not edit. */\n"
 

@@ -162,4 +162,10 @@ _SWEEPS = {
                           ("back",)),),
     "report": (Own("report_pair", ("corner", "corner tail", "wheel", "articulated_body", "chassis", "own state",
                                    "acceleration", "axial", "reaction"), ("report", "share")),),
+    "half_speed": (Own("half_speed_pair", ("corner", "corner tail", "corner state", "arm", "shaft numbers"),
+                       ("half speed",)),),
+    "port": (Own("port_pair", ("corner", "corner tail", "articulated_body", "axial", "angular", "shaft numbers"),
+                 ("port",)),),
+    "arm_port": (Own("arm_port_pair", ("corner", "corner tail", "wheel loads", "articulated_body", "axial", "reaction",
+                                       "shaft numbers"), ("arm port",)),),
 }  # fmt: skip

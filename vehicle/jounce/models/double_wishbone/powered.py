@@ -9,14 +9,14 @@ from pathlib import Path
 
 from jounce.axles import WHEELS
 from jounce.data import Vehicle
-from jounce.dynamics.schedule import Call, Glue, Step
+from jounce.dynamics.schedule import Call, Glue, Step, Vector, made, numbers
 from jounce.models.double_wishbone.schedule import EVALUATION
 from jounce.powertrain.layouts import COLUMN_STATES, MEMORY, SHAFTS
 from jounce.powertrain.layouts import STATES as RECORDS
 from jounce.references import Kind, Ledger
 from jounce.signals import Signal, State
 
-__all__ = ["LEDGER", "RATES", "driven", "evaluation", "inputs", "ledger", "memory", "outputs", "states", "states_size",
+__all__ = ["AGAIN", "ARM", "LEDGER", "RATES", "VECTORS", "driven", "evaluation", "inputs", "ledger", "memory", "outputs", "states", "states_size",
            "wheel_inputs", "wheel_outputs"]  # fmt: skip
 
 #: References of what a powertrain adds.
@@ -26,8 +26,14 @@ _FIRST: dict[Kind, tuple[int, int]] = {
     "input": (1_450, 1_460), "output": (14_900, 14_920), "parameter": (190_000, 190_000), "state": (290_000, 290_000)
 }  # fmt: skip
 _END: dict[Kind, int] = {"input": 1_500, "output": 15_000, "parameter": 200_000, "state": 300_000}
-#: How the steps in C begin that do not depend on the arm's acceleration.
-_UNMOVED = ("fill_wheel_inputs", "press_brakes", "drive_half_shafts", "JN_NAME(react)")
+#: Vectors beside those of the vehicle's own schedule.
+VECTORS: dict[str, Vector] = {
+    "shaft numbers": numbers("D_SHAFTS", per_wheel=True),
+    "half speed": made("half_speed"),
+    "port": made("port"),
+    "arm port": made("arm_port"),
+    "wheel loads": made("wheel + JN_CORNERS * JN_WHEEL_loads"),
+}
 #: State -> C expression of its rates.
 RATES = {"powertrain": "e->power", "column": "e->column"}
 
@@ -57,26 +63,28 @@ def evaluation() -> tuple[Step, ...]:
     """The recursion's steps from states to accelerations, with the powertrain's between them."""
     steps: list[Step] = []
     for step in EVALUATION:
-        steps.append(step)
         match step:
             case Glue(value="fill_wheel_inputs(u, d, e->wheel_inputs);"):
-                steps.append(Glue("press_brakes(x, u, d, e->wheel_inputs);",
-                                  "press_brakes(x, u, d, e->wheel_inputs);\n"
-                                  "    press_brakes_forward(x, u, d, d_x, d_u, d_e->wheel_inputs);"))  # fmt: skip
+                steps += [step, Glue("press_brakes(x, u, d, e->wheel_inputs);",
+                                     "press_brakes(x, u, d, e->wheel_inputs);\n"
+                                     "    press_brakes_forward(x, u, d, d_x, d_u, d_e->wheel_inputs);")]  # fmt: skip
             case Call("wheel"):
-                steps.append(Glue("drive_half_shafts(x, u, d, e);",
-                                  "drive_half_shafts_forward(x, u, d, d_x, d_u, e, d_e);"))  # fmt: skip
-            case Call("outward_sweep"):
-                steps.append(Glue("turn_shafts(x, d, total, e);",
-                                  "turn_shafts_forward(x, d, d_x, total, d_total, e, d_e);"))  # fmt: skip
+                steps += [step, Call("half_speed", ("corner", "corner state", "arm", "shaft numbers"), ("half speed",)),
+                          Glue("JN_NAME(drive_half_shafts)(x, u, d, e);",
+                               "drive_half_shafts_forward(x, u, d, d_x, d_u, e, d_e);")]  # fmt: skip
+            case Call("chassis"):
+                steps += [Call("port", ("corner", "articulated_body", "axial", "angular", "shaft numbers"), ("port",)),
+                          Glue("if (full == BY_TORQUE) JN_NAME(arm_ports)(arm, x, d, e);\n"
+                               "    JN_NAME(join)(x, u, d, total, loads, full, e);",
+                               "join_forward(x, d, d_x, total, d_total, loads, d_loads, e, d_e);")]  # fmt: skip
+            case _:
                 steps.append(step)
     return tuple(steps)
 
 
-def again() -> tuple[Step, ...]:
-    """The steps that another acceleration of the Pitman arm changes: tires, brakes and driveline do not feel it."""
-    kept = [step for step in evaluation() if not isinstance(step, Glue) or not step.value.startswith(_UNMOVED)]
-    return (Glue("release_shafts(d, e);", ""), *(s for s in kept if not isinstance(s, Call) or s.function != "wheel"))
+#: The corner again, for another acceleration of the Pitman arm; and what the arm shows to the column.
+AGAIN = tuple(s for s in EVALUATION if isinstance(s, Call) and s.function in ("steering", "inner", "corner"))
+ARM = (Call("arm_port", ("corner", "wheel loads", "articulated_body", "axial", "shaft numbers"), ("arm port",)),)
 
 
 def inputs() -> Iterator[Signal]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from jounce.codegen.recursion import Recursion
 from jounce.dynamics.schedule import Call, Step, Sum
@@ -30,14 +31,24 @@ JN_FN int JN_NAME(evaluate_forward)(const double *arm, const double *d_arm, cons
 {tangents}    return 0;
 }}
 """
-_AGAIN = """\
-/* The same e for another acceleration of the Pitman arm. */
-JN_FN int JN_NAME(evaluate_again)(const double *arm, const double *x, const double *u, const double *d, int full,
-                                  jn_evaluation *e, jn_fault *f) {{
-    double loads[6], link[JN_LINK_N], total[JN_SUMS]{locals};
+_ARM = """\
+/* Corners where the Pitman arm accelerates otherwise; no more of e. */
+JN_FN void JN_NAME(corners_again)(const double *arm, const double *x, const double *d, jn_evaluation *e) {{
+    double link[JN_LINK_N];
     int c;
-{values}    return 0;
-}}
+{again}}}
+
+/* What the arm shows to the column, of an evaluation in which it does not accelerate: the linkage's torque is linear in
+ * its acceleration, and so is all it moves. */
+JN_FN void JN_NAME(arm_ports)(const double *arm, const double *x, const double *d, jn_evaluation *e) {{
+    const double moved[3] = {{arm[0], arm[1], 1.0}};
+    jn_evaluation other;
+    int c;
+    JN_NAME(corners_again)(moved, x, d, &other);
+    for (c = 0; c < JN_CORNERS; c++)
+        e->arm_inertia[c] = other.corner[JN_CORNERS * JN_CORNER_steer_bias + c] -
+                            e->corner[JN_CORNERS * JN_CORNER_steer_bias + c];
+{ports}}}
 """
 _RATES = """\
 /* Rates of the states that are there already. Linear: for values and tangents. */
@@ -98,7 +109,8 @@ _DECLARED = {"arm", "link", "loads", "total"}
 def text(lanes: Lanes, inner: Iterable[str], *, powertrain: bool = False) -> str:
     """C of evaluation, rates, reports and the Jacobian's pass, for those lanes and inner states of a wheel."""
     once = {} if gear_of(lanes.axles) == "pitman" else {"steering": gear_of(lanes.axles)}
-    c, inner = Recursion(SCHEDULE, lanes.groups, once), tuple(inner)
+    schedule = replace(SCHEDULE, vectors={**SCHEDULE.vectors, **powered.VECTORS}) if powertrain else SCHEDULE
+    c, inner = Recursion(schedule, lanes.groups, once), tuple(inner)
     sizes = states(lanes, inner, powertrain=powertrain).sizes
     evaluation = powered.evaluation() if powertrain else EVALUATION
     rates = {**RATES, **{n: INNER_RATES.format(k=k) for k, n in enumerate(inner)}}
@@ -108,8 +120,8 @@ def text(lanes: Lanes, inner: Iterable[str], *, powertrain: bool = False) -> str
     still, guarded = {"inner": "still", "acceleration": "no_acceleration"}, {"corner": "corner_moves"}
     return "\n".join((
         "/* Made from the schedule of the recursion; do not edit. */\n",
+        *([_ARM.format(again=c.values(powered.AGAIN), ports=c.values(powered.ARM))] if powertrain else []),
         _EVALUATE.format(values=c.values(evaluation, lean=True), tangents=c.tangents(evaluation), **own),
-        *([_AGAIN.format(values=c.values(powered.again(), lean=True), **own)] if powertrain else []),
         _RATES.format(copies="".join(copies), values=c.values(MOTION), tangents=c.tangents(MOTION)),
         _REPORTS.format(values=c.values(REPORTS), tangents=c.tangents(REPORTS)),
         _PASS.format(moves=_read("corner", len(lanes)), calls=c.one_pass(EVALUATION, still, guarded),
