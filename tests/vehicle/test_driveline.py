@@ -12,7 +12,17 @@ from jounce.data import load_vehicle
 from jounce.dynamics import articulated
 from jounce.math.layout import Layout
 from jounce.powertrain import driveline, joined, ports
-from jounce.powertrain.layouts import ARM_PORT, COLUMN_NUMBERS, COLUMN_STATES, GIVEN, NUMBERS, PORT, REPORT, SHAFT, SHAFTS
+from jounce.powertrain.layouts import (
+    ARM_PORT,
+    COLUMN_NUMBERS,
+    COLUMN_STATES,
+    GIVEN,
+    NUMBERS,
+    PORT,
+    REPORT,
+    SHAFT,
+    SHAFTS,
+)
 from jounce.powertrain.numbers import numbers
 from jounce.suspension.double_wishbone import DYNAMICS, OUTPUTS
 
@@ -232,8 +242,8 @@ def test_steered_by_torque_the_column_is_joined_as_in_one_system_of_all_coordina
     v, ratio, inertia, torque = Vehicle(seed), 26.0, 0.05, 3.0
     js = v.shafts()
     column = np.zeros(COLUMN_NUMBERS.size)
-    for name, value in (("ratio", ratio), ("stop", 10.0), ("inertia", inertia), ("friction_angle", 0.02), ("fast", 20.0),
-                        ("stop_onset", 0.01)):  # fmt: skip
+    for name, value in {"ratio": ratio, "stop": 10.0, "inertia": inertia, "friction_angle": 0.02, "fast": 20.0,
+                        "stop_onset": 0.01}.items():  # fmt: skip
         column[COLUMN_NUMBERS.first[name]] = value
     mass, force = v.mass + v.rows.T @ js @ v.rows, v.force.copy()
     mass[14, 14] += inertia * ratio**2

@@ -147,18 +147,21 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, friction: Callable[...,
 
     slips = {"lock": engine - turbine, "clutch": turbine - g["ratio"] * output, "pawl": output}
     windups = {"lock": "converter.lock_windup", "clutch": "gearbox.clutch_windup", "pawl": "gearbox.pawl_windup"}
-    capacities = {of: ca.fmax(x[share], 0.0) * n[f"{of}_capacity"] for of, share in
-                  (("lock", "converter.locked"), ("clutch", "gearbox.engaged"), ("pawl", "gearbox.parked"))}  # fmt: skip
+    shares = {"lock": "converter.locked", "clutch": "gearbox.engaged", "pawl": "gearbox.parked"}
+    capacities = {of: ca.fmax(x[name], 0.0) * n[f"{of}_capacity"] for of, name in shares.items()}
     lock, clutch, pawl = (friction(x[windups[of]], slip, capacities[of], n[f"{of}_stiffness"], n, YIELDS)
                           for of, slip in slips.items())  # fmt: skip
-    before = [elastic(windups[of], capacities[of], f"{of}_stiffness") for of in ("clutch", "pawl")]
-    locked = ca.fmax(g["centre_lock"], g["centre_range"])
-    capacity = biased("centre", n["both"] * carriers(*before, SX(0))[1], locked, "centre")
-    _, _, *onto = carriers(*before, elastic("differential.centre.windup", capacity, "centre_stiffness"))
+    clutch_torque, pawl_torque = (elastic(windups[of], capacities[of], f"{of}_stiffness") for of in ("clutch", "pawl"))
+    locked, onto_centre = ca.fmax(g["centre_lock"], g["centre_range"]), carriers(clutch_torque, pawl_torque, SX(0))[1]
+    capacity = biased("centre", n["both"] * onto_centre, locked, "centre")
+    on_centre = elastic("differential.centre.windup", capacity, "centre_stiffness")
+    _, _, *onto = carriers(clutch_torque, pawl_torque, on_centre)
     centre = friction(x["differential.centre.windup"], n["both"] * (front - rear), capacity, n["centre_stiffness"], n)
-    axles = [friction(x[f"differential.{name}.windup"], h[k] - h[k + 1], biased(name, torque, g[f"{name}_lock"], "axle"),
-                      n[f"axle_stiffness_{name}"], n)
-             for name, k, torque in zip(("front", "rear"), (0, 2), onto, strict=True)]  # fmt: skip
+    axles = []
+    for name, k, torque in zip(("front", "rear"), (0, 2), onto, strict=True):
+        capacity = biased(name, torque, g[f"{name}_lock"], "axle")
+        axles.append(friction(x[f"differential.{name}.windup"], h[k] - h[k + 1], capacity,
+                              n[f"axle_stiffness_{name}"], n))  # fmt: skip
     rubbed, _, front_torque, rear_torque = carriers(clutch.torque, pawl.torque, centre.torque)
     halves = ca.vertcat(0.5 * front_torque - axles[0].torque, 0.5 * front_torque + axles[0].torque,
                         0.5 * rear_torque - axles[1].torque, 0.5 * rear_torque + axles[1].torque)  # fmt: skip
@@ -184,7 +187,8 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, friction: Callable[...,
               (n["front_inertia"], front), (n["rear_inertia"], rear), (n["carrier_inertia"], 0.5 * (h[0] + h[1])),
               (n["carrier_inertia"] * n["both"], 0.5 * (h[2] + h[3])))  # fmt: skip
     stored = sum((f.stored for f in frictions), sum((0.5 * j * w * w for j, w in rotors), SX(0)))
-    report = REPORT.join(engine=fired + started, pump=pump, turbine=turbine_torque, gear=g["ratio"] * clutch.torque - rubbed,
+    gear = g["ratio"] * clutch.torque - rubbed
+    report = REPORT.join(engine=fired + started, pump=pump, turbine=turbine_torque, gear=gear,
                          lock=lock.torque, fuel_rate=fuel_rate, output_speed=output, stored=stored)  # fmt: skip
     return halves, rates, report
 
@@ -209,8 +213,8 @@ def part_functions() -> tuple[list[ca.Function], list[ca.Function]]:
     """The same in parts, between which what holds is computed side by side.
 
     driveline_held(inputs of `whole_function`) -> HELD of the clutches and of the differentials, each by rows of LANES;
-    driveline(the same inputs, HOLDS of both by rows) -> as there; and of one lane hold_clutch, hold_axle(HELD, [damping,
-    rate limit]) -> HOLDS. Returns the functions of one lane, and those of lanes.
+    driveline(the same inputs, HOLDS of both by rows) -> as there; and of one lane hold_clutch, hold_axle(HELD,
+    [damping, rate limit]) -> HOLDS. Returns the functions of one lane, and those of lanes.
     """
     inputs = _symbols()
     x, h, g, n = STATES.split(inputs[0]), inputs[1], GIVEN.split(inputs[2]), NUMBERS.split(inputs[3])
@@ -231,6 +235,7 @@ def part_functions() -> tuple[list[ca.Function], list[ca.Function]]:
     held, law = SX.sym("w", HELD.size), SX.sym("d", 2)
     lanes = []
     for name, breakaway in (("hold_clutch", YIELDS), ("hold_axle", BREAKAWAY)):
-        f = _friction(*(held[k] for k in range(HELD.size)), {"damping": law[0], "rate_limit": law[1]}, breakaway)
+        windup, slip, capacity, stiffness = (held[k] for k in range(HELD.size))
+        f = _friction(windup, slip, capacity, stiffness, {"damping": law[0], "rate_limit": law[1]}, breakaway)
         lanes.append(ca.Function(name, [held, law], [ca.cse(ca.vertcat(f.torque, f.rate, f.lost, f.stored))]))
     return scalars, lanes

@@ -65,7 +65,7 @@ def files() -> dict[str, str]:
         """Text of lane functions with their tangents, and of those that have none."""
         made = [forward(f, constant=_CONSTANT[f.name()]) for f in values]
         seeds = shared_seeds(values, _SHARED, _CONSTANT)
-        return emit_file([*values, *more, *made], GENERATOR, _SHARED | seeds)
+        return emit_file([*values, *more, *made], GENERATOR, {**_SHARED, **seeds})
 
     return {
         "powertrain_layout.h": f"/* Emitted by {GENERATOR}; do not edit. */\nenum {{\n{body}\n}};\n",

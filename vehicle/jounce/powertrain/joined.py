@@ -85,9 +85,10 @@ SIDES = 4
 
 
 def whole_function() -> ca.Function:
-    """joined(own 10, angular velocity 3, body 27, external 6, P 12 by columns, r 2, Y 2, transfer ratio, NUMBERS)
+    """joined(own 10, angular velocity 3, body 27, external 6, P 12 by columns, r 2, Y 2, transfer ratio, NUMBERS).
+
     -> torque on each half shaft of front and rear 2 [N.m], acceleration 6 of the chassis.
-    """  # fmt: skip
+    """
     names = {"own": 10, "omega": 3, "body": 27, "external": 6, "pushes": 12, "rates": 2, "yields": 2, "transfer": 1,
              "n": NUMBERS.size}  # fmt: skip
     v = {name: SX.sym(name, size) for name, size in names.items()}
@@ -104,7 +105,7 @@ def part_functions() -> tuple[list[ca.Function], ca.Function]:
 
     joined_factor(own, angular velocity, body, external) -> FACTOR, wrench 6;
     joined_solve(FACTOR, 6) -> 6;
-    joined_angle(right-hand sides 24 and solutions 24 by rows, r 2, Y 2, transfer ratio, NUMBERS) -> as `whole_function`;
+    joined_angle(right-hand sides 24 and solutions 24 by rows, r, Y, transfer ratio, NUMBERS) -> as `whole_function`;
     joined_torque(..., c 2, [l, m], column's states, [driver's torque, speed], its numbers)
     -> the same with the arm's acceleration [rad/s2] behind, rates of the column's states.
     Returns the functions of one lane, and that of the right-hand sides' lanes.

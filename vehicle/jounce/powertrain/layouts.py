@@ -7,8 +7,8 @@ from typing import Final
 from jounce.math.layout import Layout
 from jounce.signals import State
 
-__all__ = ["ARM_PORT", "COLUMN_NUMBERS", "COLUMN_STATES", "GIVEN", "MEMORY", "NUMBERS", "PORT", "REPORT", "SHAFT", "SHAFTS",
-           "STATES"]  # fmt: skip
+__all__ = ["ARM_PORT", "COLUMN_NUMBERS", "COLUMN_STATES", "GIVEN", "MEMORY", "NUMBERS", "PORT", "REPORT", "SHAFT",
+           "SHAFTS", "STATES"]  # fmt: skip
 
 SHAFTS: Final = 4
 """Half shafts that are driven: left and right of a front and of a rear driven axle."""
@@ -79,15 +79,15 @@ NUMBERS: Final = Layout(
 #: fuel rate, energy stored in all that turns and winds up, speed of the output shaft.
 REPORT: Final = Layout(engine=1, pump=1, turbine=1, gear=1, lock=1, fuel_rate=1, stored=1, output_speed=1)
 
-#: Of a wheel's half shaft: the hub's ratio, 0 where none drives it; the share of its torque that turns the wheel past
-#: its upright, and past the axle's body, and the share of that that turns the body about x, where the drive reacts on it.
+#: Of a wheel's half shaft, over its torque: what turns the wheel (0 where nothing drives it), the part of it that does
+#: not react on the upright, the part that the shaft takes to the chassis, and what turns the axle's body about x.
 SHAFT = Layout(hub=1, sense=1, upright=1, roll=1)
 
 #: What a half shaft shows (`jounce.powertrain.ports`): of a unit torque on it the wrench on the chassis less its sign,
 #: its own acceleration and the load on the wheel's coordinate; its acceleration without torque.
 PORT = Layout(push=6, rate=1, yields=1, by=1)
 
-#: The same of the steering arm, of a unit acceleration: wrench on the chassis, acceleration of the half shaft, torque of
-#: the linkage on an arm that does not accelerate [N.m], the part of the coordinates in its inertia [kg.m2], acceleration
-#: of the upright about the wheel's axis.
+#: The same of the steering arm, of a unit acceleration: wrench on the chassis, acceleration of the half shaft, torque
+#: of the linkage on an arm that does not accelerate [N.m], the part of the coordinates in its inertia [kg.m2],
+#: acceleration of the upright about the wheel's axis.
 ARM_PORT = Layout(push=6, by=1, load=1, inertia=1, turn=1)

@@ -232,8 +232,8 @@ def _check_driven(vehicle: Vehicle, axles: Sequence[Axle]) -> None:
         ratio = vehicle.entries.get(f"differential.{of}.ratio")
         reacts = suspension_of(axle.kind).paired and axle.drive_reaction == "carrier"
         if ratio and reacts and not isclose(ratio.value, axle.final_drive, rel_tol=1e-9):
-            raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} has final_drive = {axle.final_drive:g}; expected "
-                            f"{ratio.value:g}, which differential.{of}.ratio is: it is the same gear")  # fmt: skip
+            raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} has final_drive = {axle.final_drive:g}; "
+                            f"expected {ratio.value:g}, as differential.{of}.ratio: it is the same gear")  # fmt: skip
 
 
 @cache

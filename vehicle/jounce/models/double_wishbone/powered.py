@@ -16,8 +16,8 @@ from jounce.powertrain.layouts import STATES as RECORDS
 from jounce.references import Kind, Ledger
 from jounce.signals import Signal, State
 
-__all__ = ["AGAIN", "ARM", "LEDGER", "RATES", "VECTORS", "driven", "evaluation", "inputs", "ledger", "memory", "outputs", "states", "states_size",
-           "wheel_inputs", "wheel_outputs"]  # fmt: skip
+__all__ = ["AGAIN", "ARM", "LEDGER", "RATES", "VECTORS", "driven", "evaluation", "inputs", "ledger", "memory",
+           "outputs", "states", "states_size", "wheel_inputs", "wheel_outputs"]  # fmt: skip
 
 #: References of what a powertrain adds.
 LEDGER = Path(__file__).parent / "references_powertrain.txt"
