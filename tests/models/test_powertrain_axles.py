@@ -36,7 +36,8 @@ def rigid(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def in_the_air(vehicle: str) -> dict[str, float]:
     """Wheels in the air, no gravity, no dampers, no stops, springs as they stand."""
-    off = {"gravity": 0.0, "tire_source": 2.0, "init.equilibrium": 0.0, "init.z": 100.0, "chassis.contact.stiffness": 0.0}
+    off = {"gravity": 0.0, "tire_source": 2.0, "init.equilibrium": 0.0, "init.z": 100.0}
+    off["chassis.contact.stiffness"] = 0.0
     names = {s.name: s.signal.unit for s in factory(vehicle).table.parameters}
     for name, unit in names.items():
         damps = unit == "N.s/m" and (".shock." in name or name.endswith(".damping"))
