@@ -11,6 +11,7 @@ import pytest
 from drives import Array, factory, run
 
 import jounce
+from jounce.axles import AXLES, WHEELS
 from jounce.data import DataError, load_vehicle
 from jounce.models.double_wishbone.arrange import arranged
 
@@ -23,7 +24,7 @@ def by_pedals(folder: Path, base: str, ratio: float) -> Path:
     """A vehicle on that base with the powertrain of the HMMWV, without geared hubs."""
     folder.mkdir(exist_ok=True)
     shutil.copy(EXAMPLES / "hmmwv_pedals" / "powertrain.toml", folder)
-    ratios = "".join(f"differential.{end}.ratio = {ratio}\n" for end in ("front", "rear"))
+    ratios = "".join(f"differential.{end}.ratio = {ratio}\n" for end in AXLES)
     text = f'base = "{base}"\npowertrain = "powertrain.toml"\n[overrides]\nhub.ratio = 1.0\nhub.sense = 1.0\n{ratios}'
     (folder / "vehicle.toml").write_text(text)
     return folder
@@ -44,7 +45,7 @@ def in_the_air(vehicle: str) -> dict[str, float]:
         if damps or name.endswith((".k3", "spring.preload", "end_stiffness")) or ".stop.force." in name:
             off[name] = 0.0
     o = run([(0.0, {})], 0.01, off, vehicle=vehicle)
-    for axle, wheel in (("front", "FL"), ("rear", "RL")):
+    for axle, wheel in zip(AXLES, WHEELS[::2], strict=True):
         off[f"{axle}.spring.rest_length"] = float(o[f"wheel_{wheel}.spring_length"][0])
     return off
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from jounce.axles import AXLES
 from jounce.contact.bristle import BREAKAWAY, bristle
 from jounce.math.algebra import SX, dot
 from jounce.math.layout import Layout
@@ -158,7 +159,7 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, friction: Callable[...,
     _, _, *onto = carriers(clutch_torque, pawl_torque, on_centre)
     centre = friction(x["differential.centre.windup"], n["both"] * (front - rear), capacity, n["centre_stiffness"], n)
     axles = []
-    for name, k, torque in zip(("front", "rear"), (0, 2), onto, strict=True):
+    for name, k, torque in zip(AXLES, (0, 2), onto, strict=True):
         capacity = biased(name, torque, g[f"{name}_lock"], "axle")
         axles.append(friction(x[f"differential.{name}.windup"], h[k] - h[k + 1], capacity,
                               n[f"axle_stiffness_{name}"], n))  # fmt: skip

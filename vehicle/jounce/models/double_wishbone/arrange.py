@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import cache
 from math import isclose
 
-from jounce.axles import DEFAULT, Axle
+from jounce.axles import AXLES, DEFAULT, Axle
 from jounce.contact import tires
 from jounce.contact.tires.dual import ENDING
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
@@ -228,7 +228,7 @@ def _check_driven(vehicle: Vehicle, axles: Sequence[Axle]) -> None:
     driven = [axle for axle in axles if axle.driven]
     if not 1 <= len(driven) <= 2:
         raise DataError(f"vehicle {vehicle.name!r}: {len(driven)} axles are driven; expected 1 or 2 with a powertrain")
-    for axle, of in zip(driven, ("front", "rear"), strict=False):
+    for axle, of in zip(driven, AXLES, strict=False):
         ratio = vehicle.entries.get(f"differential.{of}.ratio")
         reacts = suspension_of(axle.kind).paired and axle.drive_reaction == "carrier"
         if ratio and reacts and not isclose(ratio.value, axle.final_drive, rel_tol=1e-9):
