@@ -332,6 +332,18 @@ def test_active_set_that_does_not_settle_ends_in_a_fault_that_names_the_wheel() 
     assert np.isfinite(engine.x).all()
 
 
+@pytest.mark.parametrize("axis", [[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])
+@pytest.mark.parametrize("kind", ["slider", "hinge", "line", "ball"])
+def test_joint_with_the_ground_along_an_axis_of_the_world_has_its_pivots(kind: str, axis: list[float]) -> None:
+    """Its rows have zeros at every pose, which must be the zeros of the pattern."""
+    joint = Joint("joint", kind, 0, GROUND, np.zeros(3), np.zeros(3), np.array(axis))
+    engine = Engine(layout(Multibody("one", (Body("body", 100.0, np.zeros(3), np.eye(3)),), (joint,))))
+    engine.start()
+    engine.run(100)
+    falls = 0.5 * 9.81 * 0.1**2 if axis[2] and kind in ("slider", "line") else 0.0
+    assert engine.bodies[0, 2] == pytest.approx(-falls, abs=1e-9)
+
+
 def test_more_bodies_than_the_engine_has_room_for_are_refused() -> None:
     bodies = tuple(Body(f"body{k}", 1.0, np.zeros(3), np.eye(3)) for k in range(65))
     with pytest.raises(LayoutError, match="65 bodies and 0 rows; expected at most 64 and 512"):

@@ -10,7 +10,8 @@ import pytest
 
 from jounce import dft
 from jounce.architecture import composite, trim
-from jounce.architecture.target import Multibody
+from jounce.architecture.layout import layout
+from jounce.architecture.target import GROUND, Body, Joint, Multibody, Wheel
 from jounce_tools.architecture import frequencies, spectrum
 from jounce_tools.architecture.frequencies import Road
 from jounce_tools.cli.main import main
@@ -115,3 +116,29 @@ def test_a_mode_is_told_by_the_body_that_moves_most() -> None:
     assert [spectrum.moving(found, m) for m in found.modes[:3]] == [
         "frame up and down", "frame in roll", "frame in pitch",
     ]  # fmt: skip
+
+
+def test_white_road_gives_the_transfer_function_of_a_mass_on_a_tire() -> None:
+    """100 kg on 1e5 N/m and 800 N s/m: acceleration over rate of the road is s (c s + k) / (m s^2 + c s + k)."""
+    centre, up = np.array([0.0, 0.0, 1.1]), np.array([0.0, 0.0, 1.0])
+    wheel = Wheel("tire", 0, GROUND, centre, np.array([0.0, 1.0, 0.0]), 0.1, 1e5, 800.0, 1e5, 0.5, 0.0)
+    guide = Joint("guide", "slider", 0, GROUND, centre, centre, up)
+    model = Multibody("mass", (Body("mass", 100.0, centre, np.eye(3)),), (guide,), wheels=(wheel,))
+    found = frequencies.transfer(trim.trimmed(model), tick_length=1e-3, speed=5.0, duration=10.0)
+    s = 2j * np.pi * found.frequency
+    exact = s * (800 * s + 1e5) / (100 * s * s + 800 * s + 1e5)
+    assert len(s) == 250
+    assert np.abs(found.gain[0] / exact - 1).max() < (2 * np.pi * 25e-3) ** 2 / 12  # twice the tick's own (w h)^2 / 24
+
+
+def test_axles_half_a_wave_apart_do_not_lift_the_frame_and_peaks_of_a_white_road_are_modes() -> None:
+    """class3's axles are 3.6 m apart: at 5 m/s and 0.694 Hz the second goes down as the first goes up."""
+    truck = trim.trimmed(composite.build("class3")[1])
+    found = frequencies.transfer(truck, tick_length=1e-3, speed=5.0, duration=15.0)
+    names = [b.name for b in layout(truck).model.bodies]
+    frame = np.abs(found.gain[names.index("frame.rail")])
+    at = {f: frame[np.abs(found.frequency - f).argmin()] for f in (0.694, 1.389)}
+    assert at[0.694] < 0.2 * at[1.389]
+    knuckle = np.abs(found.gain[names.index("front.knuckle_L")])
+    modes = np.array([m.frequency for m in frequencies.modes(truck, 1e-3)])
+    assert np.abs(modes - found.frequency[knuckle.argmax()]).min() < 2 / 15

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 _HELD = 1e3
 #: Largest torque with which a driven wheel holds its speed over a row of bumps [N m].
 _TORQUE = 1e4
+#: Highest frequency [Hz] and root mean square of the rate [m/s] of a white road: so small that no tire leaves it.
+_HIGHEST, _RATE = 25.0, 0.02
 #: From the first wheel to the first bump [m].
 _AHEAD = 1.0
 #: Velocity [m/s] and turn rates [rad/s] that the first body of a vehicle without wheels starts with.
@@ -121,6 +123,56 @@ def study(model: Multibody, *, tick_length: float, road: Road, duration: float) 
     spectra = tuple(dft.of(a, tick_length, decaying=not row) for a in acceleration.T)
     speed = float(velocity[:, 0].mean())
     return Frequencies(model, tick_length, modes(model, tick_length), road, spectra, made.model.bodies, speed)
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """From the rate of the road under the first wheels to what bodies do, by a road that is white in its rate."""
+
+    frequency: Array
+    """[Hz]"""
+    gain: Array
+    """(bodies, frequencies) complex: vertical acceleration over the road's rate [1/s]."""
+
+
+def transfer(model: Multibody, *, tick_length: float, speed: float, duration: float) -> Transfer:
+    """Drives over a road whose rate has the same amplitude at every multiple of 1 / duration up to `_HIGHEST`.
+
+    Each wheel meets the road later, by its distance behind the first over the speed [m/s]. The road repeats itself, so
+    the second time over it has no leakage (Pintelon, Schoukens 2012, "System identification", section 2.3: multisine
+    with random phases). Raises UsageError without a wheel, EngineFault where the run ends.
+    """
+    if not model.wheels:
+        raise UsageError("--road white: expected an architecture with wheels")
+    count = round(duration / tick_length)
+    lines = np.arange(1, int(_HIGHEST * count * tick_length) + 1)
+    phase = np.random.default_rng(1).uniform(0, 2 * np.pi, len(lines))
+    made = layout(model)
+    front = max(w.centre[0] for w in model.wheels)
+    delays = np.array([(front - w.centre[0]) / speed for w, _ in made.contacts])
+    omega = 2 * np.pi * lines / (count * tick_length)
+    amplitude = _RATE * np.sqrt(2.0 / len(lines))
+    late = np.exp(-1j * omega[:, None] * delays)
+
+    def over(waves: Array, at: float) -> Array:
+        """(count, contacts) of one period, sampled at ticks + at [s]."""
+        spectrum_of = np.zeros((count // 2 + 1, len(delays)), dtype=complex)
+        spectrum_of[lines] = (waves * np.exp(1j * (phase + omega * at)))[:, None] * late * (0.5 * count)
+        return np.fft.irfft(spectrum_of, count, axis=0)
+
+    height = over(amplitude / (1j * omega), 0.0)
+    half = [over(amplitude / (1j * omega), at * tick_length) for at in (-0.5, 0.5)]
+    ground = np.stack([height, (half[1] - half[0]) / tick_length], axis=2)
+    engine = Engine(made, tick_length)
+    _set_off(engine, speed)
+    engine.start()
+    watch = [13 * b + 9 for b in range(len(engine.bodies))]
+    engine.run(count, (), ground)
+    before = engine.x[watch].copy()
+    velocity = engine.run(count, watch, ground)
+    acceleration = np.diff(np.vstack([before, velocity]), axis=0) / tick_length
+    found = np.fft.rfft(acceleration, axis=0)[lines] / (0.5 * count)
+    return Transfer(omega / (2 * np.pi), (found / (amplitude * np.exp(1j * phase))[:, None]).T)
 
 
 def _set_off(engine: Engine, speed: float) -> None:

@@ -27,7 +27,7 @@ from jounce.spectrum import Mode
 from jounce.values import number
 from jounce_fmu.models.impulse.engine import EngineFault
 from jounce_tools.architecture import frequencies
-from jounce_tools.architecture.frequencies import Frequencies, Road
+from jounce_tools.architecture.frequencies import Frequencies, Road, Transfer
 from jounce_tools.errors import UsageError
 from jounce_tools.page import Page
 
@@ -51,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("pitch", Road.pitch, "from bump to bump [m]"), ("duration", 20.0, "of the run that is transformed [s]"),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=number, default=default, help=f"{text} (default: %(default)s)")
+    parser.add_argument("--road", choices=("bumps", "white"), default="bumps",
+                        help="white: also transfer functions, from a road whose rate is white (default: %(default)s)")
     parser.add_argument("--bumps", type=int, default=1, help="one rings on; more excite v / pitch (default: 1)")
 
 
@@ -72,11 +74,14 @@ def run(arguments: argparse.Namespace) -> int:
     road = Road(arguments.speed, arguments.height, arguments.length, arguments.bumps, arguments.pitch)
     try:
         found = frequencies.study(model, tick_length=arguments.tick, road=road, duration=arguments.duration)
+        white = frequencies.transfer(
+            model, tick_length=arguments.tick, speed=arguments.speed, duration=arguments.duration
+        ) if arguments.road == "white" else None  # fmt: skip
     except (LayoutError, EngineFault) as error:
         sys.stderr.write(f"jounce spectrum: {error}\n")
         return FAILED
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}") as temporary:
-        paths = write(found, Path(temporary), arguments.damping)
+        paths = write(found, Path(temporary), arguments.damping, white)
         output.mkdir(exist_ok=True)
         for path in paths:
             os.replace(path, output / path.name)
@@ -96,8 +101,11 @@ def moving(found: Frequencies, mode: Mode) -> str:
     return f"{bodies[body].name} {words[axis]}"
 
 
-def write(found: Frequencies, folder: Path, damping: float = 1.0) -> list[Path]:
-    """Writes spectrum.html, modes.csv and spectra.csv into an existing folder; their paths."""
+def write(found: Frequencies, folder: Path, damping: float = 1.0, white: Transfer | None = None) -> list[Path]:
+    """Writes spectrum.html, modes.csv, spectra.csv and, with transfer functions, transfer.csv into an existing folder.
+
+    Their paths.
+    """
     page, modes, spectra = (folder / n for n in ("spectrum.html", "modes.csv", "spectra.csv"))
     rows = [(f"{m.frequency:.6g}", f"{m.damping:.4f}", moving(found, m)) for m in found.modes]
     modes.write_text(_csv([("frequency [Hz]", "damping ratio [1]", "moves most"), *rows]), encoding="utf-8")
@@ -105,8 +113,33 @@ def write(found: Frequencies, folder: Path, damping: float = 1.0) -> list[Path]:
     lines = lines[lines[:, 0] <= _DRAWN]
     head = ("frequency [Hz]", *(f"{name} [m/s2]" for name in found.names))
     spectra.write_text(_csv([head, *[[f"{v:.6g}" for v in line] for line in lines]]), encoding="utf-8")
-    _page(found, damping, rows).write(page)
-    return [page, modes, spectra]
+    drawn = _page(found, damping, rows)
+    paths = [page, modes, spectra]
+    if white is not None:
+        _white(drawn, found, white)
+        table = np.column_stack([white.frequency, np.abs(white.gain).T])
+        head = ("frequency [Hz]", *(f"{name} [1/s]" for name in found.names))
+        paths.append(folder / "transfer.csv")
+        paths[-1].write_text(_csv([head, *[[f"{v:.6g}" for v in line] for line in table]]), encoding="utf-8")
+    drawn.write(page)
+    return paths
+
+
+def _white(page: Page, found: Frequencies, white: Transfer) -> None:
+    page.heading("Transfer functions").text(
+        f"From the vertical rate of the road under the first wheels, at {found.road.speed:.2f} m/s, to vertical "
+        "accelerations of bodies. Each wheel meets the road later by its distance, which makes dips where axles cancel "
+        "each other out. The road repeats itself, its rate has the same amplitude at every line."
+    )
+    for b in sorted(range(len(found.names)), key=lambda b: -found.bodies[b].mass)[:_BODIES]:
+        figure = Figure(figsize=(8.0, 2.8), layout="constrained")
+        axes = figure.subplots()
+        shown = white.frequency <= _DRAWN
+        axes.semilogy(white.frequency[shown], np.abs(white.gain[b, shown]), color="tab:blue")
+        for mode in found.modes:
+            axes.axvline(mode.frequency, color="0.6", linestyle="--", linewidth=0.8)
+        axes.set(xlim=(0, _DRAWN), xlabel="frequency [Hz]", ylabel="acceleration / rate [1/s]")
+        page.figure(figure, f"{found.names[b]}: transfer function; dashed: modes")
 
 
 def _csv(rows: Sequence[Sequence[str]]) -> str:

@@ -143,9 +143,9 @@ def layout(model: Multibody, *, spins: bool = True, wheel_motors: bool = False, 
     if len(own.bodies) > BODIES or rows > ROWS:
         raise LayoutError(f"{model.where}: {len(own.bodies)} bodies and {rows} rows; expected at most {BODIES} and "
                           f"{ROWS}")  # fmt: skip
-    matrix, full = parts.matrix()
+    matrices, full = parts.matrices()
     try:
-        factors = ordered(matrix, full, parts.velocities)
+        factors = ordered(matrices, full, parts.velocities)
     except OrderError as error:
         k = error.unknown - parts.velocities
         what = names[k] if k >= 0 else own.bodies[min(error.unknown // 6, len(own.bodies) - 1)].name

@@ -6,6 +6,7 @@ matrices", SIAM J. Optimization 5, 1995). The order is by minimum degree among t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,26 +60,27 @@ class Factors:
                 start.tolist(), [r for rows in self.rows for r in rows]]  # fmt: skip
 
 
-def ordered(matrix: NDArray[np.float64], full: NDArray[np.bool_], velocities: int) -> Factors:
-    """Order of elimination for a matrix (n, n) whose entries may differ from 0 where ``full``.
+def ordered(matrices: Sequence[NDArray[np.float64]], full: NDArray[np.bool_], velocities: int) -> Factors:
+    """Order of elimination for matrices (n, n) whose entries may differ from 0 where ``full``.
 
     The first ``velocities`` unknowns have positive pivots, the others negative ones; the size of a row's pivot is
-    judged against J M^-1 J^T + cfm. Raises OrderError.
+    judged against J M^-1 J^T + cfm, in all matrices together: a pivot that is safe at one pose may be 0 at another. The
+    first one decides whether rows depend on each other; others are left out from where they do. Raises OrderError.
     """
-    n = len(matrix)
-    rest, pattern = matrix.copy(), full | full.T | np.eye(n, dtype=bool)
+    n = len(full)
+    rest, pattern = [m.copy() for m in matrices], full | full.T | np.eye(n, dtype=bool)
     sign = np.where(np.arange(n) < velocities, 1.0, -1.0)
-    mass, rows = matrix[:velocities, :velocities], matrix[velocities:, :velocities]
-    first = np.concatenate([np.diag(mass), np.einsum("ij,ji->i", rows, np.linalg.solve(mass, rows.T))
-                            - np.diag(matrix)[velocities:]])  # fmt: skip
+    first = [_first(m, velocities) for m in matrices]
     left = np.ones(n, dtype=bool)
     order: list[int] = []
     columns: list[NDArray[np.intp]] = []
     for _ in range(n):
-        ratio = np.where(left, sign * np.diag(rest) / first, -np.inf)
+        ratios = [np.where(left, sign * np.diag(r) / f, -np.inf) for r, f in zip(rest, first, strict=True)]
+        while not (ratio := np.min(ratios, axis=0)).max() > 1e-12:
+            if len(ratios) == 1:
+                raise OrderError(int(np.flatnonzero(left)[0]))
+            ratios, rest, first = ratios[:-1], rest[:-1], first[:-1]
         safe = left & (ratio >= min(SAFE, 0.5 * float(ratio.max())))
-        if not ratio.max() > 1e-12:
-            raise OrderError(int(np.flatnonzero(left)[0]))
         degree = np.where(safe, (pattern & left).sum(1), n + 1)
         k = int(np.argmin(degree))
         left[k] = False
@@ -86,6 +88,15 @@ def ordered(matrix: NDArray[np.float64], full: NDArray[np.bool_], velocities: in
         order.append(k)
         columns.append(others)
         pattern[np.ix_(others, others)] = True
-        rest[np.ix_(others, others)] -= np.outer(rest[others, k], rest[k, others]) / rest[k, k]
+        for r in rest:
+            r[np.ix_(others, others)] -= np.outer(r[others, k], r[k, others]) / r[k, k]
     place = np.argsort(order)
     return Factors(tuple(order), tuple(tuple(sorted(int(p) for p in place[c])) for c in columns))
+
+
+def _first(matrix: NDArray[np.float64], velocities: int) -> NDArray[np.float64]:
+    """The sizes that pivots begin with."""
+    mass, rows = matrix[:velocities, :velocities], matrix[velocities:, :velocities]
+    own = np.einsum("ij,ji->i", rows, np.linalg.solve(mass, rows.T)) - np.diag(matrix)[velocities:]
+    found: NDArray[np.float64] = np.concatenate([np.diag(mass), own])
+    return found

@@ -176,13 +176,17 @@ class Parts:
             found[u, u] = own + 13
         return found
 
-    def matrix(self) -> tuple[Array, NDArray[np.bool_]]:
-        """K at a generic pose, all wheels touching, and where it may differ from 0."""
+    def matrices(self) -> tuple[list[Array], NDArray[np.bool_]]:
+        """K at a generic pose, as drawn, and as drawn with no wheel touching; where the first may differ from 0."""
+        K, full = self._matrix()
+        return [K, self._matrix(drawn=True)[0], self._matrix(drawn=True, touching=False)[0]], full
+
+    def _matrix(self, *, drawn: bool = False, touching: bool = True) -> tuple[Array, NDArray[np.bool_]]:
         model, nv, n = self.model, self.velocities, self.velocities + len(self.hard_bodies())
         nb = len(model.bodies)
         step = 0.1 * np.sin(1.0 + 1.7 * np.arange(6 * nb))
         step.reshape(-1, 6)[:, :3] *= 0.1
-        pose = rows.drawn(model).moved(step)
+        pose = rows.drawn(model) if drawn else rows.drawn(model).moved(step)
         K, full = np.zeros((n, n)), np.eye(n, dtype=bool)
         for b, body in enumerate(model.bodies):
             at = slice(6 * b + 3, 6 * b + 6)
@@ -199,7 +203,7 @@ class Parts:
                     full[6 * a : 6 * a + 6, 6 * b : 6 * b + 6] = True
         K[nv : nv + model.rows, : 6 * nb] = rows.joints(model, pose)[1]
         K[nv + model.rows :, :nv], compliance = self._other_rows(pose)
-        for row, by, (on, spin) in self._contact_rows(pose):
+        for row, by, (on, spin) in self._contact_rows(pose, 0.0 if drawn else 0.02) if touching else ():
             own = [*range(6 * on, 6 * on + 6), *([6 * nb + spin] if spin >= 0 else [])]
             if not self.inside:
                 K[:nv, :nv] += by * np.outer(row, row)

@@ -87,13 +87,20 @@ class Engine:
         if library().imp_door_start(*self._common(), _pointer(self.x), _pointer(self._work), kind, ctypes.byref(value)):
             raise self._fault(kind[0], kind[1], value.value)
 
-    def run(self, ticks: int, watch: Sequence[int] = ()) -> Array:
-        """(ticks, len(watch)) values of these states after each tick. Raises EngineFault."""
+    def run(self, ticks: int, watch: Sequence[int] = (), ground: Array | None = None) -> Array:
+        """(ticks, len(watch)) values of these states after each tick. Raises EngineFault.
+
+        ``ground`` (ticks, contacts, 2) is how high the road is lifted at each [m], and its rate in the tick [m/s].
+        """
         kind, value = (ctypes.c_int * 2)(), ctypes.c_double()
         places, seen = np.array(watch, dtype=np.int32), np.empty((ticks, len(watch)))
+        lifted = None if ground is None else np.ascontiguousarray(ground, dtype=float)
+        if lifted is not None and lifted.shape != (ticks, len(self.layout.contacts), 2):
+            raise ValueError(f"ground: shape {lifted.shape}, expected {(ticks, len(self.layout.contacts), 2)}")
         done = library().imp_door_ticks(
             *self._common(), _pointer(self.x), _pointer(self._work), ticks,
             _pointer(places), len(places), _pointer(seen), kind, ctypes.byref(value),
+            None if lifted is None else _pointer(lifted),
         )  # fmt: skip
         if done < ticks:
             raise self._fault(kind[0], kind[1], value.value)

@@ -64,7 +64,7 @@ static void drive(const double *u, const double *p, const imp_numbers *n, const 
 #endif
 
 static imp_input tell(const double *u, const double *p, const imp_numbers *n, double steer, double h, told *to) {
-    imp_input in = {NULL, NULL, NULL, 0.0, 0.0, 0, NULL};
+    imp_input in = {NULL, NULL, NULL, 0.0, 0.0, 0, NULL, NULL};
     int k, c;
     for (k = 0; k < IMP_N_MOTORS; k++) {
         const int what = IMP_MOTOR[k][0], at = IMP_MOTOR[k][1];

@@ -94,6 +94,7 @@ typedef struct {
     double steer, steer_rate; /* of the steering wheel, at the time of the pose and until the next */
     int sweeps;             /* 0: direct; else sequential impulses */
     double *warm;           /* [rows] their impulses, with sweeps */
+    const double *ground;   /* [contacts][2] how high the road is lifted, and its rate in the tick; or NULL */
 } imp_input;
 
 enum { IMP_OK, IMP_PIVOT, IMP_NAN, IMP_BELOW, IMP_ACTIVE };

@@ -35,23 +35,25 @@ static int imp_door_fault(const imp_fault *f, int *kind, double *value) {
 
 DOOR int imp_door_start(const int *table, const double *d, const double *motor, const double *friction, double h,
                         int sweeps, double *warm, double *x, double *work, int *kind, double *value) {
-    const imp_input in = {motor, friction, NULL, 0.0, 0.0, sweeps, warm};
+    const imp_input in = {motor, friction, NULL, 0.0, 0.0, sweeps, warm, NULL};
     imp_topology t;
     imp_fault f = {0, -1, 0.0};
     imp_open(table, &t);
     return imp_start(&t, d, &in, h, x, work, &f) ? imp_door_fault(&f, kind, value) : 0;
 }
 
-/* n ticks; after each, the states `watch` are written. Returns how many were done. */
+/* n ticks, each with its own [contacts][2] of `ground` unless that is NULL; after each, the states `watch` are written.
+ * Returns how many were done. */
 DOOR int imp_door_ticks(const int *table, const double *d, const double *motor, const double *friction, double h,
                         int sweeps, double *warm, double *x, double *work, int n, const int *watch, int watched, double *seen, int *kind,
-                        double *value) {
-    const imp_input in = {motor, friction, NULL, 0.0, 0.0, sweeps, warm};
+                        double *value, const double *ground) {
+    imp_input in = {motor, friction, NULL, 0.0, 0.0, sweeps, warm, NULL};
     imp_topology t;
     imp_fault f = {0, -1, 0.0};
     int i, k;
     imp_open(table, &t);
     for (i = 0; i < n; i++) {
+        if (ground) in.ground = ground + 2 * t.contacts * i;
         if (imp_tick(&t, d, &in, h, x, work, &f)) {
             imp_door_fault(&f, kind, value);
             return i;
