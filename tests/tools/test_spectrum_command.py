@@ -142,3 +142,15 @@ def test_axles_half_a_wave_apart_do_not_lift_the_frame_and_peaks_of_a_white_road
     knuckle = np.abs(found.gain[names.index("front.knuckle_L")])
     modes = np.array([m.frequency for m in frequencies.modes(truck, 1e-3)])
     assert np.abs(modes - found.frequency[knuckle.argmax()]).min() < 2 / 15
+
+
+def test_page_of_a_white_road_has_transfer_functions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spectrum", "class3", "-o", str(tmp_path / "s"), "--road", "white", "--duration", "4"]) == 0
+    lines = list(csv.reader((tmp_path / "s" / "transfer.csv").open()))
+    assert len(lines) == 101
+    assert lines[0][0] == "frequency [Hz]"
+    assert all(float(v) >= 0 for line in lines[1:] for v in line)
+    assert "Transfer functions" in (tmp_path / "s" / "spectrum.html").read_text()
+    assert main(["spectrum", "frame4", "-o", str(tmp_path / "f"), "--road", "white"]) == 2
+    assert "--road white: expected an architecture with wheels" in capsys.readouterr().err
+    assert not (tmp_path / "f").exists()

@@ -172,7 +172,8 @@ def transfer(model: Multibody, *, tick_length: float, speed: float, duration: fl
     velocity = engine.run(count, watch, ground)
     acceleration = np.diff(np.vstack([before, velocity]), axis=0) / tick_length
     found = np.fft.rfft(acceleration, axis=0)[lines] / (0.5 * count)
-    return Transfer(omega / (2 * np.pi), (found / (amplitude * np.exp(1j * phase))[:, None]).T)
+    frequency = (omega / (2 * np.pi)).astype(np.float64)
+    return Transfer(frequency, (found / (amplitude * np.exp(1j * phase))[:, None]).T)
 
 
 def _set_off(engine: Engine, speed: float) -> None:

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("pitch", Road.pitch, "from bump to bump [m]"), ("duration", 20.0, "of the run that is transformed [s]"),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", type=number, default=default, help=f"{text} (default: %(default)s)")
-    parser.add_argument("--road", choices=("bumps", "white"), default="bumps",
+    parser.add_argument("--road", dest="excitation", choices=("bumps", "white"), default="bumps",
                         help="white: also transfer functions, from a road whose rate is white (default: %(default)s)")
     parser.add_argument("--bumps", type=int, default=1, help="one rings on; more excite v / pitch (default: 1)")
 
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = frequencies.study(model, tick_length=arguments.tick, road=road, duration=arguments.duration)
         white = frequencies.transfer(
             model, tick_length=arguments.tick, speed=arguments.speed, duration=arguments.duration
-        ) if arguments.road == "white" else None  # fmt: skip
+        ) if arguments.excitation == "white" else None  # fmt: skip
     except (LayoutError, EngineFault) as error:
         sys.stderr.write(f"jounce spectrum: {error}\n")
         return FAILED
