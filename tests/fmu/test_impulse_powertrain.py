@@ -12,7 +12,8 @@ import jounce
 from jounce.architecture import composite
 from jounce.architecture.load import architecture_file
 from jounce.architecture.read import ArchitectureError
-from jounce.models.ce.choice import engine_of
+from jounce.models.ce.choice import POWERED, engine_of
+from jounce_fmu.build.library import BadRequest
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.models import find
 
@@ -115,4 +116,6 @@ def test_powertrains_that_none_has_are_refused(truck: str, tmp_path: Path, old: 
 def test_engine_in_minimal_coordinates_names_the_powertrain_as_what_it_lacks(truck: str) -> None:
     made, model = composite.build(truck)
     made.engine = "auto"
-    assert engine_of(made, model, lambda branch: True) == ("impulse", "its powertrain")
+    assert engine_of(made, model, lambda branch: True) == ("impulse", POWERED)
+    with pytest.raises(BadRequest, match=f"engine ce: {POWERED}; expected engine impulse"):
+        find(f"{truck}-ce")

@@ -16,6 +16,9 @@ from jounce.models.ce.forest import Branch, NotMinimal, forest
 #: The engines that there are, as ends of a vehicle's name: `class3-ce`.
 SUFFIXES: Final = tuple(f"-{engine}" for engine in ENGINES if engine != "auto")
 
+#: Why a vehicle with a powertrain runs on impulse.
+POWERED: Final = "its powertrain acts within the step of the other engine"
+
 
 def split(name: str | Path) -> tuple[str, str]:
     """(architecture, engine) of a name; the engine is empty where the name asks for none."""
@@ -26,11 +29,13 @@ def split(name: str | Path) -> tuple[str, str]:
     return text, ""
 
 
-def prevents(model: Multibody, has_functions: Callable[[Branch], bool]) -> str:
+def prevents(made: Architecture, model: Multibody, has_functions: Callable[[Branch], bool]) -> str:
     """What minimal coordinates cannot take, by name; empty where they can run the vehicle.
 
     ``has_functions``: whether there are emitted functions of a branch, or CasADi to emit them.
     """
+    if made.powertrain is not None:
+        return POWERED
     own, spun = merged(model)
     if len(spun) < len(model.wheels):
         wheel = next(w.name for k, w in enumerate(model.wheels) if k not in spun)
@@ -55,7 +60,7 @@ def engine_of(
     because = "asked for" if wanted == asked else f"{made.name} asks for it"
     if wanted == "impulse":
         return wanted, because
-    against = "its powertrain" if made.powertrain is not None else prevents(model, has_functions)
+    against = prevents(made, model, has_functions)
     if wanted == "ce" and against:
         raise ArchitectureError(f"{made.name}: engine ce: {against}; expected engine impulse")
     if wanted == "ce":
