@@ -18,8 +18,8 @@ settings.load_profile("jounce")
 
 
 #: Files that take longest. They start first, in this order: else a core may wait for one of them at the end.
-LONGEST = ("docker/test_container.py", "docs/test_commands.py", "benchmarks/test_soak.py", "fmu/test_platforms.py",
-           "clients/test_compliance.py", "models/test_kinds_model.py")  # fmt: skip
+LONGEST = ("benchmarks/test_soak.py", "docs/test_commands.py", "models/test_kinds_model.py",
+           "clients/test_compliance.py", "docker/test_container.py")  # fmt: skip
 
 
 @pytest.hookimpl(optionalhook=True)  # the compliance suite's tests run it without plugins

@@ -11,11 +11,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from jounce_fmu.build.library import builtin_sources, ensure_library
 from jounce_service.server.config import GROUPS, ServerConfig
 from jounce_tools.cli.main import COMMANDS, USAGE, main
 from jounce_tools.cli.progress import Progress
@@ -204,6 +206,33 @@ def test_a_short_command_tells_no_progress() -> None:
     with Progress("x", file) as progress:
         progress.at(0.5)
     assert file.getvalue() == ""
+
+
+def test_a_command_tells_what_is_compiled_for_it_in_place_of_its_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, sources = io.StringIO(), builtin_sources()
+    for name in ("_PATIENCE", "_LOG"):
+        monkeypatch.setattr(f"jounce_tools.cli.progress.{name}", 0.01)
+
+    def compiled(_sources: object, library: Path, **_: object) -> None:
+        until(lambda: "compiling" in file.getvalue())
+        library.write_text(sources.build_hash())
+
+    monkeypatch.setattr("jounce_fmu.build.library.compile_library", compiled)
+    with Progress("x", file) as progress:
+        progress.at(0.5)
+        ensure_library(sources, tmp_path / "native")
+        told = len(file.getvalue())
+        until(lambda: "x: 50 %" in file.getvalue()[told:])
+    assert "x: compiling jounce_hmmwv (once), 0 s\n" in file.getvalue()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert holds()
 
 
 def test_the_settings_of_the_server_stand_in_groups_of_a_size_to_read(capsys: pytest.CaptureFixture[str]) -> None:

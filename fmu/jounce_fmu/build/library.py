@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import logging
 import os
 import re
 import shlex
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+_log = logging.getLogger(__name__)
 PACKAGE = Path(__file__).parents[1]
 RUNTIME = PACKAGE / "runtime"
 NATIVE = PACKAGE / "_native"
@@ -256,7 +258,9 @@ def ensure_library(sources: Sources, folder: Path = NATIVE) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder / f"{sources.identifier}.lock"):
             if not is_current(library, build_hash):
+                _log.info("compiling %s", sources.identifier)
                 compile_library(sources, library, kept=OBJECTS if has_cc() else None)
+                _log.info("compiled %s", sources.identifier)
     except OSError as error:
         raise BuildError(f"{library} was not made from the present sources and cannot be rebuilt: {error}") from error
     if not is_current(library, build_hash):

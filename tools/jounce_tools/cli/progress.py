@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import Final, Self, TextIO
@@ -10,6 +11,20 @@ from typing import Final, Self, TextIO
 _PATIENCE: Final = 2.0
 _TERMINAL: Final = 0.2
 _LOG: Final = 10.0
+_BUILDS: Final = logging.getLogger("jounce_fmu.build.library")
+
+
+class _Compilations(logging.Handler):
+    """Notes the library that is being compiled: a vehicle's takes up to half a minute, once."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(logging.INFO)
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Takes the words of `ensure_library`."""
+        text = record.getMessage()
+        self._progress.compiles(f"{text} (once)" if text.startswith("compiling") else "")
 
 
 class Progress:
@@ -22,9 +37,10 @@ class Progress:
         """``label`` comes first in the line."""
         self._label, self._file, self._terminal = label, file, file.isatty()
         self._share: float | None = None
-        self._quiet, self._note = False, ""
+        self._quiet, self._note, self._compiled = False, "", ""
         self._start = time.monotonic()
         self._ended = threading.Event()
+        self._compilations = _Compilations(self)
         self._thread = threading.Thread(target=self._tell, daemon=True)
 
     def at(self, share: float) -> None:
@@ -35,17 +51,24 @@ class Progress:
         """What is being done, where there is no share to tell."""
         self._note = text
 
+    def compiles(self, text: str) -> None:
+        """What is being compiled, if anything; it is told in place of share and note."""
+        self._compiled = text
+
     def be_quiet(self) -> None:
         """Shows no progress, because the results go to the terminal."""
         self._quiet = True
 
     def __enter__(self) -> Self:
         """Begins."""
+        _BUILDS.setLevel(logging.INFO)
+        _BUILDS.addHandler(self._compilations)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Ends, with an empty line on a terminal."""
+        _BUILDS.removeHandler(self._compilations)
         self._ended.set()
         self._thread.join()
 
@@ -65,7 +88,8 @@ class Progress:
 
     def _line(self) -> str:
         passed, share = time.monotonic() - self._start, self._share
-        if share is None:
-            return f"{self._label}: {self._note}{', ' * bool(self._note)}{passed:.0f} s"
+        note = self._compiled or self._note
+        if share is None or self._compiled:
+            return f"{self._label}: {note}{', ' * bool(note)}{passed:.0f} s"
         left = f", {passed / share * (1.0 - share):.0f} s left" if share > 0.0 else ""
         return f"{self._label}: {100.0 * share:.0f} %{left}"
