@@ -84,13 +84,13 @@ def _allow_descriptors(config: ServerConfig) -> None:
 async def _serve(config: ServerConfig, ready_file: Path | None) -> None:
     models = registry(config)
     server = JounceServer(models, config)
-    for failure in models.open_all().values():
-        _log.warning("%s", failure)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     await server.start()
+    for failure in models.open_all().values():  # what the start has found
+        _log.warning("%s", failure)
     realtime.settle()
     listening = [*server.addresses, *(f"fast:{a}" for a in server.fast.addresses)]
     if ready_file is not None:
