@@ -22,8 +22,6 @@ VEHICLES = {
     **{n: n for n in ("hmmwv", "utv", "class3")},
     **{n: str(EXAMPLES / n) for n in ("car", "microbus", "pickup", "offroader", "truck8x8")},
 }
-#: A rigid axle with knuckles pitches with its links, which the outputs do not tell: its links are off by so much [m].
-PITCH = 0.02
 
 
 @pytest.fixture(scope="module", params=list(VEHICLES))
@@ -38,11 +36,6 @@ def scene(request: pytest.FixtureRequest) -> Scene:
     return Scene(**{f: getattr(look, f) for f in look.__dataclass_fields__}, time=run.time, values=values)
 
 
-def _exact(scene: Scene, wheel: str) -> bool:
-    """Whether the outputs tell the poses of both of a link's bodies."""
-    return not (scene.name == "offroader" and wheel in ("FL", "FR", "front"))
-
-
 def test_rods_keep_their_length_and_springs_and_shocks_have_theirs(scene: Scene) -> None:
     """Design lengths from the data, lengths of springs and shocks from the model's own outputs."""
     design = scene.lines(0.0)
@@ -52,12 +45,11 @@ def test_rods_keep_their_length_and_springs_and_shocks_have_theirs(scene: Scene)
         for link, (a, b), first in zip(scene.links, now, length, strict=True):
             name, wheel = link.name.split()
             found = float(np.linalg.norm(b - a))
-            near = 1e-6 if _exact(scene, wheel) else PITCH
             if name in ("SPRING", "SHOCK") and f"wheel_{wheel}.{name.lower()}_length" in scene.names:
                 own = scene.at(f"wheel_{wheel}.{name.lower()}_length", float(time))
-                assert found == pytest.approx(own, abs=near), link.name
+                assert found == pytest.approx(own, abs=1e-6), link.name
             elif link.kind == "rod" and name != "STRUT":
-                assert found == pytest.approx(first, abs=near), link.name
+                assert found == pytest.approx(first, abs=1e-6), link.name
 
 
 def test_every_axle_has_links(scene: Scene) -> None:

@@ -3,8 +3,8 @@
 The names are those of the vehicle data: X_C is on the chassis, X_U on the upright, X_K on the knuckle, X_A on the arm
 or on the axle; an arm X has the chassis joints X_F and X_B. The outputs have the poses of the chassis and of the
 carriers of the wheels; a rigid axle without knuckles turns as these do. An arm turns about its chassis joints until its
-outer joint meets the upright. A rigid axle with knuckles lies between its two wheels and pitches as the chassis does,
-which is wrong by some millimetres.
+outer joint meets the upright. A rigid axle with knuckles is where the ends of its kingpins are, which are those of the
+knuckles, too.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class End:
     """Of a wheel: its name; of an arm: that of its wheel; of an axle: those of the left and the right."""
     arm: tuple[tuple[float, ...], ...] = ()
     """Of an arm: its two joints and its outer joint in design, chassis frame, and the outer joint in the wheel's."""
-    design: tuple[float, ...] = ()
-    """Of an axle: the middle between its wheels in design."""
+    kingpins: tuple[tuple[float, ...], ...] = ()
+    """Of an axle: lower and upper end of the left and of the right kingpin in design, then in the wheels' frames."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,12 @@ def links_of(values: Mapping[str, float], said: Mapping[str, str], wheels: tuple
                    if side > 0 or not _once(said.get(f"{axle}.{n}.x", ""))}  # fmt: skip
             found += _of_wheel(own, wheel, both, origin)
         if "AXLE_CM" in at:
-            found.append(Link(f"axle {axle}", "rod", (End("wheel", (0.0, 0.0, 0.0), (both[0],)),
-                                                     End("wheel", (0.0, 0.0, 0.0), (both[1],)))))  # fmt: skip
+            # Between the kingpins, where it has some, with the stubs from there to the wheels.
+            pin = 0.5 * (at["KNUCKLE_L"] + at["KNUCKLE_U"]) - at["SPINDLE"] if "KNUCKLE_L" in at else np.zeros(3)
+            ends = [End("wheel", _t(p), (w,)) for w, p in zip(both, (pin, pin * _MIRROR), strict=True)]
+            found.append(Link(f"axle {axle}", "rod", (ends[0], ends[1])))
+            found += [Link(f"knuckle {w}", "rod", (end, End("wheel", (0.0, 0.0, 0.0), (w,))))
+                      for w, end in zip(both, ends, strict=True) if pin.any()]  # fmt: skip
         if "TIEROD_K" in at:
             left = at["TIEROD_K"] - at["SPINDLE"]
             found.append(Link(f"TIEROD {axle}", "rod", (End("wheel", _t(left), (both[0],)),
@@ -99,8 +103,10 @@ def _of_wheel(p: Mapping[str, Array], wheel: str, both: tuple[str, str], origin:
 
     def moving(name: str) -> End:
         if "KNUCKLE_L" in p:
-            middle = origin + (centre - origin) * (1.0, 0.0, 1.0)
-            return End("axle", _t(p[name]), both, design=_t(middle))
+            mirrors = (np.ones(3), _MIRROR) if wheel == both[0] else (_MIRROR, np.ones(3))
+            ends = [(p[k] * m, centre * m) for m in mirrors for k in ("KNUCKLE_L", "KNUCKLE_U")]
+            pins = tuple(_t(q) for q in (*(end for end, _ in ends), *(end - at for end, at in ends)))
+            return End("axle", _t(p[name]), both, kingpins=pins)
         if {"LCA_F", "LCA_B", "LCA_U"} <= p.keys():
             arm = (_t(p["LCA_F"]), _t(p["LCA_B"]), _t(p["LCA_U"]), _t(p["LCA_U"] - centre))
             return End("arm", _t(p[name]), (wheel,), arm)
@@ -147,12 +153,11 @@ def _placed(end: End, chassis: Pose, wheels: Mapping[str, Pose]) -> Array:
         position, axes = wheels[end.wheels[0]]
         return np.asarray(position + axes @ point)
     if end.body == "axle":
-        left, right = (wheels[w][0] for w in end.wheels)
-        y = (left - right) / np.linalg.norm(left - right)
-        x = np.cross(y, chassis[1][:, 2])
-        x /= np.linalg.norm(x)
-        axes = np.column_stack([x, y, np.cross(x, y)])
-        return np.asarray(0.5 * (left + right) + axes @ (point - np.array(end.design)))
+        design, in_wheel = np.array(end.kingpins[:4]), end.kingpins[4:]
+        carriers = [wheels[w] for w in end.wheels for _ in range(2)]
+        now = np.array([at + axes @ np.array(q) for (at, axes), q in zip(carriers, in_wheel, strict=True)])
+        turned = _pins(now) @ _pins(design).T
+        return np.asarray(now.mean(axis=0) + turned @ (point - design.mean(axis=0)))
     if end.body == "arm":
         front, back, design, in_wheel = (np.array(q) for q in end.arm)
         position, axes = wheels[end.wheels[0]]
@@ -168,4 +173,14 @@ def _frame(front: Array, back: Array, outer: Array) -> Array:
     y = outer - front
     y = y - x * float(x @ y)
     y /= np.linalg.norm(y)
+    return np.column_stack([x, y, np.cross(x, y)])
+
+
+def _pins(ends: Array) -> Array:
+    """Axes of an axle by the ends of its kingpins (4, 3): across it in the second column, up them in the third."""
+    low_left, up_left, low_right, up_right = ends
+    y = low_left + up_left - low_right - up_right
+    y /= np.linalg.norm(y)
+    x = np.cross(y, up_left + up_right - low_left - low_right)
+    x /= np.linalg.norm(x)
     return np.column_stack([x, y, np.cross(x, y)])

@@ -1,7 +1,7 @@
 "use strict";
 // Where the links of the suspension are: as links.py places them.
 
-/** @typedef {{body: string, point: Vector, wheels: string[], arm: Vector[], design: Vector}} End */
+/** @typedef {{body: string, point: Vector, wheels: string[], arm: Vector[], kingpins: Vector[]}} End */
 /** @typedef {{name: string, kind: string, ends: End[], slides: number}} Link */
 /** @typedef {{at: Vector, axes: Rotation}} Pose */
 
@@ -9,6 +9,18 @@
  * @param {Vector} front @param {Vector} back @param {Vector} outer */
 function armFrame(front, back, outer) {
   const x = unit(add(front, back, -1)), to = add(outer, front, -1), y = unit(add(to, x, -dot(x, to)));
+  return columns(x, y, cross(x, y));
+}
+
+/** @param {Vector[]} ends */
+function middle(ends) {
+  return ends.reduce((sum, q) => add(sum, q), [0, 0, 0]).map((v) => v / ends.length);
+}
+
+/** Axes of an axle by the ends of its kingpins, lower and upper of the left and of the right. @param {Vector[]} ends */
+function pinFrame([lowLeft, upLeft, lowRight, upRight]) {
+  const y = unit(add(add(lowLeft, upLeft), add(lowRight, upRight), -1));
+  const x = unit(cross(y, add(add(upLeft, upRight), add(lowLeft, lowRight), -1)));
   return columns(x, y, cross(x, y));
 }
 
@@ -20,10 +32,13 @@ function endPlace(end, chassis, wheels) {
     return add(wheel.at, turn(wheel.axes, point));
   }
   if (end.body === "axle") {
-    const [left, right] = end.wheels.map((w) => wheels[w].at);
-    const y = unit(add(left, right, -1)), x = unit(cross(y, column(chassis.axes, 2)));
-    const middle = add(left, right).map((v) => v / 2);
-    return add(middle, turn(columns(x, y, cross(x, y)), add(point, end.design, -1)));
+    const design = end.kingpins.slice(0, 4);
+    const now = end.kingpins.slice(4).map((q, k) => {
+      const wheel = wheels[end.wheels[k >> 1]];
+      return add(wheel.at, turn(wheel.axes, q));
+    });
+    const turned = product(pinFrame(now), transposed(pinFrame(design)));
+    return add(middle(now), turn(turned, add(point, middle(design), -1)));
   }
   if (end.body === "arm") {
     const [front, back, design, inWheel] = end.arm, wheel = wheels[end.wheels[0]];
