@@ -153,11 +153,11 @@ def _placed(end: End, chassis: Pose, wheels: Mapping[str, Pose]) -> Array:
         position, axes = wheels[end.wheels[0]]
         return np.asarray(position + axes @ point)
     if end.body == "axle":
-        design, in_wheel = np.array(end.kingpins[:4]), end.kingpins[4:]
+        was, offsets = np.array(end.kingpins[:4]), end.kingpins[4:]
         carriers = [wheels[w] for w in end.wheels for _ in range(2)]
-        now = np.array([at + axes @ np.array(q) for (at, axes), q in zip(carriers, in_wheel, strict=True)])
-        turned = _pins(now) @ _pins(design).T
-        return np.asarray(now.mean(axis=0) + turned @ (point - design.mean(axis=0)))
+        now = np.array([at + axes @ np.array(q) for (at, axes), q in zip(carriers, offsets, strict=True)])
+        turned = _pins(now) @ _pins(was).T
+        return np.asarray(now.mean(axis=0) + turned @ (point - was.mean(axis=0)))
     if end.body == "arm":
         front, back, design, in_wheel = (np.array(q) for q in end.arm)
         position, axes = wheels[end.wheels[0]]
