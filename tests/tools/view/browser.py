@@ -124,7 +124,8 @@ def started(folder: Path, *flags: str) -> Iterator[Browser]:
     try:
         place = folder / "profile" / "DevToolsActivePort"
         lines = eventually(lambda: place.exists() and len(found := place.read_text().split()) == 2 and found)
-        with connect(f"ws://127.0.0.1:{lines[0]}{lines[1]}", max_size=None, compression=None) as socket:
+        patient = {"open_timeout": _SOON, "ping_interval": None}  # a browser that draws in software beside other tests
+        with connect(f"ws://127.0.0.1:{lines[0]}{lines[1]}", max_size=None, compression=None, **patient) as socket:
             yield Browser(socket)
     finally:
         process.terminate()

@@ -41,6 +41,7 @@ class Viewer:
 
     def socket(self, origin: str | None = None, **options: Any) -> ClientConnection:
         """The socket of frames, as a page opens it."""
+        options |= {"open_timeout": 60.0}
         return connect(f"ws://{self.address}/frames", origin=origin or f"http://{self.address}", **options)  # type: ignore[arg-type]
 
 
