@@ -5,12 +5,10 @@ All loops run in C, on one thread, interleaved; a step is RK4 at 1 ms and makes 
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
-from pathlib import Path
 
 from native import STEP_OUTPUTS, Core
-from timing import interleave, machine, table
+from timing import interleave, loops, machine, table
 
 from jounce.axles import WHEELS
 from jounce.terrain.iso8608 import iso_road
@@ -28,16 +26,8 @@ SPEED = 10.0  # m/s
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40, help="interleaved rounds (default %(default)s)")
-    parser.add_argument(
-        "--calls",
-        type=int,
-        default=50,
-        help="calls a block; few, so that a block ends within a turn of a busy processor",
-    )
+    parser = loops(__doc__, 50, "calls a block; few, so that a block ends within a turn of a busy processor")
     parser.add_argument("--lanes", type=int, choices=(1, 4), default=4)
-    parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled harnesses")
     options = parser.parse_args()
     options.build.mkdir(parents=True, exist_ok=True)
     core = Core(options.build)

@@ -5,7 +5,6 @@ The bare core, the built FMU library in a C master, and the same library through
 
 from __future__ import annotations
 
-import argparse
 import ctypes as ct
 import tempfile
 import time
@@ -18,7 +17,7 @@ import fmpy
 import fmpy.fmi2
 import numpy as np
 from native import STEP, STEP_ALL, STEP_OUTPUTS, Core, compile_c, measure
-from timing import Samples, interleave, machine, table, versions
+from timing import Samples, interleave, loops, machine, table, versions
 
 from jounce.axles import WHEELS
 from jounce_fmu.build.builtin import export_builtin
@@ -133,11 +132,8 @@ def _python(call: Callable[[], object], *, blocks: int, calls: int) -> Samples:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40, help="interleaved rounds (default %(default)s)")
-    parser.add_argument("--calls", type=int, default=200, help="calls a block")
+    parser = loops(__doc__, 200)
     parser.add_argument("--blocks", type=int, default=5, help="blocks a round")
-    parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled harnesses")
     options = parser.parse_args()
     options.build.mkdir(parents=True, exist_ok=True)
     print(machine(), versions("jounce", "fmpy"), sep="; ")

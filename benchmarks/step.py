@@ -5,7 +5,6 @@ All loops run in C or C++, on one thread, interleaved. See README.md for what is
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from mujoco_vehicle import RK4 as MJ_RK4
 from mujoco_vehicle import STEP as MJ_STEP
 from native import OUTPUTS, RHS, STEP, STEP_ALL, STEP_OUTPUTS, Core, Unavailable
 from pinocchio_vehicle import CONSTRAINED, LOOP_ABA, OPEN_TREE, STEP_CONSTRAINED, STEP_LOOP_ABA, Pinocchio
-from timing import Samples, interleave, machine, table, versions
+from timing import Samples, interleave, loops, machine, table, versions
 from vehicle_tree import WHEELS, Tree, probe, vehicle_tree
 
 from jounce.data import Vehicle, load_vehicle
@@ -102,11 +101,8 @@ def pinocchio(folder: Path, vehicle: Vehicle, tree: Tree, blocks: int, calls: in
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40, help="interleaved rounds (default %(default)s)")
-    parser.add_argument("--calls", type=int, default=500, help="calls a block of jounce; peers a tenth")
+    parser = loops(__doc__, 500, "calls a block of jounce; peers a tenth")
     parser.add_argument("--blocks", type=int, default=5, help="blocks a round")
-    parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled harnesses")
     parser.add_argument("--without", nargs="*", default=[], choices=["mujoco", "pinocchio"], help="peers to leave out")
     options = parser.parse_args()
     options.build.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import time
@@ -11,6 +12,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+
+
+def loops(text: str | None, calls: int = 500, what: str = "calls a block") -> argparse.ArgumentParser:
+    """Options of a benchmark of compiled loops; ``text`` describes it, ``calls`` is the default."""
+    parser = argparse.ArgumentParser(description=text)
+    parser.add_argument("--rounds", type=int, default=40, help="interleaved rounds (default %(default)s)")
+    parser.add_argument("--calls", type=int, default=calls, help=f"{what} (default %(default)s)")
+    parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled harnesses")
+    return parser
 
 
 @dataclass

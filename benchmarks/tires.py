@@ -5,13 +5,12 @@ All loops run in C, on one thread, interleaved; a step is RK4 at 1 ms and makes 
 
 from __future__ import annotations
 
-import argparse
 import re
 from functools import partial
 from pathlib import Path
 
 from native import STEP_OUTPUTS, Core
-from timing import interleave, machine, table
+from timing import interleave, loops, machine, table
 
 from jounce_fmu.models import find
 from jounce_fmu.models.tires import on_tires
@@ -40,11 +39,7 @@ def files(folder: Path) -> dict[str, Path | None]:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40, help="interleaved rounds (default %(default)s)")
-    parser.add_argument("--calls", type=int, default=500, help="calls a block")
-    parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled harnesses")
-    options = parser.parse_args()
+    options = loops(__doc__).parse_args()
     options.build.mkdir(parents=True, exist_ok=True)
     print(machine())
     subjects = {}

@@ -6,13 +6,12 @@ interleaved; a step is RK4 at 1 ms and makes all outputs. See README.md.
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from native import STEP_OUTPUTS, Core
-from timing import interleave, machine, table
+from timing import interleave, loops, machine, table
 
 from jounce.terrain.packed import Terrain, save
 from jounce_fmu.models import find
@@ -34,11 +33,7 @@ def heights(folder: Path) -> Path:
 
 def main() -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40, help="interleaved rounds (default %(default)s)")
-    parser.add_argument("--calls", type=int, default=500, help="calls a block")
-    parser.add_argument("--build", type=Path, default=Path("build/benchmarks"), help="folder of compiled harnesses")
-    options = parser.parse_args()
+    options = loops(__doc__).parse_args()
     options.build.mkdir(parents=True, exist_ok=True)
     print(machine())
     ground, pedals, magic = heights(options.build), {"throttle": 0.5}, on_tires("hmmwv_pedals", TIRE)

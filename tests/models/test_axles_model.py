@@ -13,6 +13,7 @@ import numpy as np
 import own_axles
 import pytest
 from fmpy.validation import validate_fmu
+from rested import named
 
 from jounce.axles import Axle
 from jounce.data import DataError, load_vehicle
@@ -50,10 +51,6 @@ def factory(folder: Path) -> Factory:
 @pytest.fixture(scope="module")
 def exchange(factory: Factory) -> Factory:
     return replace(factory, kind=Exchange)
-
-
-def named(factory: Factory, y: np.ndarray) -> dict[str, float]:
-    return dict(zip((s.name for s in factory.table.outputs), y, strict=True))
 
 
 def test_accelerations_are_those_of_the_maximal_coordinate_system(folder: Path, exchange: Factory) -> None:

@@ -13,6 +13,7 @@ import pytest
 import statics
 from flight import Flight
 from fmpy.validation import validate_fmu
+from rested import named
 
 from jounce.axles import WHEELS, Axle
 from jounce.data import Vehicle, load_vehicle, vehicle_file
@@ -27,10 +28,6 @@ from jounce_tools.vehicle.sweeps import Springs
 #: The steered axle's code takes half a minute to compile.
 NAMES = ("pickup", pytest.param("offroader", marks=pytest.mark.slow))
 GRAVITY = 9.81
-
-
-def named(factory: Factory, y: np.ndarray) -> dict[str, float]:
-    return dict(zip((s.name for s in factory.table.outputs), y, strict=True))
 
 
 @pytest.mark.parametrize("name", NAMES)
