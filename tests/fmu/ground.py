@@ -16,6 +16,7 @@ from jounce_fmu.build.library import FLAGS, PACKAGE, compiler, library_suffix
 Array = NDArray[np.float64]
 
 _MANY = """
+#include <math.h>
 #include "jn_terrain.h"
 void many(const jn_terrain *t, const double *at, int n, double *out) {
     int k, i;
@@ -25,6 +26,15 @@ void many(const jn_terrain *t, const double *at, int n, double *out) {
         out[8 * k] = g.height, out[8 * k + 1] = g.slope[0], out[8 * k + 2] = g.slope[1];
         for (i = 0; i < 3; i++) out[8 * k + 3 + i] = g.bend[i];
         out[8 * k + 6] = g.friction, out[8 * k + 7] = g.off;
+    }
+}
+void places(const jn_terrain *t, const double *at, int n, double *out) {
+    int k;
+    for (k = 0; k < n; k++) {
+        jn_place p;
+        if (!jn_terrain_place(t, at[2 * k], at[2 * k + 1], &p)) p.u = p.v = NAN;
+        out[6 * k] = p.u, out[6 * k + 1] = p.v;
+        out[6 * k + 2] = p.u_by[0], out[6 * k + 3] = p.u_by[1], out[6 * k + 4] = p.v_by[0], out[6 * k + 5] = p.v_by[1];
     }
 }
 """
@@ -43,7 +53,7 @@ def build(folder: Path) -> ct.CDLL:
     made.jn_terrain_open.restype = ct.c_void_p
     made.jn_terrain_open.argtypes = [ct.c_char_p, ct.c_char_p, ct.c_size_t]
     made.jn_terrain_close.argtypes = [ct.c_void_p]
-    made.many.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
+    made.many.argtypes = made.places.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
     return made
 
 
@@ -62,6 +72,13 @@ class Ground:
         at = np.ascontiguousarray(np.stack(np.broadcast_arrays(x, y), -1), dtype=float).reshape(-1, 2)
         out = np.empty((len(at), 8))
         self.library.many(self._t, at.ctypes.data, len(at), out.ctypes.data)
+        return out
+
+    def places(self, x: Array, y: Array) -> Array:
+        """(n, 6) on a road: u, v [m] and their derivatives by x and y."""
+        at = np.ascontiguousarray(np.stack(np.broadcast_arrays(x, y), -1), dtype=float).reshape(-1, 2)
+        out = np.empty((len(at), 6))
+        self.library.places(self._t, at.ctypes.data, len(at), out.ctypes.data)
         return out
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,29 @@ def test_ten_thousand_points_of_a_road_where_pycrg_is_installed(library: ct.CDLL
         z = point.uv_to_z_many(u, v)
     with opened(library, save(read_crg(ROADS / f"{name}.crg"), tmp_path / "t.jnt")) as ground:
         assert np.abs(ground(np.asarray(x), np.asarray(y))[:, 0] - z).max() < 1e-12
+        assert np.abs(ground.places(np.asarray(x), np.asarray(y))[:, :2] - np.stack([u, v], 1)).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_places_on_a_road_follow_its_line(library: ct.CDLL, tmp_path: Path, name: str) -> None:
+    """At its points u goes on by the spacing from where the file begins; derivatives are those of quotients."""
+    road = replace(read_crg(ROADS / f"{name}.crg"), start=12.5)
+    at, h = road.line[1:-1, :2], 1e-5
+    with opened(library, save(road, tmp_path / "t.jnt")) as ground:
+        found = ground.places(*at.T)
+        near = at[::7] + [[0.013, 0.31]]
+        there, quotients = ground.places(*near.T), []
+        for move in ([h, 0.0], [0.0, h]):
+            quotients += [(ground.places(*(near + move).T) - ground.places(*(near - move).T))[:, :2] / (2 * h)]
+    assert found[:, 0] == pytest.approx(12.5 + road.du * np.arange(1, len(road.line) - 1), abs=1e-9)
+    assert np.abs(found[:, 1]).max() < 1e-9
+    off = np.abs(there[:, 2:].reshape(-1, 2, 2) - np.stack(quotients, 2)).max((1, 2))
+    assert np.median(off) < 1e-6 and np.mean(off < 1e-5) > 0.9  # a few steps cross from one segment to the next
+
+
+def test_a_heightmap_has_no_places(library: ct.CDLL, tmp_path: Path) -> None:
+    with opened(library, save(_grid(), tmp_path / "t.jnt")) as ground:
+        assert np.isnan(ground.places(np.zeros(1), np.zeros(1))[0, 0])
 
 
 def _grid(smooth: bool = False) -> Terrain:

@@ -167,7 +167,7 @@ def _columns(h: _Header, path: Path) -> tuple[list[int], Array]:
 def _road(h: _Header, rows: Array, path: Path, placed: bool) -> Terrain:
     r, n = h.road, len(rows)
     places, v = _columns(h, path)
-    _, du = _start_and_step(h)
+    start, du = _start_and_step(h)
     if n < 2 or not du > 0.0:
         raise TerrainError(f"{path}: {n} rows, increment {du}: expected 2 rows or more, and a spacing above 0")
     if n != (_expected(h) or n):
@@ -203,7 +203,7 @@ def _road(h: _Header, rows: Array, path: Path, placed: bool) -> Terrain:
     ], 1)  # fmt: skip
     turned = np.angle(np.exp(1j * (phi[-1] - phi[0])))
     closed = bool(n > 3 and np.hypot(*(line[-1, :2] - line[0, :2])) < _CLOSED and abs(turned) < 1.0)
-    return Terrain("ROAD", heights, du, v=v, line=line, closed=closed)
+    return Terrain("ROAD", heights, du, v=v, line=line, closed=closed, start=start)
 
 
 def _summed(first: float, steps: Array) -> Array:

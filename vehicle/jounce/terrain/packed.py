@@ -32,7 +32,7 @@ MAGIC, VERSION = b"JNTERR\r\n", 1
 _START, _ALIGNED = 64, 64
 _HEADER = ("kind", "edge", "rows", "columns", "du", "dv", "x", "y", "cos", "sin", "height", "closed", "obstacles",
            "friction", "mu", "areas", "buckets_x", "buckets_y", "bucket_x", "bucket_y", "bucket", "runs", "smooth",
-           *(f"spare{k}" for k in range(9)))  # fmt: skip
+           "start", *(f"spare{k}" for k in range(8)))  # fmt: skip
 _MOST_CELLS = 10**9
 
 
@@ -89,6 +89,8 @@ class Terrain:
     """(rows, 4) of a ROAD: x, y of the reference line [m], height of it [m], bank (slope to the left)."""
     closed: bool = False
     """A ROAD whose last point lies on the first."""
+    start: float = 0.0
+    """u of the first row of a ROAD [m]."""
 
     @property
     def length(self) -> float:
@@ -109,7 +111,7 @@ def check(t: Terrain, name: str = "terrain") -> None:
         raise wrong(f"kind {t.kind!r}, edge {t.edge!r}: expected {', '.join(KINDS)} and {', '.join(EDGES)}")
     if t.heights.ndim != 2 or min(t.heights.shape) < 2 or t.heights.size > _MOST_CELLS:
         raise wrong(f"heights of shape {t.heights.shape}: expected at least 2 x 2 and up to {_MOST_CELLS} of them")
-    numbers = (t.du, t.dv, *t.origin, t.yaw, t.height, t.mu)
+    numbers = (t.du, t.dv, *t.origin, t.yaw, t.height, t.mu, t.start)
     if not np.all(np.isfinite(numbers)) or not (t.du > 0 and t.dv > 0 and 0 <= t.mu <= 2):
         raise wrong(f"du = {t.du}, dv = {t.dv}, mu = {t.mu}: expected spacings above 0 and friction of 0 to 2")
     if (bad := np.argwhere(~np.isfinite(t.heights) | (np.abs(t.heights) > 1e6))).size:
@@ -140,7 +142,7 @@ def to_bytes(t: Terrain, name: str = "terrain") -> bytes:
         "kind": KINDS.index(t.kind) + 1, "edge": EDGES.index(t.edge) + 1, "rows": rows, "columns": columns, "du": t.du,
         "dv": t.dv, "x": t.origin[0], "y": t.origin[1], "cos": float(np.cos(t.yaw)), "sin": float(np.sin(t.yaw)),
         "height": t.height, "closed": t.closed, "obstacles": len(t.obstacles), "friction": t.friction is not None,
-        "mu": t.mu, "areas": len(t.areas), "smooth": t.smooth,
+        "mu": t.mu, "areas": len(t.areas), "smooth": t.smooth, "start": t.start,
     }  # fmt: skip
     arrays: list[NDArray[Any]] = [t.heights.astype("<f4")]
     if t.friction is not None:
@@ -209,7 +211,7 @@ def load(path: str | os.PathLike[str]) -> Terrain:
     road = {} if kind != "ROAD" else {"v": array("<f8", h["columns"]), "line": array("<f8", h["rows"], 4)}
     return Terrain(kind, heights, h["du"], h["dv"], (h["x"], h["y"]), float(np.arctan2(h["sin"], h["cos"])),
                    EDGES[int(h["edge"]) - 1], h["height"], h["mu"], friction, bool(h["smooth"]), obstacles, areas,
-                   closed=bool(h["closed"]), **road)  # fmt: skip
+                   closed=bool(h["closed"]), start=h["start"], **road)  # fmt: skip
 
 
 def _check_start(data: bytes, path: str | os.PathLike[str]) -> None:

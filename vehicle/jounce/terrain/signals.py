@@ -22,10 +22,11 @@ def takes_soil(law: Law) -> bool:
     return not law.dual and {s.name for s in law.states} >= _STATES and set(law.parameters) >= _PARAMETERS
 
 
-def soil_parameters(law: Law) -> Iterator[Signal]:
+def contact_parameters(law: Law) -> Iterator[Signal]:
     """What may be under wheels with tires of that law beside hard ground; dual wheels have one choice of each.
 
-    Bekker's, Mohr and Coulomb's and Janosi's numbers; they begin as those of a sandy loam.
+    Other laws that take no soft soil have the choice all the same, so that the model refuses it with the reason.
+    Bekker's, Mohr and Coulomb's and Janosi's numbers begin as those of a sandy loam.
 
     Source of the values: Wong, Theory of Ground Vehicles, table 2.3 (sandy loam, 15 % moisture); K and k_u are
     assumptions, as in `jounce.contact.soil`.
@@ -39,7 +40,7 @@ def soil_parameters(law: Law) -> Iterator[Signal]:
     yield choice("terrain.soil", SOILS, "soil under the wheels: hard ground, or soft by Bekker, Wong and Janosi")
     yield choice("tire.contact", CONTACTS, "how a tire touches a terrain file: in the point below, or with the area of "
                  "its disc, for edges and short waves")  # fmt: skip
-    if law.dual:
+    if not takes_soil(law):
         return
     for name, unit, start, low, high, text in (
         ("n", "1", 0.7, 0.1, 2.0, "exponent of sinkage"),
@@ -52,6 +53,13 @@ def soil_parameters(law: Law) -> Iterator[Signal]:
     ):
         yield Signal(f"soil.{name}", "parameter", unit, f"{text}, used where terrain.soil is BEKKER", start=(start,),
                      minimum=low, maximum=high, nominal=abs(start), variability="fixed", frame="")  # fmt: skip
+
+
+def road_outputs() -> Iterator[Signal]:
+    """Where a vehicle is on a road from a file."""
+    yield Signal("road.u", "output", "m", "place of the reference frame along the road's reference line; 0 where "
+                 "terrain_source is not ROAD", frame="road", nominal=100.0)  # fmt: skip
+    yield Signal("road.v", "output", "m", "its distance from that line, to the left", frame="road")
 
 
 def wheel_outputs(prefix: str, law: Law) -> Iterator[Signal]:

@@ -19,7 +19,7 @@ enum { VERSION = 1, START = 64, ALIGNED = 64 };
 /* Numbers of the header. */
 enum {
     H_KIND, H_EDGE, H_ROWS, H_COLUMNS, H_DU, H_DV, H_X, H_Y, H_COS, H_SIN, H_HEIGHT, H_CLOSED /* not read */, H_OBSTACLES, H_FRICTION,
-    H_MU, H_AREAS, H_BUCKETS_X, H_BUCKETS_Y, H_BUCKET_X, H_BUCKET_Y, H_BUCKET, H_RUNS, H_SMOOTH, H_N = 32
+    H_MU, H_AREAS, H_BUCKETS_X, H_BUCKETS_Y, H_BUCKET_X, H_BUCKET_Y, H_BUCKET, H_RUNS, H_SMOOTH, H_START, H_N = 32
 };
 enum { CLAMP = 1, FLAT = 2, FAULT = 3 }; /* edges */
 enum { HALF_ROUND = 1, BUMP, TRAPEZOID, SINE };
@@ -334,6 +334,19 @@ static void nearest(const jn_terrain *t, double x, double y, curved *best) {
         *best = now;
         found = whole;
     }
+}
+
+int jn_terrain_place(const jn_terrain *t, double x, double y, jn_place *at) {
+    const double du = t->h[H_DU];
+    curved c;
+    if (t->h[H_KIND] != JN_ROAD) return 0;
+    memset(&c, 0, sizeof c);
+    nearest(t, x, y, &c);
+    at->u = t->h[H_START] + du * c.u;
+    at->v = c.v;
+    at->u_by[0] = c.u_x, at->u_by[1] = c.u_y;
+    at->v_by[0] = c.v_x, at->v_by[1] = c.v_y;
+    return 1;
 }
 
 static void query_road(const jn_terrain *t, double x, double y, jn_ground *g) {

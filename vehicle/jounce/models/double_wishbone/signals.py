@@ -173,6 +173,7 @@ def _outputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     yield out("chassis.ground_force", "N", "force of the ground on the body, without the wheels'", XYZ, nominal=1e4)
     yield out("rolled_over", "1", "1 where the vehicle lies: its z axis is more than 80 deg off the terrain's normal, "
               "the mean of the wheels'; else 0", frame="")
+    yield from ground.road_outputs()
     # A Real like every other output: importers read all of them in one list.
     yield Signal("tick_count", "output", "1", "internal steps since the start, a whole number", variability="discrete",
                  frame="")
@@ -213,8 +214,7 @@ def _run_parameters(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
         enum("integrator", ("RK4", "ROSENBROCK"), "explicit of order 4, or L-stable of order 2 for long ticks"),
         former=(("ROS2", "ROSENBROCK"),),
     )
-    if ground.takes_soil(law) or law.dual:
-        yield from ground.soil_parameters(law)
+    yield from ground.contact_parameters(law)
 
 
 def _terrain_start(vehicle: Vehicle) -> float:

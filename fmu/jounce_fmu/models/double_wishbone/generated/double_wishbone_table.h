@@ -1,15 +1,15 @@
-/* Emitted by jounce_fmu.build.table_c for double_wishbone, interface {30ab028a-954a-8f16-08be-8bb36c3395b7}. Do not edit. */
+/* Emitted by jounce_fmu.build.table_c for double_wishbone, interface {486ed988-3302-e187-7b68-670b99f39be9}. Do not edit. */
 #ifndef JN_DOUBLE_WISHBONE_TABLE_H
 #define JN_DOUBLE_WISHBONE_TABLE_H
 
 enum {
     JN_N_U = 72,
-    JN_N_Y = 231,
+    JN_N_Y = 233,
     JN_N_P = 378,
-    JN_N_SIGNALS = 681,
+    JN_N_SIGNALS = 683,
     JN_ROW_U = 0,
     JN_ROW_Y = 72,
-    JN_ROW_P = 303,
+    JN_ROW_P = 305,
     JN_U_steering_wheel_angle = 0,
     JN_U_steering_wheel_rate = 1,
     JN_U_wheel_FL_drive_torque = 2,
@@ -312,7 +312,9 @@ enum {
     JN_Y_chassis_ground_force_y = 227,
     JN_Y_chassis_ground_force_z = 228,
     JN_Y_rolled_over = 229,
-    JN_Y_tick_count = 230,
+    JN_Y_road_u = 230,
+    JN_Y_road_v = 231,
+    JN_Y_tick_count = 232,
     JN_P_tick = 0,
     JN_P_gravity = 1,
     JN_P_init_x = 2,
