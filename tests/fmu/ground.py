@@ -52,6 +52,7 @@ def build(folder: Path) -> ct.CDLL:
     made = ct.CDLL(str(library))
     made.jn_terrain_open.restype = ct.c_void_p
     made.jn_terrain_open.argtypes = [ct.c_char_p, ct.c_char_p, ct.c_size_t]
+    made.jn_terrain_heights.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
     made.jn_terrain_close.argtypes = [ct.c_void_p]
     made.many.argtypes = made.places.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
     return made
@@ -79,6 +80,14 @@ class Ground:
         at = np.ascontiguousarray(np.stack(np.broadcast_arrays(x, y), -1), dtype=float).reshape(-1, 2)
         out = np.empty((len(at), 6))
         self.library.places(self._t, at.ctypes.data, len(at), out.ctypes.data)
+        return out
+
+    def heights(self, x: Array, y: Array) -> Array:
+        """(n,) the heights alone [m]."""
+        out = np.empty(len(x))
+        places = (np.ascontiguousarray(v, dtype=float) for v in (x, y))
+        self.library.jn_terrain_heights(self._t, *(v.ctypes.data_as(ct.c_void_p) for v in places), len(x),
+                                        ct.c_void_p(out.ctypes.data))  # fmt: skip
         return out
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 import jounce
 from jounce.axles import WHEELS
+from jounce.data import load_vehicle
 from jounce_fmu.build.library import FLAGS, PACKAGE, compiler, library_suffix
 from jounce_fmu.importer.host import FmuError
 from jounce_fmu.models.roads import on_road
@@ -21,7 +23,8 @@ Ground = Callable[[np.ndarray], np.ndarray]
 
 
 class _Area(ct.Structure):
-    _fields_ = [("deflection", ct.c_double), ("ahead", ct.c_double), ("up", ct.c_double), ("share", ct.c_double)]
+    _fields_ = [("deflection", ct.c_double), ("ahead", ct.c_double), ("up", ct.c_double), ("share", ct.c_double),
+                ("aside", ct.c_double)]  # fmt: skip
 
 
 class Disc:
@@ -39,7 +42,7 @@ class Disc:
     def __call__(self, ground: Ground, x: float, height: float) -> tuple[float, np.ndarray]:
         """Deflection [m] and force [N] ahead and up, with the centre at x and that height."""
         above, out = ground(x + self.x) - (height - self.z), _Area()
-        if not self.library.jn_area_of(self.rim, ct.c_double(RADIUS), (ct.c_double * 31)(*above), ct.byref(out)):
+        if not self.library.jn_area_of(self.rim, ct.c_double(RADIUS), (ct.c_double * 31)(*above), 1, ct.byref(out)):
             return 0.0, np.zeros(2)
         return out.deflection, STIFFNESS * out.deflection * out.share * np.array([out.ahead, out.up])
 
@@ -92,6 +95,21 @@ def test_a_half_round_gives_back_what_it_takes(disc: Disc) -> None:
     assert np.abs(force[:, 0]).max() == pytest.approx(7.6e3, rel=0.15)
 
 
+def test_three_strips_share_the_load_and_the_higher_side_carries_it(disc: Disc) -> None:
+    """Equal strips are one; ground that one strip alone touches carries a third of the area at that strip."""
+    above, one, three = 0.02 - (RADIUS - disc.z), _Area(), _Area()
+    for heights, out in ((above, one), (np.tile(above, 3), three)):
+        assert disc.library.jn_area_of(disc.rim, ct.c_double(RADIUS), (ct.c_double * heights.size)(*heights),
+                                       heights.size // 31, ct.byref(out))  # fmt: skip
+    for name in ("deflection", "ahead", "up", "share"):
+        assert getattr(three, name) == pytest.approx(getattr(one, name), rel=1e-12, abs=1e-12)
+    assert abs(three.aside) < 1e-12
+    left = np.concatenate([np.full(62, -0.1), above])
+    assert disc.library.jn_area_of(disc.rim, ct.c_double(RADIUS), (ct.c_double * 93)(*left), 3, ct.byref(three))
+    assert three.aside == 1.0
+    assert 0.4 * one.deflection < three.deflection < 0.6 * one.deflection  # area grows with the power 3/2
+
+
 def course(folder: Path, name: str, text: str) -> str:
     """The HMMWV on a described ground."""
     (folder / f"{name}.toml").write_text(f"[ground]\nlength = 60.0\n{text}")
@@ -119,6 +137,31 @@ def test_a_half_round_presses_the_tire_as_the_study_says(tmp_path: Path) -> None
     total = area["energy.kinetic"] + area["energy.potential"]
     assert total.max() < total[0] + 50.0  # springs of tires are not in it
     assert 3.2 < area["speed"][-1] < 4.0
+
+
+def test_an_undriven_crossing_of_a_frictionless_step_keeps_the_energy(tmp_path: Path) -> None:
+    """60 mm at 6 m/s without dampers, both axles: kinetic and potential energy and that of the tires' springs."""
+    data = load_vehicle("hmmwv").entries
+    free = {name: 0.0 for name in data if ".shock." in name and re.search("compression|rebound|end_damping", name)}
+    free |= {"tire.vertical_damping": 0.0, "tire.rolling_resistance": 0.0, "terrain.mu": 0.0, "init.speed": 6.0}
+    over = course(tmp_path, "step", '[[obstacle]]\nkind = "step"\nx = 4.0\nheight = 0.06\n')
+    run = jounce.simulate(over, {}, 1.2, **free, **AREA)
+    stiffness = data["tire.vertical_stiffness"].value
+    sprung = sum(0.5 * stiffness * np.maximum(run[f"wheel_{w}.deflection"], 0.0) ** 2 for w in WHEELS)
+    total = run["energy.kinetic"] + run["energy.potential"] + sprung
+    assert run["ref_frame.pos"][-1, 0] > 7.0 and run["wheel_FL.tire_force"][:, 2].min() == 0.0
+    off = np.abs(total - total[0]) / run["energy.kinetic"][0]
+    assert off.max() < 2e-3 and off[-1] < 5e-4
+
+
+def test_an_edge_under_the_left_part_of_a_tire_turns_it_over(tmp_path: Path) -> None:
+    """The force acts left of the middle, so that it has a moment about the heading; on level ground it has not."""
+    edge = '[[obstacle]]\nkind = "ramp"\nx = 0.5\nheight = 0.02\nlength = 1.0\ntop = 20.0\ny = 1.91\nwidth = 2.0\n'
+    run = jounce.simulate(course(tmp_path, "edge", edge), {}, 1.0, **QUICK, **AREA)
+    left, right = (run[f"wheel_{w}.tire_moment"][-1, 0] for w in WHEELS[:2])
+    load = run["wheel_FL.tire_force"][-1, 2]
+    assert left - right > 0.01 * load
+    assert left - right < 0.106 * load  # within the outer strip
 
 
 def test_a_snapshot_before_an_edge_goes_on_with_the_same_bits(tmp_path: Path) -> None:

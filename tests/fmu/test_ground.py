@@ -162,3 +162,14 @@ def test_two_openings_of_a_file_share_its_memory(library: ct.CDLL, tmp_path: Pat
             pytest.skip("this system does not list what a process has mapped")
         assert len(maps) == 2
         assert all("Private_Dirty:         0 kB" in m for m in maps)
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+@pytest.mark.parametrize("edge", ["CLAMP", "PLANE"])
+def test_heights_of_many_places_are_those_of_queries(library: ct.CDLL, tmp_path: Path, smooth: bool, edge: str) -> None:
+    """To the bit: on obstacles, beside them and beyond the edge."""
+    t = replace(_grid(smooth), edge=edge, height=-3.0).with_obstacles(half_round(4.0, 0.3), bump(5.0, 0.2, 1.0, y=1.0))
+    x, y = np.random.default_rng(8).uniform(-1.0, 9.0, (2, 500))
+    with opened(library, save(t, tmp_path / "t.jnt")) as ground:
+        assert np.array_equal(ground.heights(x, y), ground(x, y)[:, 0])
+        assert np.array_equal(ground.heights(x[:1], y[:1]), ground(x, y)[:1, 0])

@@ -7,7 +7,9 @@ import math
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+import fmpy
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,10 @@ from soil import MEMORY, RADIUS, RUT, SOILS, WIDTH, Wheel, build, carried, conta
 import jounce
 from jounce.axles import WHEELS
 from jounce.contact.soil import Soil, WheelGeometry, towed_wheel_sinkage
-from jounce_fmu.importer.host import FmuError
+from jounce_fmu.build.pack import export_fmu
+from jounce_fmu.importer.host import FmuError, open_fmu
+from jounce_fmu.importer.tables import checked_table
+from jounce_fmu.models import find
 
 ON_SOIL = {"terrain.soil": "BEKKER"}
 #: Numbers that a vehicle on soil remembers: those of each wheel and the ruts.
@@ -252,6 +257,38 @@ def test_a_snapshot_has_the_ruts_and_goes_on_with_the_same_bits_in_another_proce
             "sys.stdout.write(state.values.tobytes().hex())")  # fmt: skip
     there = subprocess.run([sys.executable, "-c", code], input=saved, capture_output=True, check=True).stdout
     assert there.decode() == ends[-1].tobytes().hex()
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_an_fmu_on_soil_has_the_bits_of_a_run_in_process_and_goes_on_from_a_snapshot(tmp_path: Path, fmi: int) -> None:
+    """In fmpy, by co-simulation; by its own integrator to what the larger steps of the ruts leave."""
+    model, start = find("hmmwv"), {"terrain.soil": 2, "init.speed": 4.0, "wheel_RL.drive_torque": 300.0}
+    path = export_fmu(tmp_path / "soil.fmu", checked_table(model), model.sources, library_folder=model.libraries,
+                      fmi=fmi, scalars=fmi == 3)  # fmt: skip
+    here = jounce.simulate("hmmwv", {"wheel_RL.drive_torque": 300.0}, 0.3, **ON_SOIL, **{"init.speed": 4.0})
+    names = ["speed", "wheel_FL.sinkage", "wheel_RL.sinkage", "wheel_RL.soil_resistance"]
+    for kind, interval in (("CoSimulation", 1e-3), ("ModelExchange", 1e-2)):
+        run = fmpy.simulate_fmu(str(path), fmi_type=kind, stop_time=0.3, output_interval=interval, output=names,
+                                start_values=start, relative_tolerance=1e-7, record_events=False)  # fmt: skip
+        for name in names:
+            same = here[name][-1] if kind == "CoSimulation" else pytest.approx(here[name][-1], rel=0.05)
+            assert run[name][-1] == same
+    factory = open_fmu(path)
+    with factory.instance("one") as one, factory.instance("two") as two:
+        for instance in (one, two):
+            instance.setup({"terrain.soil": 2, "init.speed": 4.0}, {})
+        one.step(200)
+        two.set_state(one.get_state())
+        for instance in (one, two):
+            instance.step(100)
+        assert np.array_equal(one.get_outputs(), two.get_outputs())
+
+
+def test_the_implicit_integrator_runs_on_soil_as_the_explicit_one() -> None:
+    runs = [jounce.simulate("hmmwv", {}, 0.5, **ON_SOIL, **{"init.speed": 4.0, "integrator": how})
+            for how in ("RK4", "ROSENBROCK")]  # fmt: skip
+    for name in ("speed", "wheel_FL.sinkage", "wheel_RL.sinkage"):
+        assert runs[1][name][-1] == pytest.approx(runs[0][name][-1], rel=1e-3)
 
 
 def test_hard_ground_has_snapshots_of_the_same_size_as_ever_and_refuses_none_of_soil() -> None:

@@ -66,6 +66,11 @@ def test_with_both_sides_as_in_the_file_it_drifts(car: Factory) -> None:
     assert abs(out["ref_frame.pos.y"]) > 0.05
 
 
+def test_soft_soil_is_refused_with_the_reason(car: Factory) -> None:
+    with pytest.raises(FmuError, match="terrain.soil = 2: expected RIGID: soft soil is for TMeasy tires"):
+        Run(car, terrain__soil=2.0)
+
+
 def test_a_j_turn_stays_finite_and_slows_it_down(car: Factory) -> None:
     """Without drive no turn adds energy: speed falls, whatever the steering."""
     run = Run(car)

@@ -68,7 +68,8 @@ enum {
     D_SOIL = D_STORE + 2, /* 1: soft soil under the wheels */
     D_AREA, /* 1: tires touch terrain files with an area */
     D_RIM,  /* JN_RIM_SIZE */
-    D_SOILS = D_RIM + JN_RIM_SIZE, /* JN_SOIL_..., one lane after the other */
+    D_STRIPS = D_RIM + JN_RIM_SIZE, /* from one strip of a tire to the next [m]; 0: one strip */
+    D_SOILS = D_STRIPS + JN_CORNERS, /* JN_SOIL_..., one lane after the other */
     /* range of the arm angle in which every loop closes at any steering, by corner; empty if unknown */
     D_LOWEST = D_SOILS + JN_CORNERS * JN_SOIL_N,
     D_HIGHEST = D_LOWEST + JN_CORNERS,
@@ -192,7 +193,7 @@ typedef struct {
     double articulated_body[JN_CORNERS * JN_ARTICULATED_BODY_N];
     double back[JN_CORNERS * 2];  /* theta and spin accelerations */
     double acceleration[6];       /* chassis, angular and linear less gravity */
-    double share[JN_CORNERS]; /* of the contact's force, with an area */
+    double share[JN_CORNERS], aside[JN_CORNERS]; /* of the contact's force, with an area, and its place across the tire [m] */
     double sinkage[JN_CORNERS], resistance[JN_CORNERS]; /* on soft soil */
     int near;                     /* whether the body may touch the ground */
     double body[4];               /* force of the ground on it (world), energy stored there */

@@ -3,7 +3,7 @@
  * A = sum of max(above, 0) dx over the rim, V = its gradient by the wheel's centre: the sum over the arc in contact of the
  * inward normal times the length, with linear shares at its ends. The deflection is that which gives the same A on flat
  * ground with the same points; l is the V of it. Force F(deflection) V / l is then the gradient of an elastic energy of A,
- * for F is the derivative of the tire's energy by the deflection and l that of A.
+ * for F is the derivative of the tire's energy by the deflection and l that of A. Of strips side by side A and V are means.
  */
 #include "jn_area.h"
 
@@ -59,15 +59,23 @@ static double flat(const double *rim, double radius, double area) {
     return from + (area - sum) / slope;
 }
 
-int jn_area_of(const double *rim, double radius, const double *above, jn_area *a) {
+int jn_area_of(const double *rim, double radius, const double *above, int strips, jn_area *a) {
     double area = 0.0, there[JN_RIM], none, length, size;
-    int k;
-    for (k = 0; k < JN_RIM; k++)
-        if (above[k] > 0.0) area += above[k] * weight(rim, radius, k);
-    if (!(area > 0.0)) return 0;
-    gradient(rim, radius, above, &a->ahead, &a->up);
+    int k, strip;
+    a->ahead = a->up = a->aside = 0.0;
+    for (strip = 0; strip < strips; strip++, above += JN_RIM) {
+        double own = 0.0, ahead, up;
+        for (k = 0; k < JN_RIM; k++)
+            if (above[k] > 0.0) own += above[k] * weight(rim, radius, k);
+        if (!(own > 0.0)) continue;
+        gradient(rim, radius, above, &ahead, &up);
+        area += own / strips;
+        a->ahead += ahead / strips, a->up += up / strips;
+        a->aside += (strip - 0.5 * (strips - 1)) * own / strips;
+    }
     size = sqrt(a->ahead * a->ahead + a->up * a->up);
-    if (!(size > 0.0)) return 0;
+    if (!(area > 0.0) || !(size > 0.0)) return 0;
+    a->aside /= area;
     a->deflection = flat(rim, radius, area);
     for (k = 0; k < JN_RIM; k++) there[k] = a->deflection - radius * (1.0 - rim[JN_RIM + k]);
     gradient(rim, radius, there, &none, &length);

@@ -8,11 +8,13 @@ typedef struct {
     double deflection;        /* on flat ground with the same area [m] */
     double ahead, up;         /* direction of the force, a unit vector in the wheel's plane */
     double share;             /* of the force on flat ground with that deflection */
+    double aside;             /* where it acts across the tire, in strips to the left */
 } jn_area;
 
 /* Sines and cosines of the points. */
 void jn_area_rim(double *rim);
-/* For the heights of the ground above each point of the rim, along the wheel's up direction [m]; 0 where none touches. */
-int jn_area_of(const double *rim, double radius, const double *above, jn_area *a);
+/* For the heights of the ground above each point of the rim, along the wheel's up direction [m], of one strip or of three
+ * from right to left; 0 where none touches. */
+int jn_area_of(const double *rim, double radius, const double *above, int strips, jn_area *a);
 
 #endif

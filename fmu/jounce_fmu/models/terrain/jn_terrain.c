@@ -462,3 +462,50 @@ void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g) {
             g->friction = a[A_MU];
     }
 }
+
+/* The grid's heights alone. */
+static void grid_heights(const jn_terrain *t, const double *x, const double *y, int n, double *z) {
+    const double *h = t->h, c = h[H_COS], s = h[H_SIN], x0 = h[H_X], y0 = h[H_Y], du = h[H_DU], dv = h[H_DV];
+    const int profile = h[H_KIND] == JN_PROFILE, level = h[H_EDGE] == FLAT;
+    int k;
+    for (k = 0; k < n; k++) {
+        const double px = x[k] - x0, py = y[k] - y0;
+        const float *row;
+        double a, b, near, far;
+        int i, j, beyond = cell((c * px + s * py) / du, t->rows, &i, &a);
+        if (cell((c * py - s * px) / dv, t->columns, &j, &b) && !profile) beyond = 1;
+        row = t->heights + (size_t)i * (size_t)t->columns + j;
+        near = (1.0 - b) * row[0] + b * row[1];
+        far = (1.0 - b) * row[t->columns] + b * row[t->columns + 1];
+        z[k] = beyond && level ? h[H_HEIGHT] : (1.0 - a) * near + a * far;
+    }
+}
+
+void jn_terrain_heights(const jn_terrain *t, const double *x, const double *y, int n, double *z) {
+    double low_x = x[0], high_x = x[0], low_y = y[0], high_y = y[0];
+    jn_ground g;
+    int k, o;
+    if (t->h[H_KIND] == JN_ROAD || t->h[H_SMOOTH] != 0.0) {
+        for (k = 0; k < n; k++) {
+            jn_terrain_query(t, x[k], y[k], &g);
+            z[k] = g.height;
+        }
+        return;
+    }
+    grid_heights(t, x, y, n, z);
+    for (k = 1; k < n && t->obstacles; k++) {
+        low_x = fmin(low_x, x[k]), high_x = fmax(high_x, x[k]);
+        low_y = fmin(low_y, y[k]), high_y = fmax(high_y, y[k]);
+    }
+    for (o = 0; o < t->obstacles; o++) {
+        const double *at = t->obstacle + o * O_N, reach = at[O_REACH];
+        if (low_x - at[O_X] > reach || high_x - at[O_X] < -reach || low_y - at[O_Y] > reach || high_y - at[O_Y] < -reach)
+            continue;
+        for (k = 0; k < n; k++) {
+            memset(&g, 0, sizeof g);
+            g.height = z[k];
+            add_obstacle(at, x[k], y[k], &g);
+            z[k] = g.height;
+        }
+    }
+}

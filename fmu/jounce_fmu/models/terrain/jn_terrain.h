@@ -26,6 +26,8 @@ typedef struct {
 jn_terrain *jn_terrain_open(const char *path, char *why, size_t size);
 void jn_terrain_close(jn_terrain *t);
 int jn_terrain_kind(const jn_terrain *t);
+/* Heights alone, of n > 0 places: those of queries. */
+void jn_terrain_heights(const jn_terrain *t, const double *x, const double *y, int n, double *z);
 /* Place of a point along and across a road [m], and its derivatives by x and y; 0 if the terrain is no road. */
 typedef struct { double u, v, u_by[2], v_by[2]; } jn_place;
 int jn_terrain_place(const jn_terrain *t, double x, double y, jn_place *at);
