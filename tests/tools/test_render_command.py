@@ -45,6 +45,23 @@ def test_boxes_stand_as_drawn_at_the_start_and_the_road_is_the_bump(bump: Path) 
     assert not any(b.name.startswith("front.wheel") for b in scene.boxes)
 
 
+def test_springs_and_rods_end_where_they_are_drawn_and_rods_keep_their_length(bump: Path) -> None:
+    scene = render.Scene(truck(*composite.build("class3")), bump)
+    model = scene.truck.layout.model
+    springs = [line for line in scene.lines if line.kind == "spring"]
+    drawn = [s for s in model.springs if np.linalg.norm(s.point_a - s.point_b) > 1e-3]  # mounts have no length
+    assert len(springs) == len(drawn) == 8
+    for line, spring in zip(springs, drawn, strict=True):
+        ends = scene.ends(line, 0)
+        assert ends[[0, -1]] == pytest.approx(np.stack([spring.point_a, spring.point_b]), abs=1e-6)
+    moved = [np.linalg.norm(np.subtract(*scene.ends(s, 850)[[0, -1]])) for s in springs]
+    assert np.ptp(moved - np.array([np.linalg.norm(s.point_a - s.point_b) for s in drawn])) > 0.01
+    rods = [(line, j) for line, j in zip(scene.lines, model.joints, strict=False) if j.kind == "rod"]
+    assert len(rods) == 2  # the tie rods
+    for line, joint in rods:
+        assert np.linalg.norm(np.subtract(*scene.ends(line, 850))) == pytest.approx(joint.length, abs=1e-5)
+
+
 def test_the_page_has_every_frame_and_nothing_from_elsewhere(bump: Path, tmp_path: Path) -> None:
     out = tmp_path / "bump.html"
     assert main(["render", "class3", str(bump), "-o", str(out)]) == 0

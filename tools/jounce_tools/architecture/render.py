@@ -1,7 +1,7 @@
 """``jounce render``: a run of a truck as an animation on one page, or its state at a time as a picture.
 
-Every component is drawn as the box that has its mass, centre and inertia; wheels are circles, the road is where they
-touched it.
+Every component is drawn as the box that has its mass, centre and inertia, springs are zigzags, rods and struts lines,
+joints dots; wheels are circles, the road is where they touched it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import product
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from jounce.architecture import composite
 from jounce.architecture.inertia import Mass
 from jounce.architecture.load import truck_names
+from jounce.architecture.target import GROUND, Joint, Spring
 from jounce.models.impulse.signals import Truck, truck
 from jounce.values import number
 from jounce_tools.errors import UsageError, check_output
@@ -38,6 +39,8 @@ Array = NDArray[np.float64]
 
 #: Frames per second of the animation.
 _RATE = 25
+#: Half the width of a drawn spring [m].
+_COIL = 0.05
 #: Edges of a box between its corners, which count in binary.
 EDGES = tuple((i, i | 1 << k) for i in range(8) for k in range(3) if not i & 1 << k)
 
@@ -78,6 +81,19 @@ class Box:
     """(8, 3) from its body's centre of mass, in the drawn pose [m]."""
 
 
+@dataclass(frozen=True)
+class Line:
+    """A spring, a rod or a strut between two points, or a joint at one."""
+
+    kind: str
+    """spring, rod or joint."""
+    a: int
+    b: int
+    on_a: Array
+    """(3,) from the body's centre of mass, in the drawn pose; from the origin where the body is the ground."""
+    on_b: Array
+
+
 class Scene:
     """A truck's boxes and a run of it."""
 
@@ -108,6 +124,8 @@ class Scene:
             for k, b in enumerate(own) for m in b.members if m not in turning
         )  # fmt: skip
 
+        self.lines = tuple(_lines(of))
+
     def at(self, seconds: float) -> int:
         """The row nearest to a time. Raises UsageError where the run does not have it."""
         if not self.times[0] <= seconds <= self.times[-1]:
@@ -116,12 +134,44 @@ class Scene:
 
     def placed(self, box: Box, row: int) -> Array:
         """(8, 3) corners of a box in the world at a row of the run."""
-        w, x, y, z = self.rot[row, box.body]
+        return self._moved(box.body, box.corners, row)
+
+    def ends(self, line: Line, row: int) -> Array:
+        """(n, 3) points of a line in the world at a row of the run: of a spring the bends of its zigzag, too."""
+        ends = np.stack([self._moved(line.a, line.on_a, row), self._moved(line.b, line.on_b, row)])
+        if line.kind != "spring":
+            return ends
+        along = ends[1] - ends[0]
+        across = np.cross(along, [0.6, 0.8, 0.0] if abs(along[2]) > 1e-6 else [0.0, 0.0, 1.0])
+        across *= _COIL / max(float(np.linalg.norm(across)), 1e-9)
+        share = np.linspace(0, 1, 12)
+        points: Array = ends[0] + share[:, None] * along + np.array([0, *[1, -1] * 5, 0])[:, None] * across
+        return points
+
+    def _moved(self, body: int, points: Array, row: int) -> Array:
+        if body == GROUND:
+            return points
+        w, x, y, z = self.rot[row, body]
         turn = np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
                          [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
                          [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])  # fmt: skip
-        world: Array = self.pos[row, box.body] + box.corners @ turn.T
+        world: Array = self.pos[row, body] + points @ turn.T
         return world
+
+
+def _lines(of: Truck) -> Iterator[Line]:
+    model = of.layout.model
+
+    def line(kind: str, each: Joint | Spring) -> Line:
+        arms = [p - (0.0 if b == GROUND else model.bodies[b].com)
+                for b, p in ((each.a, each.point_a), (each.b, each.point_b))]  # fmt: skip
+        return Line(kind, each.a, each.b, *arms)
+
+    for joint in model.joints:
+        yield line("rod" if joint.kind in ("rod", "line") else "joint", joint)
+    for spring in model.springs:
+        if np.linalg.norm(spring.point_a - spring.point_b) > 1e-3:
+            yield line("spring", spring)
 
 
 def corners(mass: Mass) -> Array:
@@ -140,6 +190,12 @@ def picture(scene: Scene, seconds: float) -> Figure:
     for axes, across in ((side, 0), (behind, 1)):
         for box in scene.boxes:
             _draw(axes, scene.placed(box, row)[:, [across, 2]], f"C{box.body % 10}")
+        for line in scene.lines:
+            at = scene.ends(line, row)[:, [across, 2]]
+            if line.kind == "joint":
+                axes.plot(*at[:1].T, ".", color="black", markersize=4)
+            else:
+                axes.plot(*at.T, color="tab:green" if line.kind == "spring" else "black", linewidth=1.0)
     angle = np.linspace(0, 2 * np.pi, 60)
     for centre, radius in zip(scene.wheels[row], scene.radii, strict=True):
         side.plot(centre[0] + radius * np.cos(angle), centre[2] + radius * np.sin(angle), color="black")
@@ -166,6 +222,8 @@ def page(scene: Scene) -> str:
         "times": np.round(scene.times[rows], 4).tolist(), "edges": EDGES, "radii": scene.radii.tolist(),
         "boxes": [[box.body, np.round([scene.placed(box, row)[:, [0, 2]] for row in rows], 4).tolist()]
                   for box in scene.boxes],
+        "lines": [[line.kind, np.round([scene.ends(line, row)[:, [0, 2]] for row in rows], 4).tolist()]
+                  for line in scene.lines],
         "wheels": np.round(scene.wheels[rows][:, :, [0, 2]], 4).tolist(),
         "road": np.round(scene.road[::step], 4).tolist(), "rate": _RATE,
     }  # fmt: skip
@@ -210,6 +268,9 @@ function draw(k) {
   line(d.road, "#888", 2);
   for (const [body, frames] of d.boxes)
     for (const [i, j] of d.edges) line([frames[k][i], frames[k][j]], colours[body % 10], 1.2);
+  for (const [kind, frames] of d.lines)
+    if (kind != "joint") line(frames[k], kind == "rod" ? "#000" : "#2a7d2a", kind == "rod" ? 1.6 : 1);
+    else { g.fillStyle = "#000"; g.beginPath(); g.arc(X(frames[k][0][0]), Z(frames[k][0][1]), 2.5, 0, 7); g.fill(); }
   d.wheels[k].forEach(([x, z], w) => {
     g.beginPath(); g.strokeStyle = "#000"; g.lineWidth = 2; g.arc(X(x), Z(z), scale * d.radii[w], 0, 7); g.stroke();
   });
