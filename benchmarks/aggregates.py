@@ -1,4 +1,6 @@
-"""Measures corners and axles by constraint embedding (guess, two Newton steps, rest) against the closed form.
+"""Measures corners and axles by constraint embedding (position, rest) against the double wishbone's closed form.
+
+The position is that of a guess and two Newton steps, or of a closed form where there is one.
 
 Emitted C, the product's lane header and flags, on one thread, interleaved in one run. One lane, and four lanes with
 four corners; an axle with both its wheels on one lane.
@@ -27,7 +29,13 @@ from jounce.dynamics import chebyshev
 from jounce.dynamics.embedding import Embedding
 from jounce.models.double_wishbone.functions import numbers as vehicle_numbers
 from jounce.suspension import double_wishbone
-from jounce.suspension.embedded import close_function, corner_function, pair_dynamics_function, problem
+from jounce.suspension.embedded import (
+    close_function,
+    closed_function,
+    corner_function,
+    pair_dynamics_function,
+    problem,
+)
 from jounce.suspension.inner_ends import inner_end
 from jounce.suspension.mechanisms.templates import mechanism_of
 
@@ -58,6 +66,8 @@ class Case:
     sizes: dict[str, int]
     data: dict[str, np.ndarray]
     degrees: tuple[int, ...]
+    closed: bool
+    """Its position has a closed form."""
 
     def c(self) -> str:
         """A C function that runs it so many times, in one or four lanes."""
@@ -68,6 +78,11 @@ class Case:
         degrees = ", ".join(map(str, (*self.degrees, 0, 0, 0)[:3]))
         x = "".join(f"        x[{k}] = JN_GET(states + {12 * k}, 0);\n" for k in range(n))
         x += f"        x[{n}] = JN_CONST({STEER});\n" if variables > n else ""
+        position = f"""{x}        JN_NAME(jn_guess)(degrees, {variables}, {self.sizes["u"]}, x, guess, u);
+        JN_NAME(close_{self.name})(u{lanes}, close_numbers, next);
+        JN_NAME(close_{self.name})(next{lanes}, close_numbers, u);"""
+        if self.closed:
+            position = f"        JN_NAME(close_{self.name})({lanes[2:]}, close_numbers, u);"
         return f"""
 JN_FN void JN_NAME(run_{self.name})(int calls, double *states, const double *inner, const double *guess,
                                     const double *close_numbers, const double *corner_numbers, double *out) {{
@@ -75,11 +90,10 @@ JN_FN void JN_NAME(run_{self.name})(int calls, double *states, const double *inn
     static const double omega[3] = {{0.1, -0.2, 0.3}};
     double u[4 * JN_GUESS_MOST], next[4 * JN_GUESS_MOST];
     T x[3];
+    (void)degrees, (void)x, (void)next, (void)guess;
     while (calls-- > 0) {{
         JN_PUT(states, 0, JN_GET(states, 0) + JN_CONST(1e-12));
-{x}        JN_NAME(jn_guess)(degrees, {variables}, {self.sizes["u"]}, x, guess, u);
-        JN_NAME(close_{self.name})(u{lanes}, close_numbers, next);
-        JN_NAME(close_{self.name})(next{lanes}, close_numbers, u);
+{position}
         JN_NAME(corner_{self.name})({lanes[2:]}, omega, corner_numbers, u{outs});
     }}
 }}
@@ -103,7 +117,9 @@ def case(name: str, label: str) -> Case:
         return out
 
     fitted = chebyshev.fit(problem(embedding, numbers, inner, (-full, full) if full else None))
-    step, step_numbers = prepare(close_function(embedding, f"close_{name}"), 1 + 2 * wheels)
+    closed = mechanism.closed_form is not None
+    position = (closed_function if closed else close_function)(embedding, f"close_{name}")
+    step, step_numbers = prepare(position, position.n_in() - 1)
     whole = (corner_function if wheels == 1 else pair_dynamics_function)(embedding, f"corner_{name}")
     rest, rest_numbers = prepare(whole, 1 + 2 * wheels)
     if wheels == 1:
@@ -118,7 +134,7 @@ def case(name: str, label: str) -> Case:
         [guess, *(_ordered(c) for c in fitted.coefficients)]), "close": np.array(step_numbers(numbers)).ravel(),
         "corner": np.array(rest_numbers(numbers)).ravel()}  # fmt: skip
     return Case(name, wheels, [step, rest], {"u": len(embedding.dependent)},
-                {k: np.repeat(v, 4) for k, v in data.items()}, fitted.degrees)  # fmt: skip
+                {k: np.repeat(v, 4) for k, v in data.items()}, fitted.degrees, closed)  # fmt: skip
 
 
 def _ordered(coefficients: np.ndarray) -> np.ndarray:

@@ -111,11 +111,10 @@ def test_an_axle_from_entries_to_c_has_the_numbers_of_casadi_and_one_set_of_bits
         results = []
         for f in code.lanes:
             vectors = {"x": [strided(s) for s in states], "e": [strided(e) for e in inner]}
-            loops = f in (code.close, code.close_forward, code.probe)
-            inputs = [*vectors["x"], *vectors["e"]]
-            inputs = [strided(u), *inputs, close_numbers] if loops else [*inputs, omega, corner_numbers]
-            if not loops and embedding.dependent:
-                inputs.append(strided(u))
+            inputs, loops = [*vectors["x"], *vectors["e"]], f in code.loops
+            inputs += [close_numbers] if loops else [omega, corner_numbers]
+            if embedding.dependent and f is not code.closed:
+                inputs.insert(0 if loops else len(inputs), strided(u))
             seeds = [np.full(4 * f.size1_in(k), 0.3) for k in range(len(inputs), f.n_in())]
             outputs = [np.zeros(4 * f.size1_out(k)) for k in range(f.n_out())]
             getattr(library, f"call_{f.name()}_{lanes}")(pointers([*inputs, *seeds, *outputs]))
@@ -124,6 +123,8 @@ def test_an_axle_from_entries_to_c_has_the_numbers_of_casadi_and_one_set_of_bits
                 ours = np.concatenate([o.reshape(-1, 4) for o in outputs]).T
                 for mine, his in zip(ours, expected, strict=True):
                     assert np.abs(mine - his).max() <= 1e-12 * np.abs(his).max()
+            if f is code.closed:
+                assert np.abs(outputs[0].reshape(-1, 4).T - u).max() <= 1e-13
         found[lanes] = results
     assert all((a == b).all() for a, b in zip(found[1], found[4], strict=True))
 

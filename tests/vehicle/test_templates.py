@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import casadi as ca
 import hardpoints
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 
 import jounce
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
-from jounce.suspension.inner_ends import InnerEnd
-from jounce.suspension.mechanisms import macpherson
+from jounce.dynamics.embedding import Embedding
+from jounce.suspension.embedded import close_function, closed_function
 from jounce.suspension.mechanisms.templates import TEMPLATES, mechanism_of
 
 MAKERS = (hardpoints.macpherson, hardpoints.five_link, hardpoints.solid_axle, hardpoints.trailing_arm)
@@ -61,23 +62,41 @@ def test_jounce_is_a_positive_coordinate(make: hardpoints.Maker) -> None:
     assert all(w.centre[2] > d.centre[2] for w, d in zip(up.wheels, axle.position([0, 0]).wheels, strict=True))
 
 
-@settings(max_examples=40, deadline=None)
-@given(theta=st.floats(-0.3, 0.3), y=st.floats(-0.05, 0.05))
-def test_a_strut_in_closed_form_is_newton_on_its_loops(theta: float, y: float) -> None:
-    vehicle = hardpoints.macpherson()
-    linkage = hardpoints.kinematics(vehicle).linkages[0]
-    p = {name: ca.SX(entry.value) for name, entry in vehicle.entries.items()}
-    design = vehicle.vector("rear.TIEROD_C")
-    linkage.end = InnerEnd("TIEROD_C", lambda s: (design + [0, s * y, 0], np.array([0, y, 0])))
-    solved = linkage.solve([theta], 1.0)
-    ball, rotation = macpherson.closed_form(p, "rear", ca.SX(theta), ca.SX(ca.DM(design + [0, y, 0])))
-    own = linkage.mechanism.bodies[1]
-    assert own.name == "upright"
-    out = ca.DM(vehicle.vector("rear.SPINDLE") - vehicle.vector("rear.LCA_U"))
-    centre = np.array(ca.evalf(ball + rotation @ out)).ravel()
-    axis = np.array(ca.evalf(rotation @ ca.SX([0, 1, 0]))).ravel()
-    assert np.allclose(solved.values["centre_0"].ravel(), centre, rtol=0, atol=1e-13)
-    assert np.allclose(solved.values["axis_0"].ravel(), axis, rtol=0, atol=1e-13)
+def _strut() -> Vehicle:
+    return hardpoints.macpherson()
+
+
+@cache
+def _strut_functions() -> tuple[ca.Function, ca.Function]:
+    embedding = Embedding(mechanism_of(_strut(), "rear", "macpherson"))
+    return closed_function(embedding), close_function(embedding)
+
+
+@settings(max_examples=60, deadline=None)
+@given(theta=st.floats(-0.3, 0.3), y=st.floats(-0.05, 0.05), side=st.sampled_from([1.0, -1.0]), seed=st.integers(0, 99))
+def test_a_strut_in_closed_form_is_newton_on_its_loops(theta: float, y: float, side: float, seed: int) -> None:
+    # with every point moved by up to 20 mm, and Newton's steps on the way from the design position
+    closed, step = _strut_functions()
+    random, entries = np.random.default_rng(seed), dict(_strut().entries)
+    for name, entry in entries.items():
+        if name.endswith((".x", ".y", ".z")) and ".origin." not in name:
+            entries[name] = replace(entry, value=entry.value + random.uniform(-0.02, 0.02))
+    mechanism = mechanism_of(replace(_strut(), entries=entries), "rear", "macpherson")
+    numbers, design = ca.evalf(mechanism.numbers(side)), ca.evalf(ca.SX(mechanism.prescribed["TIEROD_C"]))
+    still = np.array(design).ravel() * [1.0, side, 1.0]
+    u = np.zeros(3)
+    for part in np.linspace(0.1, 1.0, 10):
+        inner = np.concatenate([still + [0.0, part * y, 0.0], np.zeros(9)])
+        for _ in range(5):
+            u = np.array(step(u, [part * theta, 0, 0], inner, numbers)).ravel()
+    assert np.abs(np.array(closed([theta, 0, 0], inner, numbers)).ravel() - u).max() <= 1e-13
+
+
+def test_a_strut_on_a_tierod_that_can_be_stretched_has_no_closed_form() -> None:
+    soft = {"rear.tierod.stiffness": Entry(1e6, "N/m", "test", "test")}
+    vehicle = replace(_strut(), entries=_strut().entries | soft)
+    assert mechanism_of(vehicle, "rear", "macpherson").closed_form is None
+    assert mechanism_of(_strut(), "rear", "macpherson").closed_form is not None
 
 
 def test_an_entry_that_is_not_there_is_told_with_axle_kind_and_name() -> None:

@@ -8,8 +8,9 @@ Y q' + Phi_t = 0, hence
 per unit of the coordinates and of the steering coordinate, and the part of u'' that theta'' does not drive is -Y1^-1
 (acceleration of the rows at q'' = 0), Eq. 14. One factorization of Y1 at the closed position serves all of them.
 
-u itself comes from `guess` (`jounce.dynamics.chebyshev`) and exactly two calls of `close`, each one full Newton step:
-no warm start and no loop to a tolerance, so that the right-hand side stays a function of the state.
+u itself comes from a closed form where the mechanism has one, else from `guess` (`jounce.dynamics.chebyshev`) and
+exactly two calls of `close`, each one full Newton step: no warm start and no loop to a tolerance, so that the
+right-hand side stays a function of the state.
 """
 
 from __future__ import annotations
@@ -173,6 +174,14 @@ class Embedding:
         step = factors.solve([-row.residual for row in rows])
         u = c.u + self._told_by(placed, self.position(SX.zeros(len(self.independent)), ca.vertcat(*step)))
         return u, largest([row.residual / row.unit for row in rows]), factors.quality(), factors.determinant()
+
+    def closed(self, c: Coordinates) -> SX:
+        """u of the closed position by the mechanism's closed form, whatever ``c.u`` is."""
+        assert self.mechanism.closed_form is not None
+        places = {name: told.place for name, told in self.told(c.told).items()}
+        turns = self.mechanism.closed_form(self.mechanism.on(c.numbers), c.theta, places)
+        values = self.placed(c).values(turns)
+        return ca.vertcat(*(values[k] for k in self.dependent))
 
     def slope(self, c: Coordinates, theta: SX, told: SX) -> SX:
         """Tangent of the closed u for tangents of theta and of the prescribed points."""

@@ -23,6 +23,10 @@ from jounce.math.layout import Layout
 Value = Any
 """An SX vector or scalar, or numbers (a float, a sequence of floats, an array)."""
 
+ClosedForm = Callable[["Mechanism", SX, Mapping[str, SX]], Mapping[str, SX]]
+"""(mechanism with unit axes, independent coordinates, places of the prescribed points) -> body on a dependent ball
+joint: Gibbs vector of its whole turn out of the design position (`jounce.dynamics.rational`), in chassis axes."""
+
 #: Scalar coordinates of a joint from body a to body b: suffix of its name, P slides or R turns, along or about which
 #: axis. The point of `point_on_line` is b's, its line is fixed in a.
 JOINTS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
@@ -179,6 +183,8 @@ class Mechanism:
     """Points that move as they are told (steering): name -> place in the design position."""
     side: Value = 1.0
     """1 on the left and for a whole axle, -1 on the right."""
+    closed_form: ClosedForm | None = None
+    """How its loops close, where that takes no iteration."""
 
     def __post_init__(self) -> None:
         """Raise ValueError that names what does not fit together."""

@@ -90,6 +90,15 @@ class Rational(Placed):
             v[axis] = values[k + i]
         return v
 
+    def values(self, turns: Mapping[str, SX]) -> SX:
+        """Values that tell the position for Gibbs vectors by body; 0 for all others."""
+        made = SX.zeros(len(self.names))
+        for k, (_, body, axes) in self.balls.items():
+            g = self._mirrored(turns[body])
+            for i, axis in enumerate(axes):
+                made[k + i] = g[axis]
+        return made
+
     def slope(self, rates: SX) -> SX:
         """Rates of the values that tell the position, for rates of all coordinates."""
         made = SX(rates)

@@ -207,6 +207,12 @@ def close_function(embedding: Embedding, name: str = "close") -> ca.Function:
     return ca.Function(name, [c.u, *states, *inner, c.numbers], [ca.cse(u)])
 
 
+def closed_function(embedding: Embedding, name: str = "closed") -> ca.Function:
+    """closed(STATES of each wheel, INNER of each wheel, numbers) -> u of the closed position, by the closed form."""
+    c, states, inner = _lanes(embedding)
+    return ca.Function(name, [*states, *inner, c.numbers], [ca.cse(ca.densify(embedding.closed(c)))])
+
+
 def close_forward_function(embedding: Embedding, name: str = "close_forward") -> ca.Function:
     """close_forward(as `close_function`, then tangents of STATES and INNER) -> tangent of the closed u.
 

@@ -14,6 +14,7 @@ from jounce.suspension.double_wishbone import DYNAMICS
 from jounce.suspension.embedded import (
     close_forward_function,
     close_function,
+    closed_function,
     corner_function,
     pair_dynamics_function,
     pair_function,
@@ -25,13 +26,16 @@ from jounce.suspension.embedded import (
 class EmbeddedCode:
     """Functions of one kind of axle, named NAME_close and so on.
 
-    Vectors are those of `jounce.suspension.embedded`. `close`, `close_forward` and `probe` read the numbers that
-    `close_numbers` makes, the others those of `corner_numbers`; both begin with the plain ones.
+    Vectors are those of `jounce.suspension.embedded`. `dynamics`, `outputs` and `forward` read the numbers that
+    `corner_numbers` makes, the others those of `close_numbers`; both begin with the plain ones.
     """
 
     close: ca.Function | None
-    """None where there are no loops, as the next two."""
+    """One Newton step; None where there are no loops, or these have a closed form."""
+    closed: ca.Function | None
+    """The closed form, where there is one."""
     close_forward: ca.Function | None
+    """None where there are no loops, as the next one."""
     probe: ca.Function | None
     dynamics: ca.Function
     """What the equations of motion need."""
@@ -40,14 +44,18 @@ class EmbeddedCode:
     forward: ca.Function
     """`outputs` with tangents; the numbers have none."""
     close_numbers: ca.Function
-    """Plain numbers (`Mechanism.numbers`) -> numbers of `close`."""
+    """Plain numbers (`Mechanism.numbers`) -> numbers of `close` or `closed`."""
     corner_numbers: ca.Function
 
     @property
     def lanes(self) -> list[ca.Function]:
         """All lane functions."""
-        loops = [f for f in (self.close, self.close_forward, self.probe) if f is not None]
-        return [*loops, self.dynamics, self.outputs, self.forward]
+        return [*self.loops, self.dynamics, self.outputs, self.forward]
+
+    @property
+    def loops(self) -> list[ca.Function]:
+        """Those that read the numbers of `close_numbers`."""
+        return [f for f in (self.close, self.closed, self.close_forward, self.probe) if f is not None]
 
     @property
     def shared(self) -> dict[str, list[int]]:
@@ -73,11 +81,16 @@ def embedded_code(embedding: Embedding, name: str) -> EmbeddedCode:
         outputs = [part for cut in (slice(None, size), slice(tail, None)) for part in (lane[cut] for lane in lanes)]
         lean = ca.Function(f"{name}_dynamics", inputs, [ca.cse(v) for v in outputs])
     tangents = forward(full, constant=(place,))
-    close = close_forward = probe = None
+    close = closed = close_forward = probe = None
     close_numbers = corner_numbers
     if embedding.dependent:
-        close, close_numbers = prepare(close_function(embedding, f"{name}_close"), place)
+        if embedding.mechanism.closed_form is None:
+            close, close_numbers = prepare(close_function(embedding, f"{name}_close"), place)
+            close = with_inverses(close)
+        else:
+            closed, close_numbers = prepare(closed_function(embedding, f"{name}_closed"), place - 1)
+            closed = with_inverses(closed)
         close_forward = with_inverses(close_forward_function(embedding, f"{name}_close_forward"))
-        close, probe = with_inverses(close), probe_function(embedding, f"{name}_probe")
-    return EmbeddedCode(close, close_forward, probe, with_inverses(lean), with_inverses(full), with_inverses(tangents),
-                        close_numbers, corner_numbers)  # fmt: skip
+        probe = probe_function(embedding, f"{name}_probe")
+    return EmbeddedCode(close, closed, close_forward, probe, with_inverses(lean), with_inverses(full),
+                        with_inverses(tangents), close_numbers, corner_numbers)  # fmt: skip

@@ -51,6 +51,8 @@ class Kind:
     """Names of the loops whose margins the corner gives: the one of `margin_upper`, the one of `margin_tierod`."""
     loops: bool = True
     """It has loops."""
+    closed: bool = False
+    """Its loops have a closed form, other than the double wishbone's."""
     paired: bool = False
     """Its two wheels share a body; the coordinates are those of the axle."""
 
@@ -123,6 +125,7 @@ _ALL = (
         (Variant("macpherson", ("car", "front"), "TIEROD_C"),),
         _ARM,
         (("LCA_F", "LCA_B", "the chassis joints of the lower arm"),),
+        closed=True,
     ),
     Kind("multilink", (Variant("multilink", ("car", "rear"), "TIEROD_C"),), (("m", "wheel height"),) * 2),
     Kind("trailing_arm", (Variant("trailing_arm", ("microbus", "rear")),), (("rad", "arm angle"),) * 2,

@@ -141,7 +141,7 @@ class Made:
             plain = left * mechanism.numbers(1.0) + right * mechanism.numbers(-1.0)
         first = self.embedding.layout.first
         axial = ca.vertcat(*(plain[first[f"{n}{k}"]] for k in self.wheels for n in ("wheel_along", "shaft")))
-        made = [self.code.corner_numbers(plain), axial, *([self.code.close_numbers(plain)] if self.code.close else [])]
+        made = [self.code.corner_numbers(plain), axial, *([self.code.close_numbers(plain)] if self.code.loops else [])]
         out = [ca.densify(ca.cse(v)) for v in made]
         used = [n for n, v in symbols.items() if any(ca.depends_on(o, v) for o in out)]
         entries = ca.vertcat(*(symbols[n] for n in used), side, driven)
@@ -156,7 +156,7 @@ class Made:
     @property
     def scalars(self) -> list[ca.Function]:
         """What derives the numbers."""
-        if not self.code.close:
+        if not self.code.loops:
             return [self.numbers[0]]
         name = self.variant.function
         return [self.numbers[0], close_function(self.embedding, f"{name}_step"),
@@ -168,7 +168,7 @@ class Made:
         first = self.embedding.layout.first
         return {
             "corner": self.code.corner_numbers.size1_out(0),
-            "close": self.code.close_numbers.size1_out(0) if self.code.close else 0,
+            "close": self.code.close_numbers.size1_out(0) if self.code.loops else 0,
             "dependent": len(self.embedding.dependent),
             "limits": [SLIDES if kind == "P" else TURNS for kind in self.embedding.kinds],
             "preload": [first[f"preload{k}"] for k in self.wheels],
@@ -178,7 +178,8 @@ class Made:
     def files(self) -> dict[str, str]:
         """File name to text."""
         f, code, shared = self.variant.function, self.code, self.code.shared
-        values = [code.close, code.dynamics, code.outputs] if code.close else [code.dynamics, code.outputs]
+        position = [f for f in (code.close, code.closed) if f is not None]
+        values = [*position, code.dynamics, code.outputs]
         tangents = [code.close_forward, code.forward] if code.close_forward else [code.forward]
         return {
             f"{f}_scalar.inc": emit_file(self.scalars, GENERATOR),

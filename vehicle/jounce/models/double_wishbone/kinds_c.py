@@ -39,8 +39,13 @@ class Kinds:
 
     @property
     def looped(self) -> dict[str, Kind]:
-        """Those with loops that have no closed form."""
+        """Those of them with loops."""
         return {variant: kind for variant, kind in self.embedded.items() if kind.loops}
+
+    @property
+    def guessed(self) -> dict[str, Kind]:
+        """Those of them whose loops have no closed form."""
+        return {variant: kind for variant, kind in self.looped.items() if not kind.closed}
 
     @property
     def paired(self) -> bool:
@@ -96,7 +101,7 @@ class Kinds:
         for axle, variant in zip(axles, self.lanes.variant_of, strict=True):
             kind, dependent = suspension_of(axle.kind), 0
             if kind.embedded:
-                dependent = self.sizes[variant]["dependent"]
+                dependent = 0 if kind.closed else self.sizes[variant]["dependent"]
                 preload, height = [str(k) for k in self.sizes[variant]["preload"]], str(self.sizes[variant]["height"])
             else:
                 preload, height = ["JN_CORNER_NUMBER_preload"], "JN_CORNER_NUMBER_wheel_height0"
@@ -119,21 +124,21 @@ class Kinds:
 
     def lane_code(self) -> str:
         """Text of double_wishbone_kinds.inc, which is included for each number type."""
-        lines = ['#include "jn_guess.inc"'] if self.looped else []
+        lines = ['#include "jn_guess.inc"'] if self.guessed else []
         for variant, kind in self.of.items():
             if kind.paired:
                 continue
             name, widths = self.function[variant], self.lanes.widths[variant]
             if not kind.embedded:  # of one and of four they are there already
                 name, widths = PREFIX, tuple(n for n in widths if n == 2)
-            own = [*_included(name), *([self._guess(variant)] if variant in self.looped else [])]
+            own = [*_included(name), *([self._guess(variant)] if variant in self.guessed else [])]
             wanted = " || ".join(f"JN_LANES == {n}" for n in ((1, *widths) if kind.embedded else widths))
             lines += [f"#if {wanted}", *own, "#endif"] if wanted else []
         if self.paired:
             alone = [self.function[v] for v, kind in self.embedded.items() if kind.paired]
             lines += ["#if JN_LANES == 1 /* two neighbouring lanes are taken one pair at a time */"]
             lines += [line for name in (*alone, PAIRS) for line in _included(name)]
-            lines += [self._guess(v) for v, kind in self.looped.items() if kind.paired]
+            lines += [self._guess(v) for v, kind in self.guessed.items() if kind.paired]
             lines += ["#endif"]
         return BANNER + "\n".join(lines) + "\n"
 

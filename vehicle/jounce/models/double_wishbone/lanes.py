@@ -146,10 +146,16 @@ def _corner(kind: Kind, function: str) -> tuple[Own, ...]:
     if not kind.loops:
         return (Own(function, inputs, ("corner",), lean),)
     close = f"{function}_close"
+    if kind.closed:
+        values = [Own(f"{close}d", (*_STATE, "close numbers"), ("u",), when=When.VALUES)]
+    else:
+        values = [
+            Own(f"{function}_guess", ("corner state", "arm", "guess numbers"), ("first guess",), when=When.VALUES),
+            Own(close, ("first guess", *_STATE, "close numbers"), ("second guess",), when=When.VALUES),
+            Own(close, ("second guess", *_STATE, "close numbers"), ("u",), when=When.VALUES),
+        ]
     return (
-        Own(f"{function}_guess", ("corner state", "arm", "guess numbers"), ("first guess",), when=When.VALUES),
-        Own(close, ("first guess", *_STATE, "close numbers"), ("second guess",), when=When.VALUES),
-        Own(close, ("second guess", *_STATE, "close numbers"), ("u",), when=When.VALUES),
+        *values,
         Own(f"{close}_forward", ("u", *_STATE, "close numbers"), ("u",), when=When.TANGENTS),
         Own(function, (*inputs, "u"), ("corner",), lean),
     )

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import casadi as ca
 
 from jounce.dynamics.graph import ROOT
+from jounce.dynamics.loops import rod_length2
 from jounce.dynamics.mechanism import End, Joint, Mechanism, Tubes, Value
-from jounce.math.algebra import SX, cross, dot, unit
-from jounce.suspension.double_wishbone_linkage import Arm, steered_triad
+from jounce.math.algebra import SX, cross, dot
+from jounce.suspension.double_wishbone_linkage import Arm
 from jounce.suspension.mechanisms.entries import Entries, chassis
 
 
@@ -24,6 +25,7 @@ def mechanism(p: Mapping[str, Value], axle: str) -> Mechanism:
     foot, top = End("upright", at("STRUT_U")), chassis(at("STRUT_C"))
     strut = Tubes("strut", foot, top, SX(0), SX(0), SX(0), SX(0), number("strut.com_from_top"), number("strut.mass"),
                   number("strut.inertia.xx"), number("strut.inertia.zz"), single=True)  # fmt: skip
+    tierod = e.rod("tierod", End("TIEROD_C", at("TIEROD_C")), End("upright", at("TIEROD_U")))
     return Mechanism(
         axle, ("lower_arm",),
         (e.arm("LCA"), e.body("upright", "UPRIGHT")),
@@ -32,41 +34,43 @@ def mechanism(p: Mapping[str, Value], axle: str) -> Mechanism:
             Joint("lower_ball", "spherical", "LCA", "upright", at("LCA_U")),
             Joint("strut_top", "point_on_line", "upright", ROOT, top.point, top.point - foot.point, cut=True),
         ),
-        rods=(e.rod("tierod", End("TIEROD_C", at("TIEROD_C")), End("upright", at("TIEROD_U"))),),
+        rods=(tierod,),
         wheels=(e.wheel("upright"),), tubes=(strut,), forces=e.forces((foot, top), (foot, top)),
-        prescribed={"TIEROD_C": at("TIEROD_C")},
+        prescribed={"TIEROD_C": at("TIEROD_C")}, closed_form=None if tierod.compliant else closed_form,
     )  # fmt: skip
 
 
-def closed_form(p: Mapping[str, Value], axle: str, theta: SX, end: SX) -> tuple[SX, SX]:
-    """(lower ball joint, rotation of the upright out of its design position) of the left side, without iteration.
+def closed_form(m: Mechanism, theta: SX, places: Mapping[str, SX]) -> dict[str, SX]:
+    """Turn of the upright out of its design position, without iteration (`jounce.dynamics.mechanism.ClosedForm`).
 
-    ``theta`` is the lower arm's angle, ``end`` the place of the tierod's inner end [m]. With U the ball joint, C the
-    strut's top, S and d foot and direction of the strut in the upright about U in the design position: the point of the
-    strut's line that is at C now has the distance |C - U| from U, so X = S + t d with t = -S.d + sqrt((S.d)^2 - S.S +
-    |C - U|^2). The upright takes X to C - U, and its turn about that line solves A cos + B sin = C of the tierod as for
-    the double wishbone (`steered_triad`).
+    With U the ball joint, C the strut's top, both now, and a line of the upright through C - U of the design position
+    with the direction d: the point X of that line that is at C now has the distance |C - U| from U. So X = X0 + t d
+    with t = -X0.d +- sqrt((X0.d)^2 + |C - U|^2 - X0.X0). The turns that take X to Y = C - U have the Gibbs vectors
+
+        (X x Y + z (X + Y)) / (Y.Y + X.Y)
+
+    where z / |Y| is the tangent of half the turn about Y behind the shortest of them. With K0 the tierod's arm after
+    the shortest one, K its arm now and w its inner end, all from U, |K - w| = L asks a cos + b sin = c of the turn
+    about Y; gap = c - a = (|K0 - w|^2 - L^2) / 2 and r^2 = a^2 + b^2 - c^2 give the tangent gap / (b +- r), which is
+    that of the smaller turn. Both signs are those of the design position, where X = Y and z = 0. The roots vanish where
+    the loops are at their dead centre, so that between there and the design position the assembly is the same.
     """
-    e = Entries(p, axle)
-    back, design, top, foot, outer = (e.point(n) for n in ("LCA_B", "LCA_U", "STRUT_C", "STRUT_U", "TIEROD_U"))
-    hinge = unit(e.point("LCA_F") - back)
-    ball, _, _ = Arm(back, hinge, ca.cos(theta), ca.sin(theta)).at(design)
-    s, d, tie = foot - design, unit(top - foot), outer - design
-    across = top - ball
-    along = dot(s, d)
-    x = s + d * (ca.sqrt(along * along - dot(s, s) + dot(across, across)) - along)
-
-    def local(line: SX) -> tuple[SX, SX]:
-        """(axes about a line of the upright in the design position, the tierod's outer end in them)."""
-        king = unit(line)
-        e1 = unit(hinge - king * dot(king, hinge))
-        axes = ca.horzcat(e1, cross(king, e1), king)
-        return axes, axes.T @ tie
-
-    axes, kb = local(top - design)
-    inner = e.point("TIEROD_C")
-    out = design + axes[:, 2] * kb[2] - inner
-    branch = ca.if_else(dot(axes[:, 1] * kb[0] - axes[:, 0] * kb[1], out) > 0, -1.0, 1.0)
-    axes, kb = local(x)
-    triad, _ = steered_triad(ball, unit(across), hinge, kb, end, dot(outer - inner, outer - inner), branch)
-    return ball, triad @ axes.T
+    hinge, ball, strut = m.joints
+    [rod] = m.rods
+    outer, inner = (rod.a, rod.b) if rod.a.on == strut.a else (rod.b, rod.a)
+    design = SX(ball.point)
+    joint, _, _ = Arm(SX(hinge.point), SX(hinge.axis), ca.cos(theta), ca.sin(theta)).at(design)
+    x0, d, arm = SX(strut.point) - design, SX(strut.axis), SX(outer.point) - design
+    y = SX(strut.point) - joint
+    square, b = dot(y, y), dot(x0, d)
+    root = ca.sqrt(ca.fmax(b * b - dot(x0, x0) + square, 0.0))
+    x = x0 + d * (b / ca.fabs(b) * root - b)
+    both, inverse = x + y, 1 / (square + dot(x, y))
+    share = dot(x, arm) / square
+    k0, w = arm - both * (dot(both, arm) * inverse) + y * (2 * share), places[inner.on] - joint
+    off, across = k0 - w, dot(cross(y, k0), w)
+    gap = (dot(off, off) - rod_length2(rod)) / 2
+    a = dot(k0, w) - share * dot(y, w)
+    first = dot(cross(x0, arm), SX(inner.point) - design)
+    r = first / ca.fabs(first) * ca.sqrt(ca.fmax(across * across - square * gap * (gap + 2 * a), 0.0))
+    return {strut.a: (cross(x, y) + both * (gap * square / (across + r))) * inverse}

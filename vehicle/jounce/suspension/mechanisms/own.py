@@ -90,7 +90,8 @@ def _made(vehicle: Vehicle, axle: Axle, name: str) -> Source:
         units = tuple((_UNITS[kind], f"coordinate {own}") for kind, own in
                       zip(embedding.kinds, mechanism.independent, strict=True))  # fmt: skip
         shipped = Kind(GRAPH, (), (units[0], units[-1]))
-    kind = replace(shipped, variants=(variant,), paired=wheels == 2, loops=bool(embedding.dependent))
+    kind = replace(shipped, variants=(variant,), paired=wheels == 2, loops=bool(embedding.dependent),
+                   closed=mechanism.closed_form is not None)  # fmt: skip
     return Source(kind, vehicle, axle.name)
 
 
