@@ -38,10 +38,11 @@ from jounce.suspension.embedded import (
 )
 from jounce.suspension.inner_ends import inner_end
 from jounce.suspension.mechanisms.templates import mechanism_of
+from jounce_fmu.build.library import FLAGS
 
 MODELS = Path(__file__).parents[1] / "fmu" / "jounce_fmu" / "models"
 EXAMPLES = Path(__file__).parents[1] / "vehicle" / "jounce" / "examples"
-FLAGS = ["-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC"]
+OWN_FLAGS = ("-shared", "-fvisibility=default")
 #: Numbers that an output has place for.
 PLACE = double_wishbone.OUTPUTS.size
 #: Steering coordinate of the steered ones in the run [rad].
@@ -174,7 +175,7 @@ JN_FN void JN_NAME(run_closed)(int calls, double *states, const double *inner, c
     if compiler is None:
         raise SystemExit("no C compiler found; this benchmark needs cc or gcc")
     includes = [f"-I{MODELS / place}" for place in ("common", "embedded")]
-    subprocess.run([compiler, *FLAGS, *includes, "all.c", "-o", "all.so", "-lm"], cwd=folder, check=True)
+    subprocess.run([compiler, *FLAGS, *OWN_FLAGS, *includes, "all.c", "-o", "all.so", "-lm"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "all.so"))
 
 

@@ -8,6 +8,8 @@ import pytest
 from ce import flat
 from test_formulations import HMMWV, State, mechanism, relative, rows_of, trees
 
+from jounce.dynamics.aggregate import Body
+from jounce.dynamics.masses import parts_of
 from jounce.formulations.augmented import Tree
 from jounce.formulations.embedded import Embedded
 from jounce.formulations.synthesis import counted, mass_of, quarter_car
@@ -95,12 +97,12 @@ def test_an_aggregate_s_hinge_map_needs_the_propagation_inside_it() -> None:
     own = np.zeros((len(form.embedding.names), len(tree.parent)))
     for j, (body, (carrier, _)) in enumerate(tree.parent.items()):
         own[list(set(placed.chain(body)) - set(placed.chain(carrier))), j] = 1
-    parts = []
+    parts, bodies = [], [p for p in parts_of(moved) if isinstance(p, Body)]
     for share in (own, np.ones_like(own)):
         d = ca.SX(0)
         for j, body in enumerate(tree.parent):
             twist = placed.twist(body, moved.x * ca.SX(ca.DM(share[:, j])))
-            [b] = [b for b in moved.bodies() if b.turn.rate is moved.twists[body][2].w]
+            [b] = [b for b in bodies if b.turn.rate is moved.twists[body][2].w]
             v = twist.at(b.com)
             d += b.mass * ca.dot(v, v) + ca.dot(twist.w, b.inertia @ twist.w)
         parts.append(d)

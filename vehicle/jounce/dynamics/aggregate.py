@@ -52,6 +52,48 @@ class Body:
     turn: Motion
     principal: SX | None = None
     """Moment of inertia about the axis of `turn.partial` and `turn.steer`, where that is a principal axis."""
+    weight: SX | None = None
+    """By how much a translation of the chassis moves the point, where that is not 1: it is a combination of points."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """What is fixed on the chassis."""
+
+    mass: SX
+    moment: SX
+    inertia: SX
+    """About the chassis origin."""
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[SX, SX, SX]]) -> Fixed:
+        """Of parts that are given by mass, centre of mass and inertia about it."""
+        moment = sum((m * r for m, r, _ in parts), SX(3, 1))
+        inertia = sum((own + m * (dot(r, r) * SX.eye(3) - r @ r.T) for m, r, own in parts), SX(3, 3))
+        return cls(sum((m for m, _, _ in parts), SX(0)), moment, inertia)
+
+
+@dataclass(frozen=True)
+class Axial:
+    """A moment of inertia about a unit vector, with the energy of the chassis's turn about it alone."""
+
+    inertia: SX
+    axis: SX
+    motion: Motion
+    """Of the axis."""
+
+
+@dataclass(frozen=True)
+class Across:
+    """The sum of c (w x a).((w + v) x b) for vectors a of the chassis, which turns at w, and b of a body."""
+
+    product: SX
+    """The sum of c a b^T."""
+    turn: Motion
+    """Of the body."""
+
+
+Part = Body | Fixed | Axial | Across
 
 
 def each(f: Callable[[SX], SX], columns: SX) -> SX:
@@ -83,6 +125,17 @@ def rod_turn(axis: SX, length: SX, end: Motion) -> Motion:
     return Motion(partial, cross(axis, end.steer) / length, w, bias)
 
 
+def unit_motion(axis: SX, length: SX, end: Motion) -> Motion:
+    """Motion of the unit vector along a line of that length, from the motion of one end as seen from the other."""
+
+    def across(v: SX) -> SX:
+        return (v - axis * dot(axis, v)) / length
+
+    rate = across(end.rate)
+    bias = across(end.bias) - rate * (2 * dot(axis, end.rate) / length) - axis * dot(rate, rate)
+    return Motion(each(across, end.partial), across(end.steer), rate, bias)
+
+
 def slender(axis: SX, across: SX, along: SX) -> SX:
     """Inertia of a body that is round about its unit axis."""
     return across * SX.eye(3) + ((along - across) * axis) @ axis.T
@@ -105,57 +158,135 @@ def _point_inertia(r: SX, moment: SX) -> SX:
     return ca.vertcat(y + z, x + z, x + y, -r[0] * moment[1], -r[0] * moment[2], -r[1] * moment[2])
 
 
-def total(bodies: list[Body], omega: SX) -> dict[str, SX]:
-    """Aggregated quantities of bodies on a chassis that turns at ``omega``, for n coordinates.
+class _Sums(dict[str, SX]):
+    """Sums over the parts of an aggregate on a chassis that turns at ``omega``; keys as `total` tells them."""
+
+    def __init__(self, omega: SX, n: int) -> None:
+        self.omega, self.n = omega, n
+        self.pairs = [(i, j) for i in range(n) for j in range(i, n)]
+        sizes = {"inertia": (6, 1), "moment": (3, 1), "mass": (1, 1), "h": (6, n), "d": (len(self.pairs), 1),
+                 "b": (6, 1), "bt": (n, 1), "hs": (6, 1), "st": (n, 1), "sb": (1, 1), "kin": (1, 1), "lin": (3, 1)}
+        super().__init__({key: SX(*size) for key, size in sizes.items()})
+
+    def by(self, columns: SX, v: SX) -> SX:
+        return ca.vertcat(*(dot(columns[:, k], v) for k in range(self.n)))
+
+    def twice(self, left: SX, right: SX) -> SX:
+        return ca.vertcat(*(dot(left[:, i], right[:, j]) for i, j in self.pairs))
+
+    def point(self, m: SX, r: SX, x: Motion, weight: SX | None) -> None:
+        """A mass at r that moves so."""
+
+        def share(v: SX) -> SX:
+            return v if weight is None else weight * v
+
+        omega, swept = self.omega, cross(self.omega, r)
+        f = m * (x.bias + cross(omega, 2 * x.rate + swept))
+        moment, partial, steer = m * r, m * x.partial, m * x.steer
+        self["mass"] += share(share(m))
+        self["moment"] += share(moment)
+        self["inertia"] += _point_inertia(r, moment)
+        self["h"] += ca.vertcat(each(crossing(r), partial), share(partial))
+        self["d"] += self.twice(x.partial, partial)
+        self["b"] += ca.vertcat(cross(r, f), share(f))
+        self["bt"] += self.by(x.partial, f)
+        self["hs"] += ca.vertcat(cross(r, steer), share(steer))
+        self["st"] += self.by(x.partial, steer)
+        self["sb"] += dot(x.steer, f)
+        self["kin"] += 0.5 * m * dot(x.rate + swept, x.rate + swept)
+        self["lin"] += share(m * (x.rate + swept))
+
+    def turn(self, inertia: SX, t: Motion, principal: SX | None) -> None:
+        """An inertia about the centre of mass that turns so."""
+        six = symmetric(inertia)
+        inertia, w = matrix(six), self.omega + t.rate
+        spun = inertia @ w
+        torque = inertia @ (t.bias + cross(self.omega, t.rate)) + cross(w, spun)
+        own = inertia if principal is None else principal * SX.eye(3)
+        partial, steer = own @ t.partial, own @ t.steer
+        self["inertia"] += six
+        self["h"] += ca.vertcat(partial, SX(3, self.n))
+        self["d"] += self.twice(t.partial, partial)
+        self["b"] += ca.vertcat(torque, SX(3, 1))
+        self["bt"] += self.by(t.partial, torque)
+        self["hs"] += ca.vertcat(steer, SX(3, 1))
+        self["st"] += self.by(t.partial, steer)
+        self["sb"] += dot(t.steer, torque)
+        self["kin"] += 0.5 * dot(w, spun)
+
+    def fixed(self, part: Fixed) -> None:
+        """What moves with the chassis."""
+        six, swept = symmetric(part.inertia), cross(self.omega, part.moment)
+        spun = matrix(six) @ self.omega
+        self["mass"] += part.mass
+        self["moment"] += part.moment
+        self["inertia"] += six
+        self["b"] += ca.vertcat(cross(self.omega, spun), cross(self.omega, swept))
+        self["kin"] += 0.5 * dot(self.omega, spun)
+        self["lin"] += swept
+
+    def axial(self, part: Axial) -> None:
+        """Its momentum is J (w.e) e, and its energy does not depend on how the axis moves."""
+        e, x = part.axis, part.motion
+        about = part.inertia * dot(self.omega, e)
+        self["inertia"] += part.inertia * symmetric(e @ e.T)
+        torque = part.inertia * dot(self.omega, x.rate) * e + about * (x.rate + cross(self.omega, e))
+        self["b"] += ca.vertcat(torque, SX(3, 1))
+        self["bt"] -= about * self.by(x.partial, self.omega)
+        self["sb"] -= about * dot(x.steer, self.omega)
+        self["kin"] += 0.5 * about * dot(self.omega, e)
+
+    def across(self, part: Across) -> None:
+        """Forces c times the acceleration of b act on a, and of a on b."""
+        omega, j, t = self.omega, part.product, part.turn
+        w = omega + t.rate
+        couple = ca.trace(j) * SX.eye(3) - j.T  # its energy is omega . couple w
+        on_body = _moment(j.T, _turning(omega))
+        on_chassis = _moment(j, _skew(t.bias + cross(omega, t.rate)) + _turning(w))
+        self["inertia"] += symmetric(couple + couple.T)
+        self["h"] += ca.vertcat(couple @ t.partial, SX(3, self.n))
+        self["b"] += ca.vertcat(on_body + on_chassis, SX(3, 1))
+        self["bt"] += self.by(t.partial, on_body)
+        self["hs"] += ca.vertcat(couple @ t.steer, SX(3, 1))
+        self["sb"] += dot(t.steer, on_body)
+        self["kin"] += dot(omega, couple @ w)
+
+
+def _skew(a: SX) -> SX:
+    """Matrix of a x."""
+    return ca.blockcat([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
+
+
+def _turning(w: SX) -> SX:
+    """Matrix of w x (w x ..)."""
+    x, y, z = w[0], w[1], w[2]
+    return matrix(ca.vertcat(-(y * y + z * z), -(x * x + z * z), -(x * x + y * y), x * y, x * z, y * z))
+
+
+def _moment(product: SX, m: SX) -> SX:
+    """The sum of a x (m b) for the sum of a b^T."""
+    p = product @ m.T
+    return ca.vertcat(p[1, 2] - p[2, 1], p[2, 0] - p[0, 2], p[0, 1] - p[1, 0])
+
+
+def total(parts: Sequence[Part], omega: SX, n: int = 1) -> dict[str, SX]:
+    """Aggregated quantities of parts on a chassis that turns at ``omega``, for n coordinates.
 
     mass, moment (first), inertia (xx yy zz xy xz yz about the chassis origin); h (6 x n) momentum per unit rate; d
     (n x n, upper triangle by rows); b (6), bt (n) bias of chassis and coordinates; hs, st (n), sb the same for the
     steering coordinate; kin, lin kinetic energy and linear momentum relative to the chassis origin.
     """
-    n = bodies[0].motion.partial.shape[1]
-    pairs = [(i, j) for i in range(n) for j in range(i, n)]
-    sums = {key: SX(*size) for key, size in (("inertia", (6, 1)), ("moment", (3, 1)), ("mass", (1, 1)), ("h", (6, n)),
-            ("d", (len(pairs), 1)), ("b", (6, 1)), ("bt", (n, 1)), ("hs", (6, 1)), ("st", (n, 1)), ("sb", (1, 1)),
-            ("kin", (1, 1)), ("lin", (3, 1)))}  # fmt: skip
-
-    def by(columns: SX, v: SX) -> SX:
-        return ca.vertcat(*(dot(columns[:, k], v) for k in range(n)))
-
-    def twice(left: SX, right: SX) -> SX:
-        return ca.vertcat(*(dot(left[:, i], right[:, j]) for i, j in pairs))
-
-    for body in bodies:
-        m, r, x, t = body.mass, body.com, body.motion, body.turn
-        swept = cross(omega, r)
-        f = m * (x.bias + cross(omega, 2 * x.rate + swept))
-        moment, partial, steer = m * r, m * x.partial, m * x.steer
-        sums["mass"] += m
-        sums["moment"] += moment
-        sums["inertia"] += _point_inertia(r, moment)
-        sums["h"] += ca.vertcat(each(crossing(r), partial), partial)
-        sums["d"] += twice(x.partial, partial)
-        sums["b"] += ca.vertcat(cross(r, f), f)
-        sums["bt"] += by(x.partial, f)
-        sums["hs"] += ca.vertcat(cross(r, steer), steer)
-        sums["st"] += by(x.partial, steer)
-        sums["sb"] += dot(x.steer, f)
-        sums["kin"] += 0.5 * m * dot(x.rate + swept, x.rate + swept)
-        sums["lin"] += m * (x.rate + swept)
-        if body.inertia is None:
-            continue
-        six = symmetric(body.inertia)
-        inertia, w = matrix(six), omega + t.rate
-        spun = inertia @ w
-        torque = inertia @ (t.bias + cross(omega, t.rate)) + cross(w, spun)
-        own = inertia if body.principal is None else body.principal * SX.eye(3)
-        partial, steer = own @ t.partial, own @ t.steer
-        sums["inertia"] += six
-        sums["h"] += ca.vertcat(partial, SX(3, n))
-        sums["d"] += twice(t.partial, partial)
-        sums["b"] += ca.vertcat(torque, SX(3, 1))
-        sums["bt"] += by(t.partial, torque)
-        sums["hs"] += ca.vertcat(steer, SX(3, 1))
-        sums["st"] += by(t.partial, steer)
-        sums["sb"] += dot(t.steer, torque)
-        sums["kin"] += 0.5 * dot(w, spun)
+    sums = _Sums(omega, n)
+    for part in parts:
+        match part:
+            case Body():
+                sums.point(part.mass, part.com, part.motion, part.weight)
+                if part.inertia is not None:
+                    sums.turn(part.inertia, part.turn, part.principal)
+            case Fixed():
+                sums.fixed(part)
+            case Axial():
+                sums.axial(part)
+            case Across():
+                sums.across(part)
     return sums

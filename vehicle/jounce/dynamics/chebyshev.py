@@ -73,6 +73,8 @@ class Problem:
     """How far each coordinate is searched, both ways."""
     steering: tuple[float, float] | None = None
     """Range of the steering coordinate."""
+    closed: Callable[[Array], Array] | None = None
+    """x -> u of the closed positions, where there is a closed form."""
 
     @property
     def variables(self) -> int:

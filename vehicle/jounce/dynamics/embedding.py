@@ -15,20 +15,20 @@ right-hand side stays a function of the state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce.dynamics.aggregate import Body, Motion, rod_turn, slender, together, turning
+from jounce.dynamics.aggregate import Motion
 from jounce.dynamics.graph import ROOT
-from jounce.dynamics.loops import Moving, Placed, Row, Told, Twist, rod_length2
+from jounce.dynamics.loops import Moving, Placed, Row, Told, Twist
 from jounce.dynamics.lu import Factors, factorize, pivot_order
-from jounce.dynamics.mechanism import End, Mechanism, Rod, Wheel
+from jounce.dynamics.mechanism import End, Mechanism
 from jounce.dynamics.rational import Rational
-from jounce.math.algebra import SX, cross, dot, matrix
+from jounce.math.algebra import SX, cross, dot
 from jounce.steering.pitman import INNER
 
 Array = NDArray[np.float64]
@@ -268,74 +268,6 @@ class Moved:
             return place, self.motion(end.on, place)
         return place, Motion(SX.zeros(3, self.x.shape[1]), told.partial, told.rate, told.bias)
 
-    def bodies(self) -> list[Body]:
-        """Everything with mass, wheels on the bodies that carry them with what their spin's elimination leaves.
-
-        A rigid rod of mass m, length L and inertia J across has the energy of three points on it: 2 J / L2 at each end
-        and the rest halfway (the difference of its ends' velocities is across it). What is at an end rides on the body
-        there, so that a rod costs one point.
-        """
-        m = self.placed.mechanism
-        n = self.x.shape[1]
-        riding: dict[str, list[tuple[SX, SX, SX]]] = {name: [] for name in (ROOT, *(b.name for b in m.bodies))}
-        for w in m.wheels:
-            riding[w.on].append((w.mass, SX(w.centre), slender(SX(w.axis), w.across, spinless(w))))
-        found = []
-        for rod in m.rods:
-            if rod.mass is None:
-                continue
-            a, at_a = self.end(rod.a)
-            b, at_b = self.end(rod.b)
-            middle, at_middle = 0.5 * (a + b), (at_a + at_b) * 0.5
-            if rod.compliant:
-                found.append(self._stretching(rod, a, b, at_a - at_b, Body(rod.mass, middle, at_middle, None, at_a)))
-                continue
-            tip = SX(0) if rod.across is None else 2 * rod.across / rod_length2(rod)
-            found.append(Body(rod.mass - 2 * tip, middle, at_middle, None, at_a))
-            for end, place, motion in ((rod.a, a, at_a), (rod.b, b, at_b)):
-                if rod.across is None:
-                    continue
-                if end.on in riding:
-                    riding[end.on].append((tip, SX(end.point), SX(3, 3)))
-                else:
-                    found.append(Body(tip, place, motion, None, motion))
-        still = Motion(SX(3, n), SX(3, 1), SX(3, 1), SX(3, 1))
-        if riding[ROOT]:
-            mass, com, inertia = together(riding[ROOT])
-            found.append(Body(mass, com, still, inertia, still))
-        for body in m.bodies:
-            own = [] if body.mass is None else [(body.mass, SX(body.com), matrix(SX(body.inertia)))]
-            if not own and not riding[body.name]:
-                continue
-            mass, com, inertia = together(own + riding[body.name])
-            turned, now = self.placed.poses[body.name].rotation, self.placed.carried(body.name, com)
-            moved = self.motion(body.name, now)
-            found.append(Body(mass, now, moved, turned @ inertia @ turned.T, self.turn(body.name)))
-        for tubes in m.tubes:
-            foot, at_foot = self.end(tubes.lower)
-            top, at_top = self.end(tubes.upper)
-            length = ca.sqrt(dot(top - foot, top - foot))
-            axis = (top - foot) / length
-            turn = rod_turn(axis, length, at_top - at_foot)
-            tip, low, up = turning(turn, axis), tubes.lower_com, tubes.upper_com
-            across, along = tubes.upper_across, tubes.upper_along
-            if tubes.single:
-                found.append(Body(tubes.upper_mass, top - axis * up, at_top + tip * -up,
-                                  slender(axis, across, along), turn, across))  # fmt: skip
-                continue
-            across, along = tubes.lower_across + across, tubes.lower_along + along
-            found += [Body(tubes.lower_mass, foot + axis * low, at_foot + tip * low, slender(axis, across, along), turn,
-                           across),
-                      Body(tubes.upper_mass, top - axis * up, at_top + tip * -up, None, turn)]  # fmt: skip
-        return found
-
-    def _stretching(self, rod: Rod, a: SX, b: SX, apart: Motion, middle: Body) -> Body:
-        """A rod that can be stretched: its inertia is that of its design length."""
-        length = ca.sqrt(dot(a - b, a - b))
-        axis, across = (a - b) / length, SX(0) if rod.across is None else rod.across
-        turn = rod_turn(axis, length, apart)
-        return replace(middle, inertia=slender(axis, across, SX(0)), turn=turn, principal=across)
-
 
 def by_points(rows: list[Row], velocities: dict[str, SX]) -> list[SX]:
     """Rates of the rows when the prescribed points alone move: Phi_t."""
@@ -356,11 +288,3 @@ def largest(residuals: list[SX]) -> SX:
     for r in residuals:
         found = ca.fmax(found, ca.fabs(r))
     return found
-
-
-def spinless(wheel: Wheel) -> SX:
-    """Inertia about the spin axis that is left once the spin is eliminated.
-
-    (J + Js) spin'' + J e.(rest) = torque leaves J Js / (J + Js) of the wheel's J; Js is the shaft's.
-    """
-    return SX(wheel.along * wheel.shaft / (wheel.along + wheel.shaft))

@@ -17,10 +17,10 @@ from typing import Protocol
 
 import casadi as ca
 
-from jounce.dynamics.aggregate import total
 from jounce.dynamics.articulated import LOADS, spatial_inertia
 from jounce.dynamics.embedding import Moved, by_points, largest
 from jounce.dynamics.loops import Moving, Placed, Row, Told, Twist
+from jounce.dynamics.masses import total_of
 from jounce.dynamics.mechanism import Mechanism
 from jounce.formulations.bodies import Part
 from jounce.formulations.ldl import Factors, factorize
@@ -281,7 +281,7 @@ class Tree(Augmented):
     def terms(self, c: Inputs) -> Terms:
         """The equations: M is dense, h its coupling with the chassis."""
         moved, moving, rows = self._moved(self.placed(c), self._told(c), c.rates)
-        sums = total(moved.bodies(), c.omega)
+        sums = total_of(moved, c.omega)
         return self._complete(c, moved, moving, rows, sums, triangle(sums["d"], self.size))
 
     def poses_function(self, cartesian: Parts) -> ca.Function:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from jounce.dynamics.aggregate import total
 from jounce.dynamics.embedding import Moved
 from jounce.dynamics.graph import ROOT
 from jounce.dynamics.loops import Twist
+from jounce.dynamics.masses import total_of
 from jounce.dynamics.mechanism import End, Joint, Mechanism
 from jounce.formulations.augmented import Gathered, Inputs, Terms, Tree, triangle
 from jounce.formulations.bodies import massless, of_rod
@@ -100,7 +100,7 @@ class Bushed(Tree):
         return self._held(c, moved, self.size)
 
     def _held(self, c: Inputs, moved: Moved, size: int) -> Terms:
-        sums = total(moved.bodies(), c.omega)
+        sums = total_of(moved, c.omega)
         stored = SX(0)
         for bushing in self.bushings:
             a, at_a = moved.end(bushing.a)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.dynamics.aggregate import slender, together
-from jounce.dynamics.embedding import spinless
 from jounce.dynamics.graph import ROOT
 from jounce.dynamics.loops import Moving, Placed, Pose, Row, Twist
 from jounce.dynamics.lu import ZERO
+from jounce.dynamics.masses import spinless
 from jounce.dynamics.mechanism import Mechanism
 from jounce.formulations.augmented import Augmented, Inputs, Terms, built_in
 from jounce.formulations.bodies import Part, freed, with_bodies

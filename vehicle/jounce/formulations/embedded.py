@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from jounce.dynamics.aggregate import total
 from jounce.dynamics.embedding import Coordinates, Embedding, Moved
+from jounce.dynamics.masses import total_of
 from jounce.dynamics.mechanism import Mechanism
 from jounce.formulations.augmented import Augmented, Inputs, Terms, built_in, triangle
 from jounce.math.algebra import SX
@@ -45,7 +45,7 @@ class Embedded(Augmented):
     def terms(self, c: Inputs) -> Terms:
         """The equations, without rows."""
         moved = self.moved(c)
-        sums = total(moved.bodies(), c.omega)
+        sums = total_of(moved, c.omega)
         return self._complete(c, moved, {}, [], sums, triangle(sums["d"], self.size))
 
     def rows_function(self, name: str = "rows") -> ca.Function:

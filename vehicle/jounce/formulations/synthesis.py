@@ -19,10 +19,10 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from jounce.dynamics.aggregate import total
 from jounce.dynamics.embedding import by_points
 from jounce.dynamics.graph import ROOT
 from jounce.dynamics.lu import factorize, pivot_order
+from jounce.dynamics.masses import total_of
 from jounce.dynamics.mechanism import End, Mechanism, Rod
 from jounce.formulations.augmented import Inputs, Terms, Tree, triangle
 from jounce.formulations.cartesian import Cartesian
@@ -242,7 +242,7 @@ class Bodies(Cartesian):
         """The equations: sums over all bodies, of which the two-point ones couple those that carry them."""
         placed = self.placed(c)
         moved, moving, rows = self._moved(placed, self._told(c), c.rates)
-        sums = total(moved.bodies(), c.omega)
+        sums = total_of(moved, c.omega)
         return self._closed(c, self._complete(c, moved, moving, rows, sums, triangle(sums["d"], self.size)))
 
 

@@ -67,7 +67,7 @@ class AxleReport:
     """Of the polynomials of the first guess, for each coordinate and the steering."""
     guess_error: float = 0.0
     closure: float = 0.0
-    """Largest error of a loop after two Newton steps at random positions of the box [m]."""
+    """Largest error of a loop, closed as in the model, at random positions of the box [m]."""
     asymmetry: float = 0.0
     """Largest difference between the left wheel centre and the right one's mirror image over the travel [m]."""
     faults: list[str] = field(default_factory=list)
@@ -137,10 +137,10 @@ def _range(vehicle: Vehicle, own: AxleData, axle: Axle, embedding: Embedding, re
         guess = chebyshev.fit(found)
         box = guess.box
         report.degrees, report.guess_error = guess.degrees, guess.error
-        report.closure = _two_steps(found, guess)
+        report.closure = _closure(found, guess)
         if not report.closure < CLOSED:
-            report.faults.append(f"axle {own.name}: a loop is open by {report.closure:.1e} m after two steps within "
-                                 f"its range: expected less than {CLOSED:.0e} m")  # fmt: skip
+            report.faults.append(f"axle {own.name}: a loop is open by {report.closure:.1e} m within its range: "
+                                 f"expected less than {CLOSED:.0e} m")  # fmt: skip
     else:
         box = chebyshev.find_box(found)
     for k, name in enumerate(report.independent):
@@ -197,12 +197,12 @@ def _stopped(vehicle: Vehicle, axle: str, position: Position) -> bool:
                 and vehicle[f"{axle}.shock.closed_length"] < shock < vehicle[f"{axle}.shock.extended_length"])
 
 
-def _two_steps(found: chebyshev.Problem, guess: chebyshev.Guess) -> float:
-    """Largest error of a loop after the guess and two Newton steps at random positions of the box [m]."""
+def _closure(found: chebyshev.Problem, guess: chebyshev.Guess) -> float:
+    """Largest error of a loop at random positions of the box [m]: by the closed form, or guess and two Newton steps."""
     low, high = guess.box.low[:, None], guess.box.high[:, None]
     x = np.random.default_rng(1).uniform(low, high, size=(len(low), POSITIONS))
-    u = guess.at(x)
-    for _ in range(2):
+    u = found.closed(x) if found.closed else guess.at(x)
+    for _ in range(0 if found.closed else 2):
         u = found.close(u, x)
     return float(found.probe(u, x).closure.max())
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.dynamics import chebyshev
-from jounce.dynamics.aggregate import total
 from jounce.dynamics.embedding import OPEN, Coordinates, Embedding, Moved
+from jounce.dynamics.masses import total_of
 from jounce.dynamics.mechanism import End, Wheel
 from jounce.math.algebra import SX, cross, dot
 from jounce.math.layout import Layout
@@ -207,6 +207,7 @@ def close_function(embedding: Embedding, name: str = "close") -> ca.Function:
     return ca.Function(name, [c.u, *states, *inner, c.numbers], [ca.cse(u)])
 
 
+@cache
 def closed_function(embedding: Embedding, name: str = "closed") -> ca.Function:
     """closed(STATES of each wheel, INNER of each wheel, numbers) -> u of the closed position, by the closed form."""
     c, states, inner = _lanes(embedding)
@@ -252,6 +253,7 @@ def problem(
     ``inner`` gives INNER of each wheel, one after the other, for a steering coordinate in the range ``steering``.
     """
     step, look = close_function(embedding), probe_function(embedding)
+    at_once = closed_function(embedding) if embedding.mechanism.closed_form else None
     n, wheels, size = len(embedding.independent), len(embedding.mechanism.wheels), INNER.size
     still = np.asarray(inner(0.0))
 
@@ -271,8 +273,13 @@ def problem(
     def probe(u: Array, x: Array) -> chebyshev.Probe:
         return chebyshev.Probe(*np.array(look(*inputs(u, x))))
 
+    def closed(x: Array) -> Array:
+        assert at_once is not None
+        return np.array(at_once(*inputs(x, x)[1:]))
+
     limits = tuple(SLIDES if kind == "P" else TURNS for kind in embedding.kinds)
-    return chebyshev.Problem(n, len(embedding.dependent), close, probe, limits, steering)
+    return chebyshev.Problem(n, len(embedding.dependent), close, probe, limits, steering,
+                             closed if at_once else None)  # fmt: skip
 
 
 def _lanes(embedding: Embedding) -> tuple[Coordinates, list[SX], list[SX]]:
@@ -291,7 +298,7 @@ def _dependent(c: Coordinates) -> list[SX]:
 
 def sums_of(moved: Moved, omega: SX, states: list[SX]) -> dict[str, SX]:
     """Sums over bodies and wheels (`aggregate.total`); ``states``: STATES of each wheel."""
-    sums = total(moved.bodies(), omega)
+    sums = total_of(moved, omega)
     for wheel, state in zip(moved.placed.mechanism.wheels, states, strict=True):
         act_spin(wheel, moved, omega, STATES.split(state)["spin_rate"], sums)
     return sums

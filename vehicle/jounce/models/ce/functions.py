@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 
-from jounce.dynamics.aggregate import total
 from jounce.dynamics.articulated import full, lower, solve, spatial_inertia
 from jounce.dynamics.embedding import Coordinates, Embedding
+from jounce.dynamics.masses import total_of
 from jounce.math.algebra import SX, cross
 from jounce.math.layout import Layout
 from jounce.models.ce.forest import Branch
@@ -63,7 +63,7 @@ class Functions:
             c = replace(c, u=self.own.closing(c)[0])
         moved, u_rate = self.own.moving(c)
         bodies = {b.name: b for b in moved.placed.mechanism.bodies}
-        sums = total(moved.bodies(), omega)
+        sums = total_of(moved, omega)
         h, d = sums["h"], _symmetric(sums["d"], n)
         inverse = _inverse(d)
         follow, rest = inverse @ h.T, -inverse @ sums["bt"]

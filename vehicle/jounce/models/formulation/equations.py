@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from jounce.axles import CORNERS
 from jounce.data import Vehicle
-from jounce.dynamics.aggregate import total
 from jounce.dynamics.articulated import lower
+from jounce.dynamics.masses import total_of
 from jounce.dynamics.mechanism import Mechanism
 from jounce.formulations.augmented import Augmented, Inputs, Tree
 from jounce.formulations.bodies import with_bodies
@@ -130,7 +130,7 @@ class Corner:
         c = self.form.symbols()
         moved = self.form.terms(c).moved
         [wheel] = self.form.mechanism.wheels
-        sums = total(moved.bodies(), c.omega)
+        sums = total_of(moved, c.omega)
         act_spin(wheel, moved, c.omega, c.spin_rate, sums)
         [forces] = act_forces(moved, sums)
         hub = self._hub(c)
