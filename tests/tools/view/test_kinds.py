@@ -24,7 +24,9 @@ VEHICLES = {
 }
 
 
-@pytest.fixture(scope="module", params=list(VEHICLES))
+@pytest.fixture(scope="module", params=[
+    pytest.param(n, marks=pytest.mark.slow) if n == "offroader" else n for n in VEHICLES  # it is compiled for this
+])  # fmt: skip
 def scene(request: pytest.FixtureRequest) -> Scene:
     """Half a second over a push of the steering wheel."""
     vehicle = VEHICLES[request.param]
