@@ -230,7 +230,7 @@ def test_links_that_are_assembled_another_way_are_a_fault_of_axle_and_wheel(
         instance.setup({"init.equilibrium": False, "init.z": 5.0})
 
 
-@pytest.mark.parametrize("fmi", [2, 3])
+@pytest.mark.parametrize("fmi", [pytest.param(2, marks=pytest.mark.slow), 3])  # tests/fmu/test_builtin.py has FMI 2
 def test_its_fmu_is_valid_and_runs_in_fmpy(tmp_path: Path, name: str, fmi: int) -> None:
     path = export_builtin(tmp_path / "own.fmu", name, fmi=fmi)
     assert validate_fmu(str(path)) == []
