@@ -28,20 +28,33 @@ DOCS = Path(__file__).parents[2] / "docs" / "importers.md"
 PARAMETERS = {"init.speed": 10.0}
 STEPS, TICKS = 20, 50  # 1 s
 Array = np.ndarray
-SIGNALS = open_builtin().table.outputs
 #: What follows from the states alone: in model exchange no tick passes.
-CONTINUOUS = [i for i, s in enumerate(SIGNALS) if s.name != "tick_count"]
+CONTINUOUS = [i for i, s in enumerate(open_builtin().table.outputs) if s.name != "tick_count"]
 
 
-def inputs(k: int) -> dict[str, float]:
+Inputs = Callable[[int], dict[str, float]]
+
+
+def torques(k: int) -> dict[str, float]:
     """Inputs of step k."""
     return {"steering_wheel_angle": 0.7 + 0.5 * math.sin(0.8 * k), "wheel_FL.brake_torque": 60.0 * (k % 3),
             "wheel_RL.drive_torque": 250.0 + 15.0 * k, "wheel_RR.drive_torque": 400.0 - 20.0 * k}  # fmt: skip
 
 
+def pedals(k: int) -> dict[str, float]:
+    """Inputs of step k of a vehicle with a powertrain; its gearbox shifts on the way."""
+    return {"steering_wheel_angle": 0.7 + 0.5 * math.sin(0.8 * k), "throttle": 0.9 if k < 15 else 0.0,
+            "brake_pedal": 0.02 * (k % 3) if k < 15 else 0.5, "hand_brake": float(k == 19),
+            "rear.diff_lock": float(k > 9)}  # fmt: skip
+
+
+#: Vehicle -> its inputs by step; others have those of the hmmwv.
+GIVEN: dict[str, Inputs] = {"hmmwv_pedals": pedals}
+
+
 def in_process(tick: float = 0.001, vehicle: str = "hmmwv") -> Array:
     """The same manoeuvre in our own host: shape (STEPS, outputs)."""
-    factory, rows = open_builtin(vehicle), []
+    factory, rows, inputs = open_builtin(vehicle), [], GIVEN.get(vehicle, torques)
     table = factory.table
     given = np.array([s.start for s in table.inputs])
     with factory.instance("reference") as fmu:
@@ -51,11 +64,11 @@ def in_process(tick: float = 0.001, vehicle: str = "hmmwv") -> Array:
                 given[table.by_name(name).index] = value
             fmu.set_inputs(given)
             fmu.step(round(0.05 / tick))
-            rows.append(fmu.get_outputs()[: len(SIGNALS)])
+            rows.append(fmu.get_outputs().copy())
     return np.array(rows)
 
 
-def with_fmpy(path: Path, kind: str = "CoSimulation") -> Array:
+def with_fmpy(path: Path, kind: str = "CoSimulation", inputs: Inputs = torques) -> Array:
     """``fmpy.simulate_fmu``; model exchange with its CVode, which starts anew where the inputs jump."""
     names = [v.name for v in fmpy.read_model_description(str(path)).modelVariables
              if v.causality == "output" and v.type in ("Real", "Float64")]  # fmt: skip
@@ -66,13 +79,15 @@ def with_fmpy(path: Path, kind: str = "CoSimulation") -> Array:
         input=np.array(held, dtype=[(n, np.double) for n in ("time", *inputs(0))]), output=names,
         relative_tolerance=1e-8,
     )  # fmt: skip
-    _, first = np.unique(np.round(result["time"], 9), return_index=True)  # model exchange: before and after each jump
+    steps = result["time"] / 0.05
+    result = result[np.abs(steps - np.round(steps)) < 1e-7]  # model exchange: without the events between
+    _, first = np.unique(np.round(result["time"], 9), return_index=True)  # before and after each jump
     result = result[first]
     assert len(result) == STEPS + 1
     return np.concatenate([result[n].reshape(STEPS + 1, -1) for n in names], axis=1)[1:]
 
 
-def with_libcosim(path: Path, _: str = "") -> Array:
+def with_libcosim(path: Path, _: str = "", inputs: Inputs = torques) -> Array:
     """libcosimpy: DNV's libcosim over FMI Library, with its strict check of the description."""
     from libcosimpy.CosimExecution import CosimExecution
     from libcosimpy.CosimManipulator import CosimManipulator
@@ -81,7 +96,9 @@ def with_libcosim(path: Path, _: str = "") -> Array:
 
     execution = CosimExecution.from_step_size(1_000_000)  # ns
     slave = execution.add_local_slave(CosimLocalSlave(fmu_path=str(path), instance_name="vehicle"))
-    references = {v.name: v.valueReference for v in fmpy.read_model_description(str(path)).modelVariables}
+    variables = fmpy.read_model_description(str(path)).modelVariables
+    references = {v.name: v.valueReference for v in variables}
+    outputs = [v.valueReference for v in variables if v.causality == "output"]
     for name, value in {**PARAMETERS, **inputs(0)}.items():
         execution.real_initial_value(slave, references[name], value)
     observer, manipulator = CosimObserver.create_last_value(), CosimManipulator.create_override()
@@ -92,11 +109,11 @@ def with_libcosim(path: Path, _: str = "") -> Array:
         given = inputs(k)
         assert manipulator.slave_real_values(slave, [references[n] for n in given], list(given.values()))
         assert execution.step(step_count=TICKS)
-        rows.append(list(observer.last_real_values(slave, [s.value_reference for s in SIGNALS])))
+        rows.append(list(observer.last_real_values(slave, outputs)))
     return np.array(rows)
 
 
-def with_ecos(path: Path, _: str = "") -> Array:
+def with_ecos(path: Path, _: str = "", inputs: Inputs = torques) -> Array:
     """ecospy: Ecos, C++."""
     import ecospy
 
@@ -117,7 +134,7 @@ def with_ecos(path: Path, _: str = "") -> Array:
     return np.array(rows)
 
 
-def with_cofmupy(path: Path, _: str = "") -> Array:
+def with_cofmupy(path: Path, _: str = "", inputs: Inputs = torques) -> Array:
     """CoFmuPy's own master, configured as its users do."""
     import cofmupy
     from cofmupy.master.default_master import DefaultMaster
@@ -149,7 +166,7 @@ def with_cofmupy(path: Path, _: str = "") -> Array:
     return np.array(rows)
 
 
-def with_pathsim(path: Path, kind: str = "CoSimulation") -> Array:
+def with_pathsim(path: Path, kind: str = "CoSimulation", inputs: Inputs = torques) -> Array:
     """PathSim with the FMU blocks of pathsim_fmi; every input but the connected ones is 0."""
     import pathsim_fmi
     from pathsim import Connection, Simulation
@@ -176,7 +193,7 @@ def with_pathsim(path: Path, kind: str = "CoSimulation") -> Array:
     return np.array(rows)
 
 
-def with_fmuloader(path: Path, _: str = "") -> Array:
+def with_fmuloader(path: Path, _: str = "", inputs: Inputs = torques) -> Array:
     """fmuloader, a thin binding; the loop with a summed time is that of its page."""
     from fmuloader import fmi2, fmi3
 
@@ -238,21 +255,22 @@ def export(folder: Path, fmi: int, form: str, vehicle: str = "hmmwv") -> Path:
 def simulate(case: tuple[str, int, str, str], folder: Path, vehicle: str = "hmmwv") -> Array:
     """Outputs of one case, shape (STEPS, outputs); of vehicles with the hmmwv's wheels, whose signals are the same."""
     package, fmi, form, kind = case
-    return DRIVEN[package](export(folder, fmi, form, vehicle), kind)
+    return DRIVEN[package](export(folder, fmi, form, vehicle), kind, GIVEN.get(vehicle, torques))
 
 
-def matrix(folder: Path) -> str:
-    """The table of docs/importers.md."""
-    coarse, fine = in_process(), in_process(1e-4)
+def matrix(folder: Path, vehicle: str = "hmmwv") -> str:
+    """A table of docs/importers.md."""
+    coarse, fine = in_process(vehicle=vehicle), in_process(1e-4, vehicle)
+    counted = [i for i, s in enumerate(open_builtin(vehicle).table.outputs) if s.name != "tick_count"]
     lines = ["| importer | version | FMI | form | interface | outputs | against the run in process |",
              "|---|---|---|---|---|---|---|"]  # fmt: skip
     for case in CASES:
         package, fmi, form, kind = case
         if importlib.util.find_spec(package) is None:
             continue
-        found = simulate(case, folder)
+        found = simulate(case, folder, vehicle)
         exact = kind == "CoSimulation"
-        error = np.max((np.abs(found - (coarse if exact else fine)) / scale(fine))[:, CONTINUOUS])
+        error = np.max((np.abs(found - (coarse if exact else fine)) / scale(fine, vehicle))[:, counted])
         says = "the same bits" if np.array_equal(found, coarse) else f"{error:.1e} of each output's size"
         version = importlib.metadata.version(package)
         lines.append(f"| {package} | {version} | {fmi}.0 | {form} | {kind} | {found.shape[1]} | {says} |")
@@ -260,13 +278,22 @@ def matrix(folder: Path) -> str:
     return "\n".join([*lines, "", machine])
 
 
-def scale(rows: Array) -> Array:
+def scale(rows: Array, vehicle: str = "hmmwv") -> Array:
     """Size of each output over the run, at least the signal's nominal value."""
-    return np.maximum(np.max(np.abs(rows), axis=0), [max(s.signal.nominal, 1e-2) for s in SIGNALS])
+    nominal = [max(s.signal.nominal, 1e-2) for s in open_builtin(vehicle).table.outputs]
+    return np.maximum(np.max(np.abs(rows), axis=0), nominal)
+
+
+def main() -> None:
+    """Writes both tables."""
+    text = DOCS.read_text()
+    with tempfile.TemporaryDirectory() as made:
+        for mark, vehicle in (("matrix", "hmmwv"), ("by pedals", "hmmwv_pedals")):
+            before, rest = text.split(f"<!-- {mark} -->\n", 1)
+            _, after = rest.split("<!-- end -->\n", 1)
+            text = f"{before}<!-- {mark} -->\n{matrix(Path(made), vehicle)}\n<!-- end -->\n{after}"
+    DOCS.write_text(text)
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
-        before, rest = DOCS.read_text().split("<!-- matrix -->\n", 1)
-        _, after = rest.split("<!-- end -->\n", 1)
-        DOCS.write_text(f"{before}<!-- matrix -->\n{matrix(Path(made))}\n<!-- end -->\n{after}")
+    main()

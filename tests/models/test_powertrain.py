@@ -271,6 +271,8 @@ def test_selector_range_and_gears_that_would_do_harm_are_refused_and_said() -> N
     assert o["speed"][-1] > 6.0  # neither pawl nor reverse has acted
     fast = run([(0.0, {}), (0.2, {"gear_request": 1.0})], 0.6, {"init.speed": 30.0})
     assert fast["gearbox.gear"][-1] > 1.0 and fast["gearbox.refused"][-1] == 1.0
+    none = run([(0.0, {"gear_request": 6.0})], 0.1)
+    assert none["gearbox.gear"][-1] == 4.0 and none["gearbox.refused"][-1] == 1.0
 
 
 STEP = st.fixed_dictionaries({

@@ -12,12 +12,14 @@ from jounce.codegen.forward import forward
 from jounce.math.algebra import SX
 from jounce.math.layout import Layout
 from jounce.models.double_wishbone.axles_c import enumerators
+from jounce.models.double_wishbone.emit_axles import CODE, shared_seeds
 from jounce.models.double_wishbone.emit_axles import _function as of_entries
-from jounce.models.double_wishbone.emit_axles import shared_seeds
 from jounce.powertrain import driveline, joined, ports
 from jounce.powertrain.layouts import ARM_PORT, COLUMN_NUMBERS, GIVEN, MEMORY, NUMBERS, PORT, REPORT, SHAFT
 from jounce.powertrain.numbers import numbers
 from jounce.steering import column
+from jounce.steering.pitman import INNER
+from jounce.suspension.double_wishbone import OUTPUTS
 
 __all__ = ["FUNCTION", "files"]
 
@@ -36,6 +38,18 @@ _SHARED = {"arm_load": (2,), "half_speed": (2,), "port": (3,), "half_speed_pair"
 
 def _numbers(p: Mapping[str, SX], more: Sequence[SX]) -> Sequence[SX]:
     return [numbers(p, more[0]), column.numbers(p)]
+
+
+def arm_inertia(corner: ca.Function) -> ca.Function:
+    """arm_inertia(STATES, INNER, corner numbers) -> inertia [kg.m2] of a double wishbone's corner on the steering arm.
+
+    It is what its part of the linkage's torque falls by per unit of the arm's acceleration, with everything else held.
+    """
+    state, inner, omega, number = (SX.sym(f"i{k}", corner.size1_in(k)) for k in range(4))
+    bias = corner(state, inner, omega, number)[OUTPUTS.first["steer_bias"]]
+    acceleration, partial = (slice(INNER.first[n], INNER.first[n] + 3) for n in ("end_acceleration", "end_partial"))
+    found = ca.jacobian(bias, inner)[:, acceleration] @ inner[partial]
+    return ca.Function("arm_inertia", [state, inner, number], [ca.cse(ca.densify(found))])
 
 
 def files() -> dict[str, str]:
@@ -72,7 +86,7 @@ def files() -> dict[str, str]:
         "powertrain_scalar.inc": emit_file([*power, *chassis, by_angle, of_vehicle], GENERATOR),
         "powertrain_scalar_forward.inc": emit_file(tangents, GENERATOR),
         "powertrain_sides.inc": emit_file([*held, solver], GENERATOR, _SHARED),
-        "powertrain_lanes.inc": of_lanes([column.load_function(), *corner], [arm]),
+        "powertrain_lanes.inc": of_lanes([column.load_function(), *corner], [arm, arm_inertia(CODE.corner[0])]),
         "powertrain_pair.inc": of_lanes(pair, [pair_arm]),
         "powertrain_entries.json": json.dumps({FUNCTION: entries}, indent=1) + "\n",
     }

@@ -16,8 +16,8 @@ from jounce.powertrain.layouts import STATES as RECORDS
 from jounce.references import Kind, Ledger
 from jounce.signals import Signal, State
 
-__all__ = ["AGAIN", "ARM", "LEDGER", "RATES", "VECTORS", "driven", "evaluation", "inputs", "ledger", "memory",
-           "outputs", "states", "states_size", "wheel_inputs", "wheel_outputs"]  # fmt: skip
+__all__ = ["AGAIN", "ARM", "ARM_INERTIA", "LEDGER", "RATES", "VECTORS", "driven", "evaluation", "inputs", "ledger",
+           "memory", "outputs", "states", "states_size", "wheel_inputs", "wheel_outputs"]  # fmt: skip
 
 #: References of what a powertrain adds.
 LEDGER = Path(__file__).parent / "references_powertrain.txt"
@@ -32,6 +32,7 @@ VECTORS: dict[str, Vector] = {
     "half speed": made("half_speed"),
     "port": made("port"),
     "arm port": made("arm_port"),
+    "arm inertia": made("arm_inertia"),
     "wheel loads": made("wheel + JN_CORNERS * JN_WHEEL_loads"),
 }
 #: State -> C expression of its rates.
@@ -82,8 +83,10 @@ def evaluation() -> tuple[Step, ...]:
     return tuple(steps)
 
 
-#: The corner again, for another acceleration of the Pitman arm; and what the arm shows to the column.
+#: The corner again, for another acceleration of the Pitman arm; the arm's inertia where a function gives it, which it
+#: does for double wishbones; and what the arm shows to the column.
 AGAIN = tuple(s for s in EVALUATION if isinstance(s, Call) and s.function in ("steering", "inner", "corner"))
+ARM_INERTIA = (Call("arm_inertia", ("corner state", "inner", "corner numbers"), ("arm inertia",)),)
 ARM = (Call("arm_port", ("corner", "wheel loads", "articulated_body", "axial", "shaft numbers"), ("arm port",)),)
 
 

@@ -32,23 +32,28 @@ JN_FN int JN_NAME(evaluate_forward)(const double *arm, const double *d_arm, cons
 }}
 """
 _ARM = """\
+/* What the arm shows to the column, of an evaluation in which it does not accelerate: the linkage's torque is linear in
+ * its acceleration, and so is all it moves. */
+JN_FN void JN_NAME(arm_ports)(const double *arm, const double *x, const double *d, jn_evaluation *e) {{
+{inertia}{ports}}}
+"""
+_AGAIN = """\
 /* Corners where the Pitman arm accelerates otherwise; no more of e. */
 JN_FN void JN_NAME(corners_again)(const double *arm, const double *x, const double *d, jn_evaluation *e) {{
     double link[JN_LINK_N];
     int c;
 {again}}}
 
-/* What the arm shows to the column, of an evaluation in which it does not accelerate: the linkage's torque is linear in
- * its acceleration, and so is all it moves. */
-JN_FN void JN_NAME(arm_ports)(const double *arm, const double *x, const double *d, jn_evaluation *e) {{
-    const double moved[3] = {{arm[0], arm[1], 1.0}};
+"""
+#: The arm's inertia by corners where no function gives it.
+_DIFFERENCE = """\
+    const double moved[3] = {arm[0], arm[1], 1.0};
     jn_evaluation other;
     int c;
     JN_NAME(corners_again)(moved, x, d, &other);
     for (c = 0; c < JN_CORNERS; c++)
         e->arm_inertia[c] = other.corner[JN_CORNERS * JN_CORNER_steer_bias + c] -
                             e->corner[JN_CORNERS * JN_CORNER_steer_bias + c];
-{ports}}}
 """
 _RATES = """\
 /* Rates of the states that are there already. Linear: for values and tangents. */
@@ -120,13 +125,21 @@ def text(lanes: Lanes, inner: Iterable[str], *, powertrain: bool = False) -> str
     still, guarded = {"inner": "still", "acceleration": "no_acceleration"}, {"corner": "corner_moves"}
     return "\n".join((
         "/* Made from the schedule of the recursion; do not edit. */\n",
-        *([_ARM.format(again=c.values(powered.AGAIN), ports=c.values(powered.ARM))] if powertrain else []),
+        *([_of_arm(lanes, c)] if powertrain else []),
         _EVALUATE.format(values=c.values(evaluation, lean=True), tangents=c.tangents(evaluation), **own),
         _RATES.format(copies="".join(copies), values=c.values(MOTION), tangents=c.tangents(MOTION)),
         _REPORTS.format(values=c.values(REPORTS), tangents=c.tangents(REPORTS)),
         _PASS.format(moves=_read("corner", len(lanes)), calls=c.one_pass(EVALUATION, still, guarded),
                      follow=c.tangents(_after_the_sums()), d_locals=own["d_locals"]),
     ))  # fmt: skip
+
+
+def _of_arm(lanes: Lanes, c: Recursion) -> str:
+    """C of what the steering arm shows to the column."""
+    ports = c.values(powered.ARM)
+    if any(group.own for group in lanes.groups):
+        return _AGAIN.format(again=c.values(powered.AGAIN)) + _ARM.format(inertia=_DIFFERENCE, ports=ports)
+    return _ARM.format(inertia="    int c;\n    (void)arm;\n" + c.values(powered.ARM_INERTIA), ports=ports)
 
 
 def _declared(form: str) -> str:
