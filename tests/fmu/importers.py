@@ -21,6 +21,7 @@ from unittest import mock
 import fmpy
 import numpy as np
 
+from jounce.axles import WHEELS
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import open_builtin
 
@@ -45,9 +46,12 @@ def pedals(k: int) -> dict[str, float]:
     """Inputs of step k of a vehicle with a powertrain; its gearbox shifts on the way."""
     return {"steering_wheel_angle": 0.7 + 0.5 * math.sin(0.8 * k), "throttle": 0.9 if k < 15 else 0.0,
             "brake_pedal": 0.02 * (k % 3) if k < 15 else 0.5, "hand_brake": float(k == 19),
-            "rear.diff_lock": float(k > 9)}  # fmt: skip
+            "rear.diff_lock": float(k > 9), **_STARTS}  # fmt: skip
 
 
+#: Inputs that stay as they start, for importers that set those which are not connected to 0.
+_STARTS = {"engine.run": 1.0, "gear_selector": 1.0, "transfer_range": 1.0,
+           **{f"wheel_{w}.brake_pressure_limit": 1e9 for w in WHEELS}}  # fmt: skip
 #: Vehicle -> its inputs by step; others have those of the hmmwv.
 GIVEN: dict[str, Inputs] = {"hmmwv_pedals": pedals}
 

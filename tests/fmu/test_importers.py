@@ -35,8 +35,31 @@ def test_an_importer_gives_the_trajectory_of_the_run_in_process(
     assert found[-1, 1] > 0.05  # and turned left
 
 
-def test_the_documented_matrix_has_every_case_and_no_other() -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=["-".join(map(str, case)) for case in CASES])
+def test_an_importer_drives_by_pedals_as_the_run_in_process_does(
+    case: tuple[str, int, str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if importlib.util.find_spec(case[0]) is None:
+        pytest.skip(f"{case[0]} is not installed")
+    if case[::3] == ("pathsim_fmi", "ModelExchange"):
+        pytest.skip("it sets inputs to 0 on the way that must not be")
+    monkeypatch.chdir(folder)
+    found, vehicle = importers.simulate(case, folder, "hmmwv_pedals"), "hmmwv_pedals"
+    if case[3] == "CoSimulation":
+        assert np.array_equal(found, importers.in_process(vehicle=vehicle))
+    else:
+        fine = importers.in_process(1e-4, vehicle)
+        off = np.abs(found - fine) / importers.scale(fine, vehicle)
+        assert np.max(off[:, importers.CONTINUOUS]) < 5e-4
+
+
+@pytest.mark.parametrize("mark", ["matrix", "by pedals"])
+def test_a_documented_matrix_has_every_case_and_no_other(mark: str) -> None:
     row = r"^\| (\w+) \| [\w.]+ \| (\d)\.0 \| (\w+) \| (\w+) \| \d+ \| (.*) \|$"
-    rows = re.findall(row, importers.DOCS.read_text(), re.M)
-    assert [(name, int(fmi), form, kind) for name, fmi, form, kind, _ in rows] == CASES
+    table = importers.DOCS.read_text().split(f"<!-- {mark} -->", 1)[1].split("<!-- end -->", 1)[0]
+    rows = re.findall(row, table, re.M)
+    cases = [(name, int(fmi), form, kind) for name, fmi, form, kind, _ in rows]
+    assert cases == [case for case in CASES if case in cases]
+    assert cases if mark != "matrix" else cases == CASES
     assert all(says == "the same bits" for *_, kind, says in rows if kind == "CoSimulation")
