@@ -43,7 +43,7 @@ def test_an_importer_drives_by_pedals_as_the_run_in_process_does(
     if importlib.util.find_spec(case[0]) is None:
         pytest.skip(f"{case[0]} is not installed")
     if case[::3] == ("pathsim_fmi", "ModelExchange"):
-        pytest.skip("it sets inputs to 0 on the way that must not be")
+        pytest.skip("it stops when it sets the inputs (docs/importers.md)")
     monkeypatch.chdir(folder)
     found, vehicle = importers.simulate(case, folder, "hmmwv_pedals"), "hmmwv_pedals"
     if case[3] == "CoSimulation":
