@@ -9,6 +9,7 @@ import fmpy
 import numpy as np
 import pytest
 
+import jounce
 from jounce.axles import AXLES, WHEELS
 from jounce.data import DataError, load_vehicle
 from jounce_fmu.build.builtin import export_builtin
@@ -66,9 +67,13 @@ def test_with_both_sides_as_in_the_file_it_drifts(car: Factory) -> None:
     assert abs(out["ref_frame.pos.y"]) > 0.05
 
 
-def test_soft_soil_is_refused_with_the_reason(car: Factory) -> None:
-    with pytest.raises(FmuError, match="terrain.soil = 2: expected RIGID: soft soil is for TMeasy tires"):
-        Run(car, terrain__soil=2.0)
+def test_on_soft_soil_it_sinks_in_as_on_tires_of_its_own_and_is_slowed_down(car: Factory) -> None:
+    """The soil takes the tire's spring, mass and size, and not its law of slips."""
+    own = jounce.simulate("hmmwv", {}, 0.5, **{"terrain.soil": "BEKKER", "init.speed": 4.0})
+    out = Run(car, terrain__soil=2.0, init__speed=4.0).go(500)
+    for name in ("wheel_FL.sinkage", "wheel_RL.sinkage", "speed"):
+        assert out[name] == pytest.approx(own[name][-1], rel=0.03)
+    assert 0.02 < out["wheel_FL.sinkage"] < 0.06 and out["speed"] < 3.5
 
 
 def test_a_j_turn_stays_finite_and_slows_it_down(car: Factory) -> None:
