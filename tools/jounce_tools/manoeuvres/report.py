@@ -82,7 +82,8 @@ def verdict(found: Result) -> str:
     if not limited:
         return "no limits were set."
     broken = [n for n, m in found.metrics.items() if m["passed"] is False]
-    return f"all {len(limited)} limits are met." if not broken else f"limits broken: {', '.join(broken)}."
+    met = "the limit is met." if len(limited) == 1 else f"all {len(limited)} limits are met."
+    return met if not broken else f"limits broken: {', '.join(broken)}."
 
 
 def _names(results: Sequence[Result]) -> list[str]:
