@@ -5,7 +5,6 @@ All loops run in C, on one thread, interleaved; a step is RK4 at 1 ms and makes 
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from jounce_fmu.models import find
 from jounce_fmu.models.tires import on_tires
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "tires"
-#: What the made-up coefficients of MF 6.1 become for a HMMWV: size [m], loads [N], stiffness [N/m].
-SIZE = {"UNLOADED_RADIUS": 0.4699, "WIDTH": 0.3175, "RIM_RADIUS": 0.2096, "FNOMIN": 8000.0, "VERTICAL_STIFFNESS": 4e5}
+#: Name in the table -> tire file; None: the vehicle's own.
+FILES = {"TMeasy": None, "PAC2002": DATA / "HMMWV_Pac02Tire.tir", "MF 6.1": DATA / "synthetic_mf61_large.tir"}
 SPEED = 15.0  # m/s
 MOTIONS = {
     "straight": {"init.speed": SPEED},
@@ -26,24 +25,13 @@ MOTIONS = {
 }  # fmt: skip
 
 
-def files(folder: Path) -> dict[str, Path | None]:
-    """Name in the table -> tire file; None: the vehicle's own."""
-    text = (DATA / "synthetic_mf61.tir").read_text()
-    for key, value in SIZE.items():
-        text = re.sub(rf"^{key} .*\n", "", text, flags=re.MULTILINE)
-        text = text.replace("[VERTICAL]\n", f"[VERTICAL]\n{key} = {value}\n")
-    path = folder / "hmmwv_mf61.tir"
-    path.write_text(text)
-    return {"TMeasy": None, "PAC2002": DATA / "HMMWV_Pac02Tire.tir", "MF 6.1": path}
-
-
 def main() -> None:
     """Command line."""
     options = loops(__doc__).parse_args()
     options.build.mkdir(parents=True, exist_ok=True)
     print(machine())
     subjects = {}
-    for name, file in files(options.build).items():
+    for name, file in FILES.items():
         model = find(on_tires("hmmwv", file)) if file else None
         core = Core(options.build, model.sources if model else None)
         for motion, values in MOTIONS.items():

@@ -13,8 +13,6 @@ from jounce_fmu.importer.host import Factory, open_builtin
 from jounce_fmu.models.tires import on_tires
 
 DATA = Path(__file__).parents[1] / "data" / "tires"
-#: What the made-up coefficients of MF 6.1 become for a HMMWV: size [m], loads [N], stiffness [N/m].
-SIZE = {"UNLOADED_RADIUS": 0.4699, "WIDTH": 0.3175, "RIM_RADIUS": 0.2096, "FNOMIN": 8000.0, "VERTICAL_STIFFNESS": 4e5}
 #: Terms of pressure, which the file of PAC2002 has not.
 PRESSURE = {"PPX1": -0.3, "PPX3": 0.2, "PPY1": 0.4, "PFZ1": 0.7}
 
@@ -28,12 +26,7 @@ def factory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         text = text.replace("[LONGITUDINAL_COEFFICIENTS]\n", f"[LONGITUDINAL_COEFFICIENTS]\n{key} = {value}\n")
     file.write_text(text)
     if request.param == "mf61":
-        text = (DATA / "synthetic_mf61.tir").read_text()
-        for key, value in SIZE.items():
-            text = re.sub(rf"^{key} .*\n", "", text, flags=re.MULTILINE)
-            text = text.replace("[VERTICAL]\n", f"[VERTICAL]\n{key} = {value}\n")
-        file = tmp_path_factory.mktemp("tires") / "large.tir"
-        file.write_text(text)
+        file = DATA / "synthetic_mf61_large.tir"
     return open_builtin(on_tires("hmmwv", file))
 
 
