@@ -12,6 +12,7 @@ import pytest
 
 import jounce
 from jounce.axles import WHEELS
+from jounce.data import DataError
 from jounce.terrain.packed import Terrain, save
 from jounce_fmu.importer.host import FmuError
 from jounce_fmu.models.roads import on_road
@@ -116,7 +117,7 @@ def test_a_wheel_beyond_a_fatal_edge_stops_the_run_with_its_place(tmp_path: Path
     (lambda b: b + b"\0" * 64, "cut or too long"),
     (lambda b: b[:-1] + bytes([b[-1] ^ 1]), "damaged: its SHA-256"),
     (lambda b: b[:8] + b"\x09" + b[9:], "another version"),
-    (lambda b: b"", "empty|Invalid"),
+    (lambda b: b"", "empty|Invalid|not a packed"),
     (lambda b: None, "No such file"),
 ], ids=["cut", "long", "bit", "version", "empty", "missing"])  # fmt: skip
 def test_a_bad_file_is_refused_with_its_path_and_never_a_plane_instead(tmp_path: Path, damage, text: str) -> None:  # type: ignore[no-untyped-def]
@@ -130,8 +131,11 @@ def test_a_bad_file_is_refused_with_its_path_and_never_a_plane_instead(tmp_path:
         path.unlink()
     else:
         path.write_bytes(data)
-    with factory.instance("bad") as instance, pytest.raises(FmuError, match=f"{re.escape(path.name)}: .*({text})"):
+    said = f"{re.escape(path.name)}: .*({text})"
+    with factory.instance("bad") as instance, pytest.raises(FmuError, match=said):
         instance.setup({}, {})
+    with pytest.raises(DataError, match=said):
+        on_road("hmmwv", path)
 
 
 def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:

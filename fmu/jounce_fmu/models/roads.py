@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jounce.data import DataError, load_vehicle, vehicle_file
 from jounce.terrain.files import packed
-from jounce.terrain.packed import SUFFIX, TerrainError
+from jounce.terrain.packed import SUFFIX, TerrainError, check_bytes
 from jounce_fmu.build.library import BuildError
 from jounce_fmu.models import axles
 
@@ -25,8 +25,11 @@ def on_road(vehicle: str | Path, file: str | Path) -> Path:
     name = f"{base.name}_{file.stem}"
     try:
         content = file.read_bytes() if file.suffix == SUFFIX else packed(file)
-    except (TerrainError, OSError) as error:
-        raise DataError(f"{base.name} on {file}: {error}") from error
+        check_bytes(content, file)
+    except OSError as error:
+        raise DataError(f"{base.name}: terrain file {file}: {error.strerror}") from error
+    except TerrainError as error:
+        raise DataError(f"{base.name}: {error}") from error
     digest = hashlib.sha256(content).hexdigest()[:16]
     folder = axles.cache_folder() / f"{name}-{digest}"
     place = file

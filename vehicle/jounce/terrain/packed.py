@@ -171,13 +171,13 @@ def save(t: Terrain, path: str | os.PathLike[str]) -> Path:
 
 
 def kind_of(path: str | os.PathLike[str]) -> Kind:
-    """Kind of a packed file, by its header alone. Raises TerrainError."""
+    """Kind of a packed file, by its header and size alone. Raises TerrainError."""
     try:
         with Path(path).open("rb") as file:
-            start = file.read(_START + 8)
+            start, size = file.read(_START + 8), os.fstat(file.fileno()).st_size
     except OSError as error:
         raise TerrainError(f"terrain file {path}: {error.strerror}") from error
-    _check_start(start, path)
+    _check_start(start, size, path)
     return KINDS[int(struct.unpack_from("<d", start, _START)[0]) - 1]
 
 
@@ -187,11 +187,7 @@ def load(path: str | os.PathLike[str]) -> Terrain:
         data = Path(path).read_bytes()
     except OSError as error:
         raise TerrainError(f"terrain file {path}: {error.strerror}") from error
-    _check_start(data, path)
-    if struct.unpack_from("<Q", data, 16)[0] != len(data):
-        raise TerrainError(f"terrain file {path}: cut or too long: its size is not the one it names")
-    if hashlib.sha256(data[_START:]).digest() != data[24:56]:
-        raise TerrainError(f"terrain file {path}: damaged: its SHA-256 is not that of its contents")
+    check_bytes(data, path)
     h = dict(zip(_HEADER, np.frombuffer(data, "<f8", len(_HEADER), _START).tolist(), strict=True))
     at, kind = _START + 8 * len(_HEADER), KINDS[int(h["kind"]) - 1]
 
@@ -214,11 +210,20 @@ def load(path: str | os.PathLike[str]) -> Terrain:
                    closed=bool(h["closed"]), start=h["start"], **road)  # fmt: skip
 
 
-def _check_start(data: bytes, path: str | os.PathLike[str]) -> None:
+def check_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Raises TerrainError, with the path, where the contents of a packed file are cut or damaged."""
+    _check_start(data, len(data), path)
+    if hashlib.sha256(data[_START:]).digest() != data[24:56]:
+        raise TerrainError(f"terrain file {path}: damaged: its SHA-256 is not that of its contents")
+
+
+def _check_start(data: bytes, size: int, path: str | os.PathLike[str]) -> None:
     if len(data) < _START + 8 or not data.startswith(MAGIC):
         raise TerrainError(f"terrain file {path}: not a packed terrain ({SUFFIX})")
     if struct.unpack_from("<I", data, 8)[0] != VERSION:
         raise TerrainError(f"terrain file {path}: of another version than this one reads ({VERSION})")
+    if struct.unpack_from("<Q", data, 16)[0] != size:
+        raise TerrainError(f"terrain file {path}: cut or too long: its size is not the one it names")
 
 
 def _areas(areas: tuple[Area, ...]) -> Array:
