@@ -18,6 +18,8 @@ FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror")
 DRIVER = Path(__file__).parent / "models" / "hil.c"
 #: What is called through pointers: by the model, and by the runtime (the functions of a jn_model).
 MODEL_CALLS = ("corner_1", "corner_4", "corner_dynamics_")
+#: What soft soil calls, on one lane or four.
+SOIL_CALLS = ("find_surface_", "press_", "shear_")
 #: What the runtime calls for a terrain file.
 RESOURCE_CALLS = ("open_terrain", "close_terrain")
 RUNTIME_CALLS = ("derive", "jn_start", "finish", "rhs_1", "rhs_4", "outputs_1", "outputs_4",
@@ -64,6 +66,8 @@ def stack_bounds(folder: Path) -> dict[str, tuple[int, list[str]]]:
         if ":send" in name:  # the importer's logger: its stack, not ours
             return calls[name] - {"__indirect_call"}
         pointed = MODEL_CALLS if name.startswith("double_wishbone") else RUNTIME_CALLS
+        if name.startswith("jn_soil"):
+            pointed = SOIL_CALLS
         if name.rsplit(":", 1)[-1] in ("jn_open_resource", "jn_match_resource", "jn_destroy"):
             pointed = RESOURCE_CALLS
         through = {t for t in own if t.rsplit(":", 1)[-1].startswith(pointed)}

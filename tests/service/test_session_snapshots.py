@@ -88,6 +88,7 @@ def test_a_fork_goes_on_alone_and_leaves_its_source_as_it_was(saved: Any) -> Non
     server, session, _, snapshot = saved
     forks = [server.call("ForkSession", session, snapshot_id=s) for s in (snapshot, "", snapshot)]
     assert len({f.token for f in forks} | {session.token}) == 4
+    assert all(f.token.isalnum() and f.join_token.isalnum() for f in forks)  # a command's option takes them as they are
     tick = server.status(session).tick
     futures = [run(server, f, 6, 9) for f in forks]
     assert server.status(session).tick == tick

@@ -134,7 +134,7 @@ class Terms:
             ramps=self.ramps,
             now=now,
         )
-        token = secrets.token_urlsafe(24)
+        token = secrets.token_hex(24)
         return Member(
             participant, bare(self.join), token, self.inputs, self.outputs, self.timeout, event_sink, seen=barrier.tick
         )

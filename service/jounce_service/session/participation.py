@@ -48,8 +48,8 @@ class Participation:
     ) -> None:
         """Starts at tick 0; ``instance`` is initialized and owned by the session. ``stalls`` are the server's."""
         self.id = session_id
-        self.token = secrets.token_urlsafe(24)
-        self.join_token = secrets.token_urlsafe(24)
+        self.token = secrets.token_hex(24)
+        self.join_token = secrets.token_hex(24)
         self.setup = setup
         self.table = setup.model.table
         self.config = config
