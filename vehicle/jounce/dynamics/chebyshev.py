@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 
 #: Largest error of the polynomial [rad or m] from which two Newton steps reach rounding.
 GUESS = 2e-4
+#: Error of a loop after those two steps [m].
+ROUNDED = 1e-13
 #: Part of the design position's determinant at which the box ends.
 TOGGLE = 0.2
 #: Least pivot, as part of its row, over the box.
@@ -235,8 +237,8 @@ def _fit_over(problem: Problem, box: Box) -> Guess:
         tensor = _interpolated(problem, box, degrees)
         coefficients = tensor * kept(degrees)
         error = _error(problem, Guess(box, coefficients, 0.0), range(n))
-        if error < GUESS:
-            return Guess(box, coefficients, error)
+        if error < GUESS and _rounded(problem, guess := Guess(box, coefficients, error)):
+            return guess
         tails = [np.abs(np.take(tensor, -1, axis=k + 1)).max() if degrees[k] < HIGHEST else -1.0 for k in range(n)]
         k = int(np.argmax(tails))
         if tails[k] < 0.0:
@@ -272,11 +274,23 @@ def _interpolated(problem: Problem, box: Box, degrees: Sequence[int]) -> Array:
     return values
 
 
-def _error(problem: Problem, guess: Guess, along: Sequence[int]) -> float:
-    """Largest error of the polynomials on a grid with the box's edges, along some variables."""
+def _tried(guess: Guess, along: Sequence[int]) -> Array:
+    """A grid with the box's edges, along some variables."""
     ranges = zip(guess.box.low, guess.box.high, guess.degrees, strict=True)
-    x = _grid([np.linspace(a, b, 2 * d + 3) if k in along else np.array([(a + b) / 2])
-               for k, (a, b, d) in enumerate(ranges)])  # fmt: skip
+    return _grid([np.linspace(a, b, 2 * d + 3) if k in along else np.array([(a + b) / 2])
+                  for k, (a, b, d) in enumerate(ranges)])  # fmt: skip
+
+
+def _rounded(problem: Problem, guess: Guess) -> bool:
+    """Whether two Newton steps from it close the loops to rounding; near a dead centre they need a better one."""
+    x = _tried(guess, range(problem.variables))
+    u = problem.close(problem.close(guess.at(x), x), x)
+    return bool(problem.probe(u, x).closure.max() < ROUNDED)
+
+
+def _error(problem: Problem, guess: Guess, along: Sequence[int]) -> float:
+    """Largest error of the polynomials there."""
+    x = _tried(guess, along)
     first = guess.at(x)
     u = closed(problem, x, first)
     _inside(problem, u, x)

@@ -17,6 +17,7 @@
 #define TOGGLE 0.2   /* part of the design position's determinant at which the box ends */
 #define PIVOT 1e-3   /* least pivot, as part of its row */
 #define CLOSED 1e-10 /* error of a loop that counts as closed here [m] */
+#define ROUNDED 1e-13 /* error of a loop after the two steps from the polynomials [m] */
 #define NARROWER 0.93
 #define PI 3.14159265358979323846
 
@@ -213,6 +214,15 @@ static void compact(const jn_loops *l, const int *degrees, const double *tensor,
             }
 }
 
+/* Do two steps from the polynomials close the loops to rounding? Near a dead centre they need better ones. */
+static int rounded(const jn_loops *l, const double *x, const double *first) {
+    double u[JN_GUESS_MOST];
+    memcpy(u, first, sizeof u);
+    l->close(l->of, x, u);
+    l->close(l->of, x, u);
+    return l->probe(l->of, x, u).closure < ROUNDED;
+}
+
 /* Largest error of the polynomials on a grid with the box's edges, along one variable or (-1) all; negative where a
  * point is out of range. */
 static double largest_error(const jn_loops *l, const jn_guess_fit *fit, double design, const double *numbers, int along) {
@@ -230,6 +240,7 @@ static double largest_error(const jn_loops *l, const jn_guess_fit *fit, double d
         if (!inside(l, x, u, design)) return -1.0;
         for (k = 0; k < l->dependent; k++)
             if (fabs(u[k] - first[k]) > worst) worst = fabs(u[k] - first[k]);
+        if (along < 0 && worst < JN_GUESS_ERROR && !rounded(l, x, first)) worst = JN_GUESS_ERROR; /* not good enough */
     } while (next(place, last));
     return worst;
 }
