@@ -12,6 +12,7 @@ import pytest
 from undisturbed import undisturbed
 
 from jounce_client import AsyncClient, Client, JounceError, Session
+from jounce_client._wire import State
 
 
 def test_describe_names_the_signals(address: str) -> None:
@@ -215,3 +216,9 @@ def test_the_async_client_does_the_same(address: str, finish: Any) -> None:
             await client.delete_session(session)
 
     finish(run())
+
+
+def test_the_time_of_a_state_is_the_number_nearest_to_its_nanoseconds() -> None:
+    """15 s are 15.0: 15e9 times 1e-9 is not."""
+    for ms in (1, 7, 15_000, 86_399_999):
+        assert State(ms, 1_000_000 * ms, np.zeros(0), ()).time == float(f"{ms}e-3")

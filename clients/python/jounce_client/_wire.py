@@ -213,7 +213,7 @@ class State:
     @property
     def time(self) -> float:
         """Simulated time since tick 0 [s]."""
-        return self.sim_ns * 1e-9
+        return self.sim_ns / 1e9  # the nearest number, as no product with 1e-9 is
 
     def __getitem__(self, name: str) -> Array | np.float64:
         try:

@@ -89,7 +89,7 @@ def _rows(reader: Reader) -> Iterator[tuple[float, int, int, Vector]]:
     for item in reader:
         is_input = isinstance(item, Sample) and item.causality == pb.CAUSALITY_INPUT
         if last is not None and not (isinstance(item, Sample) and is_input and item.tick == last.tick):
-            yield last.ns * 1e-9, epoch, last.tick, np.concatenate((inputs, last.values))
+            yield last.ns / 1e9, epoch, last.tick, np.concatenate((inputs, last.values))
             last = None
         if not isinstance(item, Sample):
             if item.HasField("origin"):
@@ -99,7 +99,7 @@ def _rows(reader: Reader) -> Iterator[tuple[float, int, int, Vector]]:
         else:
             last = item
     if last is not None:
-        yield last.ns * 1e-9, epoch, last.tick, np.concatenate((inputs, last.values))
+        yield last.ns / 1e9, epoch, last.tick, np.concatenate((inputs, last.values))
 
 
 def _block(rows: list[tuple[float, int, int, Vector]]) -> Block:

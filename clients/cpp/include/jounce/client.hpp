@@ -62,7 +62,7 @@ struct State {
     std::uint64_t overruns = 0;     // late ticks of a paced session
     std::uint64_t missed = 0;       // due ticks that passed without this participant's inputs
     std::vector<std::string> held;  // participants whose inputs were held or safe values since the previous state
-    double time() const { return static_cast<double>(sim_ns) * 1e-9; }
+    double time() const { return static_cast<double>(sim_ns) / 1e9; }
 };
 
 enum class EventKind { paused = 1, resumed = 2, reset = 3, restored = 4, draining = 8, recording_ended = 9,
