@@ -67,18 +67,6 @@ def test_modes_of_the_linear_model_are_those_of_the_step_map(truck: str) -> None
     assert -values.real / np.abs(values) == pytest.approx([mode.damping for mode in step], abs=0.015)
 
 
-def test_state_goes_on_in_another_instance_bit_by_bit() -> None:
-    factory = open_builtin("class3-ce")
-    with factory.instance("one") as one, factory.instance("two") as two:
-        for each in (one, two):
-            each.setup({"road": 2, "init.speed": 8.0})
-        one.step(800)  # the front wheels are on the bump
-        two.set_state(one.get_state())
-        for each in (one, two):
-            each.step(10_000)
-        assert one.get_outputs().tobytes() == two.get_outputs().tobytes()
-
-
 @pytest.mark.parametrize("fmi", [pytest.param(2, marks=pytest.mark.slow), 3])
 def test_fmu_is_valid_and_runs_in_fmpy_in_both_kinds(fmi: int, tmp_path: Path) -> None:
     archive = export_builtin(tmp_path / "truck.fmu", "class3-ce", fmi=fmi)

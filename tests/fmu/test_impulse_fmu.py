@@ -106,8 +106,9 @@ def test_numbers_from_the_parameters_are_those_of_the_architecture() -> None:
             assert run[f"ref_frame.pos.{'xyz'[axis]}"][-1] == pytest.approx(engine.bodies[frame, axis], abs=1e-8)
 
 
-def test_state_goes_on_in_another_instance_bit_by_bit() -> None:
-    factory = open_builtin("class3")
+@pytest.mark.parametrize("truck", ["class3", "class3-ce"])
+def test_state_goes_on_in_another_instance_bit_by_bit(truck: str) -> None:
+    factory = open_builtin(truck)
     with factory.instance("one") as one, factory.instance("two") as two:
         for each in (one, two):
             each.setup({"road": 2, "init.speed": 8.0})
