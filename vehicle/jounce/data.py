@@ -147,7 +147,7 @@ def with_tire_files(vehicle: Vehicle, files: Mapping[str, str | Path]) -> Vehicl
         raise DataError(f"{vehicle.name}: {error}") from error
     for axle, numbers in made.items():
         was, now = (vehicle.tires(axle) if axle else vehicle.sets_of_tires[0]), f"tire.{axle}" if axle else "tire"
-        own = {n: Entry(*number) for n, number in numbers.items()}
+        own = dict(numbers)
         for name in ("rim_stiffness", "rim_damping"):  # no file has them
             own[f"tire.{name}"] = vehicle.entries.get(f"{was}.{name}", own[f"tire.{name}"])
         entries |= {now + n.removeprefix("tire"): e for n, e in own.items()}

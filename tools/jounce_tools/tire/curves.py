@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.contact.tires import find
-from jounce.contact.tires.from_tir import Number, law_of, tire_entries
+from jounce.contact.tires.from_tir import law_of, tire_entries
 from jounce.contact.tires.magic_formula import AT, GIVES, steady
 from jounce.contact.tires.tir import TireFile, read_tir
 from jounce.contact.tires.vertical import load_at
+from jounce.entries import Entry
 
 Array = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ class Tire:
     def __init__(self, path: Path) -> None:
         """Raises TireFileError."""
         self.file: TireFile = read_tir(path)
-        self.entries: Mapping[str, Number] = tire_entries(self.file)
+        self.entries: Mapping[str, Entry] = tire_entries(self.file)
         self.law = find(law_of(self.file))
 
     def __getitem__(self, name: str) -> float:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from jounce.contact.tires import MF61, find
 from jounce.contact.tires.coefficients import MF61 as MF61_COEFFICIENTS
 from jounce.contact.tires.coefficients import PAC2002 as PAC2002_COEFFICIENTS
 from jounce.contact.tires.tir import TireFile, TireFileError
 from jounce.contact.tires.vertical import vertical_of
+from jounce.entries import Entry
 
-__all__ = ["Number", "law_of", "tire_entries"]
+__all__ = ["law_of", "tire_entries"]
 
 #: Parameters that a file says nothing of: (value, unit, description, minimum).
 _OWN: Final[Mapping[str, tuple[float, str, str, float]]] = {
@@ -31,19 +32,7 @@ STIFFEST, MOST_DAMPING = 5e5, 5e3
 """Of the tread at rest [N/m], [N.s/m]: what a step of 1 ms holds with the spin of a light wheel."""
 
 
-class Number(NamedTuple):
-    """One entry of a vehicle's data, as `jounce.data.Entry` has it."""
-
-    value: float
-    unit: str
-    source: str
-    description: str
-    minimum: float = -math.inf
-    maximum: float = math.inf
-    items: tuple[str, ...] = ()
-
-
-def tire_entries(tire: TireFile, law: str = "") -> dict[str, Number]:
+def tire_entries(tire: TireFile, law: str = "") -> dict[str, Entry]:
     """Entries `tire.*` of a vehicle from a tire file, in the order of the law; ``law``, else that of the file.
 
     What a file says nothing of has a value that its source calls an assumption. Raises TireFileError.
@@ -64,14 +53,14 @@ def law_of(*tires: TireFile) -> str:
     return f"{tires[0].law}_curve" if any(len(t.curve) > 1 or len(t.bottoming) > 1 for t in tires) else tires[0].law
 
 
-def _entries(tire: TireFile) -> dict[str, Number]:
+def _entries(tire: TireFile) -> dict[str, Entry]:
     source, v = tire.path.name, tire.values
-    made: dict[str, Number] = {}
+    made: dict[str, Entry] = {}
 
     def put(name: str, value: float, unit: str, text: str, minimum: float = -math.inf, why: str = source) -> None:
         if not (math.isfinite(value) and value >= minimum):
             raise TireFileError(f"{name} = {value:g}: expected at least {minimum:g} {unit}")
-        made[f"tire.{name}"] = Number(value, unit, why, text, minimum)
+        made[f"tire.{name}"] = Entry(value, unit, why, text, minimum)
 
     for name, (value, unit, text, minimum) in _OWN.items():
         put(name, value, unit, text, minimum, "assumption: as for the tires of the HMMWV")
@@ -100,7 +89,7 @@ def _entries(tire: TireFile) -> dict[str, Number]:
     why = source if "PRESMAX" in v or not nominal else "assumption: half to one and a half of the nominal pressure"
     put("least_pressure", least, "Pa", "least pressure that the inputs count with", 0.0, why)
     pressure = min(max(v.get("INFLPRES", nominal), least), most)
-    made["tire.pressure"] = Number(pressure, "Pa", source, "inflation pressure", least, most)
+    made["tire.pressure"] = Entry(pressure, "Pa", source, "inflation pressure", least, most)
     put("LONGVL", v.get("LONGVL", 16.7), "m/s", "speed of the measurement", 0.001)
     given = any(name in v for name in ("DREFF", "BREFF", "FREFF"))
     for name, value in (("DREFF", 0.0), ("BREFF", 0.0), ("FREFF", 0.0 if given else 1.0 / 3.0)):
@@ -120,7 +109,7 @@ def _entries(tire: TireFile) -> dict[str, Number]:
     ellipse = tire.texts.get("FE_METHOD", "").upper() == "YES" or not any(v.get(n) for n in ("RBX1", "RBY1", "RCX1"))
     combined = "how pure slips are combined: by weights of the formula, or by the friction ellipse"
     value = 2.0 if ellipse else 1.0
-    made["tire.combined_slip"] = Number(value, "1", source, combined, 1.0, 2.0, ("WEIGHTS", "ELLIPSE"))
+    made["tire.combined_slip"] = Entry(value, "1", source, combined, 1.0, 2.0, ("WEIGHTS", "ELLIPSE"))
     return made
 
 
