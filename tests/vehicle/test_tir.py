@@ -89,7 +89,7 @@ def test_fortran_numbers_and_lower_case_keys_are_read(tmp_path: Path) -> None:
         ("USE_MODE                   = 4", "hello world", "line 11", "expected KEY = value"),
         ("USE_MODE                   = 4", "USE MODE = 4", "line 11", "expected a KEY before ="),
         ("'LEFT'", "'LINKS'", "line 14", "TYRESIDE: 'LINKS': expected LEFT, RIGHT, SYMMETRIC, UNKNOWN"),
-        ("'LEFT'", "1", "line 14", "TYRESIDE: 1.0: expected LEFT"),
+        ("'LEFT'", "1", "line 14", "TYRESIDE: '1': expected LEFT"),
         ("BELT_DYNAMICS              = 'NO'", "FE_METHOD = 'ELLIPSE'", "line 15", "FE_METHOD: 'ELLIPSE': expected YES"),
         ("BELT_DYNAMICS              = 'NO'", "PEX4 = '0.3'", "line 15", "PEX4 = \"'0.3'\": expected a number"),
         ("BELT_DYNAMICS              = 'NO'", "LCZ = 1x", "line 15", "LCZ = '1x': expected a number"),

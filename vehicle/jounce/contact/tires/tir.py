@@ -63,6 +63,10 @@ _RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
     **dict.fromkeys(("VERTICAL_STIFFNESS", "LONGITUDINAL_STIFFNESS", "LATERAL_STIFFNESS"), (1e3, 1e8, "N/m")),
     "VERTICAL_DAMPING": (0.0, 1e6, "N.s/m"), "LFZO": (0.01, 100.0, "1"),
     **dict.fromkeys(_PRESSURES, (0.0, 5e6, "Pa")),
+    **dict.fromkeys((n for n in (*PAC2002, *MF61) if n[0] == "L" and n[-9:] != "STIFFNESS" and n != "LFZO"),
+                    (-100.0, 100.0, "1")),
+    **dict.fromkeys(("PVX1", "PVX2", "PVY1", "PVY2", "PVY3", "PVY4", "RVY1", "RVY2", "RVY3"), (-10.0, 10.0, "1")),
+    **dict.fromkeys(("PKX3", "PTX3", "QSY7", "QSY8"), (-10.0, 10.0, "1")),  # of powers
     **dict.fromkeys(("LCX", "LCY", "LMUX", "LMUY", "LKX", "LKY"), (0.01, 100.0, "1")),
     **dict.fromkeys(("PCX1", "PCY1"), (0.1, 10.0, "1")), "PKX1": (0.1, 1e3, "1"), "PKY2": (1e-3, 1e3, "1"),
     "DREFF": (-10.0, 10.0, "1"), "BREFF": (-1e3, 1e3, "1"), "FREFF": (-10.0, 10.0, "1"), "LCZ": (1e-3, 1e3, "1"),
@@ -73,14 +77,14 @@ _RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
 _GRIPS: Final = {"PDX1": (0.01, 10.0), "PDY1": (0.01, 10.0), "PKY1": (0.1, 1e3)}
 #: Keys of which the second must be above the first.
 _RISING: Final = (("FZMIN", "FZMAX"), ("CAMMIN", "CAMMAX"), ("PRESMIN", "PRESMAX"), ("RIM_RADIUS", "UNLOADED_RADIUS"))
-_LARGEST_COEFFICIENT: Final = 1e6
+_LARGEST_COEFFICIENT: Final = 1e5
 #: Without them there is no curve.
 _CURVES: Final = (
     *("PCX1", "PDX1", "PDX2", "PEX1", "PEX2", "PKX1", "PKX2", "PKX3"),
     *("PCY1", "PDY1", "PDY2", "PEY1", "PEY2", "PKY1", "PKY2"),
     *("QBZ1", "QBZ2", "QBZ3", "QCZ1", "QDZ1", "QDZ2", "QEZ1", "QEZ2", "QEZ3", "QHZ1", "QHZ2"),
 )
-#: Of combined slip, of which a file has all or none: one that was cut is noticed.
+#: Of combined slip. A file that has any of them has all from there on: one that was cut is noticed.
 _COMBINED: Final = (
     *("RBX1", "RBX2", "RCX1", "RHX1", "RBY1", "RBY2", "RBY3", "RCY1", "RHY1"),
     *("RVY1", "RVY2", "RVY3", "RVY4", "RVY5", "RVY6", "SSZ1", "SSZ2", "SSZ3", "SSZ4"),
@@ -203,10 +207,10 @@ def _check(raw: TireText, values: Mapping[str, float]) -> None:
     for key in _POSITIVE:
         if key in values and not values[key] > 0.0:
             raise raw.fault_of(key, f"{values[key]:g}: expected a number above 0")
-    for key, expected in _TEXTS.items():
-        text = raw.texts.get(key, "" if key not in raw.lines else raw.numbers.get(key, ""))
-        if key in raw.lines and expected and str(text).upper() not in expected:
-            raise raw.fault_of(key, f"{text!r}: expected {', '.join(t for t in expected if t)}")
+    for key, texts in _TEXTS.items():
+        text = raw.texts.get(key, f"{raw.numbers.get(key, 0.0):g}")
+        if key in raw.lines and texts and text.upper() not in texts:
+            raise raw.fault_of(key, f"{text!r}: expected {', '.join(t for t in texts if t)}")
     for key, (least, most, unit) in _RANGES.items():
         if key in raw.lines and not least <= values[key] <= most:
             of = "" if unit == "1" else f" {unit}"
@@ -215,13 +219,13 @@ def _check(raw: TireText, values: Mapping[str, float]) -> None:
     for key in (*PAC2002, *MF61):
         if key not in _RANGES and abs(values.get(key, 0.0)) > _LARGEST_COEFFICIENT:
             raise raw.fault_of(key, f"{values[key]:g}: expected a coefficient within {_LARGEST_COEFFICIENT:g}")
-    for key, (low, high) in _GRIPS.items():
-        if not low <= abs(values[key]) <= high:
-            raise raw.fault_of(key, f"{values[key]:g}: expected a size of {low:g} to {high:g}")
-    present = [key for key in _COMBINED if key in values]
-    if present and len(present) < len(_COMBINED):
-        lacking = next(key for key in _COMBINED if key not in values)
-        raise raw.fault_of(lacking, f"expected a number, as for {present[0]} (line {raw.lines[present[0]]})")
+    for key, (least, most) in _GRIPS.items():
+        if not least <= abs(values[key]) <= most:
+            raise raw.fault_of(key, f"{values[key]:g}: expected a size of {least:g} to {most:g}")
+    wanted = _COMBINED if any(key[0] == "R" and key in values for key in _COMBINED) else _COMBINED[-4:]
+    present, lacking = (next((key for key in wanted if (key in values) == there), "") for there in (True, False))
+    if present and lacking:
+        raise raw.fault_of(lacking, f"expected a number, as for {present} (line {raw.lines[present]})")
     for low, high in _RISING:
         if low in values and high in values and not values[low] < values[high]:
             raise raw.fault_of(high, f"{values[high]:g}: expected a number above {low}")
