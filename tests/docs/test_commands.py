@@ -94,8 +94,6 @@ PLAN: dict[str, object] = {
     # docs/driving-by-pedals.md
     "jounce simulate --throttle 0.4 --duration 10 -o drive.csv": RUNS,
     "jounce export --vehicle hmmwv_pedals -o pedals.fmu": RUNS,
-    "jounce powertrain check my_car": By("tools/test_powertrain_command.py"),
-    "jounce powertrain map hmmwv_pedals -o map": By("tools/test_powertrain_command.py"),
     "jounce simulate --tire my.tir --duration 5 -o out.csv": By("fmu/test_tire_file.py"),
     "jounce export --tire my.tir -o car.fmu": By("fmu/test_tire_file.py"),
     "jounce tire show my.tir": By("tools/test_tire_command.py"),

@@ -145,27 +145,42 @@ def _cab(sweeps: int, truck: str = "class3", *, warm: bool = True, **how: object
 
 # architecture-abstraction, section 5: the cab over a bump, sequential impulses against the exact solution.
 @pytest.mark.parametrize(("truck", "errors", "cold"), [
-    ("class3", {20: 2.2e-6, 50: 0.5e-6}, 0.38e-3),
-    ("class7", {}, 3e-6),
+    ("class3", {10: 6.3e-6, 20: 2.2e-6, 50: 0.5e-6, 200: 8e-9}, 0.38e-3),
+    ("class7", {10: 0.33e-6, 20: 0.07e-6, 50: 2e-9, 200: 0.0}, 3e-6),
 ])  # fmt: skip
-def test_sweeps_over_a_bump_are_off_by_what_the_prototype_found(
+def test_sweeps_over_a_bump_are_off_by_what_the_prototype_found_or_less(
     truck: str, errors: dict[int, float], cold: float
 ) -> None:
-    """The prototype's order of rows is not known: after 10 sweeps it is off by 6.3 um, ours by 3.5."""
+    """Within 20 %, but after few warm sweeps as little as half: the order of rows matters (decision 59).
+
+    Class7's after 200 is rounding, also where its tires slide: both have one direction of sliding and one projection.
+    """
     exact = _cab(0, truck)
     for sweeps, error in errors.items():
-        assert np.abs(_cab(sweeps, truck) - exact).max() == pytest.approx(error, rel=0.2)
+        least = 0.5 if sweeps == 10 or (truck, sweeps) == ("class7", 20) else 0.8
+        assert least * error < np.abs(_cab(sweeps, truck) - exact).max() < 1.2 * error + 1e-11
     assert np.abs(_cab(20, truck, warm=False) - exact).max() == pytest.approx(cold, rel=0.2)
-    assert np.abs(_cab(10, truck) - exact).max() < 6.3e-6
+
+
+_PRINTED = {"stuck": True, "regularized": 1e-6}
 
 
 def test_sweeps_on_friction_without_stiffness_are_off_by_millimetres() -> None:
     """The same table, the paper's friction: left and right wheel of an axle have the same row, so sweeps hardly end."""
-    how = {"stuck": True, "regularized": 1e-6}
-    exact = _cab(0, **how)
+    exact = _cab(0, **_PRINTED)
     for sweeps, error in ((10, 5.6e-3), (20, 3.2e-3), (50, 1.4e-3), (200, 0.34e-3)):
-        assert np.abs(_cab(sweeps, **how) - exact).max() == pytest.approx(error, rel=0.2)
-    assert np.abs(_cab(20, warm=False, **how) - exact).max() == pytest.approx(21e-3, rel=0.2)
+        assert np.abs(_cab(sweeps, **_PRINTED) - exact).max() == pytest.approx(error, rel=0.2)
+    assert np.abs(_cab(20, warm=False, **_PRINTED) - exact).max() == pytest.approx(21e-3, rel=0.2)
+
+
+@pytest.mark.slow
+def test_sweeps_on_such_friction_are_off_by_micrometres_on_rigid_axles() -> None:
+    """Class7, against sweeps that have ended: the direct solver keeps the first direction of sliding (decision 59)."""
+    exact = _cab(5000, "class7", **_PRINTED)
+    for sweeps, error in ((10, 51e-6), (20, 28e-6), (50, 14e-6)):
+        assert np.abs(_cab(sweeps, "class7", **_PRINTED) - exact).max() == pytest.approx(error, rel=0.2)
+    assert np.abs(_cab(200, "class7", **_PRINTED) - exact).max() < 3e-6
+    assert np.abs(_cab(20, "class7", warm=False, **_PRINTED) - exact).max() == pytest.approx(0.29e-3, rel=0.2)
 
 
 def test_wheels_as_turn_rates_have_the_same_sweeps() -> None:
