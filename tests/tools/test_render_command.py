@@ -11,7 +11,7 @@ import pytest
 
 from jounce.architecture import composite, inertia
 from jounce.models.impulse.signals import truck
-from jounce_tools.architecture import render
+from jounce_tools.architecture import figure, render
 from jounce_tools.cli.main import main
 
 
@@ -26,10 +26,10 @@ def bump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_component_is_drawn_as_the_box_of_its_mass_and_inertia() -> None:
     com, size = np.array([1.0, 2.0, 3.0]), np.array([2.0, 0.5, 0.8])
-    found = render.corners(inertia.box(7.0, com, size))
+    found = figure.corners(inertia.box(7.0, com, size))
     assert np.ptp(found, axis=0) == pytest.approx(size)
     assert found.mean(0) == pytest.approx(com)
-    lengths = [np.linalg.norm(found[i] - found[j]) for i, j in render.EDGES]
+    lengths = [np.linalg.norm(found[i] - found[j]) for i, j in figure.EDGES]
     assert sorted(lengths) == pytest.approx(sorted(4 * [*size]))
 
 
@@ -99,3 +99,72 @@ def test_what_cannot_be_drawn_is_refused_and_writes_nothing(
         assert main(["render", *words.replace("OUT", str(tmp_path)).split()]) == 2
         assert message in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["odd.csv", "short.csv"]
+
+
+def test_the_road_of_the_parameters_is_where_the_tires_touch(bump: Path) -> None:
+    """The nearest point of it is a tire's radius less its deflection away from the wheel's centre."""
+    of = truck(*composite.build("class3"))
+    columns = render._columns(bump)
+    road = dict(SHAPE, road=2.0)
+    x = np.arange(-5.0, 12.0, 1e-3)
+    for wheel in of.model.wheels:
+        z = figure.road_height(road, x, 1.0 if wheel.centre[1] > 0 else -1.0)
+        for row in range(0, len(columns["time"]), 60):
+            centre = [columns[f"wheel_{wheel.name}.pos.{a}"][row] for a in "xz"]
+            pressed = columns[f"wheel_{wheel.name}.deflection"][row]
+            away = np.hypot(x - centre[0], z - centre[1]).min()
+            if pressed > 0:
+                assert away == pytest.approx(wheel.radius - pressed, abs=3e-3)  # what the wheel rises in a tick
+            else:
+                assert away > wheel.radius - 3e-3
+
+
+_TERM = {"order": 1.0, "place": 0.0, "factor": 0.0, "side": 2.0}
+#: Parameters of a flat road.
+SHAPE = {"road": 1.0, "road.start": 6.0, "road.height": 0.12, "road.length": 1.2, "road.pitch": 3.0, "road.count": 10.0,
+         "road.side": 2.0} | {f"road.term_{k}.{n}": v for k in range(1, 5) for n, v in _TERM.items()}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parameters", "side", "expected"),
+    [
+        ({}, 1, {0.0: 0.0, 6.6: 0.0}),
+        ({"road": 2.0}, 1, {5.9: 0.0, 6.6: 0.12, 6.3: 0.06, 7.3: 0.0, 9.6: 0.0}),
+        ({"road": 3.0}, 1, {6.6: 0.12, 9.6: 0.12, 33.6: 0.12, 36.6: 0.0}),
+        ({"road": 4.0}, 1, {6.0: 0.0, 6.6: 0.06, 7.2: 0.12, 50.0: 0.12}),
+        ({"road": 5.0, "road.side": 3.0}, 1, {6.6: -0.12}),
+        ({"road": 5.0, "road.side": 3.0}, -1, {6.6: 0.0}),
+        ({"road.term_2.order": 2.0, "road.term_2.place": 1.0, "road.term_2.factor": 0.5}, 1, {0.0: 0.0, 3.0: 2.0}),
+        ({}, 1, {}),
+    ],
+)
+def test_the_road_has_the_heights_of_its_definition(
+    parameters: dict[str, float], side: float, expected: dict[float, float]
+) -> None:
+    values = SHAPE | parameters
+    assert figure.is_flat(values) == (not parameters)
+    found = figure.road_height(values, np.array([*expected]), side)
+    assert found == pytest.approx(np.array([*expected.values()]), abs=1e-12)
+
+
+def test_a_beam_and_a_panel_are_drawn_by_their_pieces() -> None:
+    path = np.array([[0.0, 0, 0], [2, 0, 0], [2, 1, 0]])
+    frame = inertia.beam(path, inertia.tube(0.1, 0.1, 0.05), 7850.0, np.array([0.0, 0, 1]))
+    long, short = (np.ptp(figure.corners(piece), axis=0) for piece in frame.pieces)
+    assert long == pytest.approx([2.0, 0.1, 0.1]) and short == pytest.approx([0.1, 1.0, 0.1])
+    corners = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    assert len(inertia.panel(corners, np.array([[0, 1, 2], [0, 2, 3]]), 0.004, 2500.0).pieces) == 2
+
+
+def test_changed_masses_and_points_move_what_is_drawn_with_them() -> None:
+    """A body's frame has its origin in its centre of mass, which a heavier payload moves."""
+    of = truck(*composite.build("class3"))
+    payload = next(b for b in figure.boxes(of, {}) if b.name == "frame.payload").corners.mean(axis=0)
+    changed = {"frame.payload.mass": 1800.0, "spring_rear.spring_L.point_a.z": 0.5}
+    moved = next(b for b in figure.boxes(of, changed) if b.name == "frame.payload").corners.mean(axis=0)
+    frame = of.layout.model.bodies[0]
+    com = (frame.mass * frame.com + 900.0 * np.array([-3.5, 0.0, 1.15])) / (frame.mass + 900.0)
+    assert payload == pytest.approx([-3.5, 0.0, 1.15] - frame.com) and moved == pytest.approx([-3.5, 0, 1.15] - com)
+    ends = [next(s for s in figure.lines(of, v) if s.name == "rear.spring_L").on_a for v in ({}, changed)]
+    assert ends[1] - ends[0] == pytest.approx([0.0, 0.0, 0.03])
+    assert figure.centres(of, {}) == pytest.approx(np.array([b.com for b in of.layout.model.bodies]))

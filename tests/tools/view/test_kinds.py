@@ -62,7 +62,8 @@ def test_every_axle_has_links(scene: Scene) -> None:
                 "microbus": {"TA_O", "TA_I", "UCA_F", "SPRING", "SHOCK"},
                 "pickup": {"SPRING_F", "SPRING_R", "axle", "UCA_F"},
                 "offroader": {"UL", "LL", "CL", "PAN", "DRAGLINK", "axle", "TIEROD"},
-                "truck8x8": {"UCA_F", "LCA_B", "TIEROD", "SPRING", "SHOCK"}, "class3": set()}[scene.name]  # fmt: skip
+                "truck8x8": {"UCA_F", "LCA_B", "TIEROD", "SPRING", "SHOCK"},
+                "class3": {"front.strut_L", "front.tie_rod_R", "rear.spring_L"}}[scene.name]  # fmt: skip
     assert names >= expected
     once = [link.name for link in scene.links if link.name.split()[0] in ("PAN", "DRAGLINK", "CL")]
     assert len(once) == len(set(once)) == (3 if scene.name == "offroader" else 0)
@@ -90,8 +91,8 @@ def test_a_scrubbed_page_draws_wheels_and_links_where_the_signals_are(
             assert off == pytest.approx(0.0, abs=1e-4)
             assert drawn[:3, 3] + about == pytest.approx(scene.vector(f"wheel_{wheel}.pos", time), abs=1e-4)
         script = """(() => { const k = view.series.frame(view.drawn.time);
-            const { chassis, wheels } = view.drawing.figure.poses(view.series, k);
-            return view.look.links.map((link) => linkPlace(link, chassis, wheels)); })()"""
+            const { chassis, bodies } = view.drawing.figure.poses(view.series, k);
+            return view.look.links.map((link) => linkPlace(link, chassis, bodies)); })()"""
         assert np.reshape(shown.ask(script), (-1, 2, 3)) == pytest.approx(scene.lines(time), abs=1e-4)
     assert shown.console == []
     shown.close()

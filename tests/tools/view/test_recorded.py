@@ -8,6 +8,7 @@ import math
 import re
 import shutil
 import subprocess
+from dataclasses import fields
 from pathlib import Path
 
 import matplotlib.image
@@ -18,7 +19,7 @@ from browser import Browser, eventually
 from jounce.axles import WHEELS
 from jounce_tools.cli.main import main
 from jounce_tools.manoeuvres.bench import Bench, measure
-from jounce_tools.manoeuvres.files import write_mcap
+from jounce_tools.manoeuvres.files import Result, write_mcap
 from jounce_tools.manoeuvres.places import Here
 from jounce_tools.view import picture
 from jounce_tools.view.scene import Scene, read, spun
@@ -74,9 +75,10 @@ def test_a_picture_has_the_perspective_of_a_pinhole(scene: Scene) -> None:
 
 
 def test_the_body_follows_the_pose_of_the_recording(scene: Scene) -> None:
-    faces = picture._faces(scene, 1.5)
     at, turned = scene.vector("ref_frame.pos", 1.5), scene.rotation("ref_frame", 1.5)
-    assert faces[0][0] == pytest.approx(scene.body[0] @ turned.T + at)
+    eye = at + turned @ (0.0, 50.0, 0.0)  # it sees the left side, which the body's faces begin with
+    faces = picture._faces(scene, 1.5, eye)
+    assert faces[0][0] == pytest.approx(scene.parts[0].faces[0] @ turned.T + at)
     assert math.atan2(turned[1, 0], turned[0, 0]) == pytest.approx(scene.at("ref_frame.yaw", 1.5), abs=1e-12)
 
 
@@ -199,3 +201,29 @@ def test_what_cannot_be_shown_is_refused(
     text.write_text("no recording")
     assert main(["view", *line.format(run=recording, out=tmp_path, text=text).split()]) == 2
     assert said in capsys.readouterr().err and [p.name for p in tmp_path.iterdir()] == ["text.mcap"]
+
+
+def test_a_lane_change_shows_its_cones_and_the_wanted_path(recording: Path, tmp_path: Path) -> None:
+    cones = [[10.0, 1.5], [10.0, -1.5], [20.0, 1.5]]
+    plot = {"title": "Course and paths", "x": "x [m]", "y": "y [m]", "lines": [["wanted", [0.0, 5.0], [0.0, 1.0]]],
+            "points": cones}  # fmt: skip
+    found = {f.name: "" for f in fields(Result)} | {"plots": [plot]}
+    (tmp_path / "metrics.json").write_text(json.dumps(found))
+    shutil.copy(recording, tmp_path / "run.mcap")
+    shutil.copy(recording, tmp_path / "other.mcap")
+    shown = read(tmp_path / "run.mcap")
+    drawn = [np.concatenate(p.faces) for p in shown.parts if p.body == "ground"]
+    assert np.array([c.mean(axis=0)[:2] for c in drawn]) == pytest.approx(np.array(cones))
+    assert [c[:, 2].max() for c in drawn] == pytest.approx([0.5] * 3)
+    assert shown.wanted == pytest.approx(np.array([[0.0, 0.0, 0.0], [5.0, 1.0, 0.0]]))
+    assert len(read(tmp_path / "other.mcap").parts) == 1  # a recording that is not of that run
+
+
+def test_a_part_hides_its_far_faces_and_large_faces_are_drawn_in_pieces(scene: Scene) -> None:
+    at = scene.vector("ref_frame.pos", 1.0)
+    floor = scene.parts[0].colours[2]
+    for height in (50.0, -50.0):
+        assert (floor in {c for _, c, _ in picture._faces(scene, 1.0, at + (0.0, 0.0, height))}) == (height < 0)
+    square = np.array([[0.0, 0, 0], [1, 0, 0], [1, 0.4, 0], [0, 0.4, 0]])
+    pieces = [p for p, edge in picture._split(square, "#ffffff") if edge == "#ffffff"]
+    assert len(pieces) == 2 and sum(np.ptp(p[:, 0]) * np.ptp(p[:, 1]) for p in pieces) == pytest.approx(0.4)

@@ -12,10 +12,8 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from html import escape
-from itertools import product
 from pathlib import Path
 
 import matplotlib
@@ -28,11 +26,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from jounce.architecture import composite
-from jounce.architecture.inertia import Mass
 from jounce.architecture.load import truck_names
-from jounce.architecture.target import GROUND, Joint, Spring
+from jounce.architecture.target import GROUND
 from jounce.models.impulse.signals import Truck, truck
 from jounce.values import number
+from jounce_tools.architecture.figure import EDGES, Box, Line, boxes, lines, slid
 from jounce_tools.errors import UsageError, check_output
 
 Array = NDArray[np.float64]
@@ -41,9 +39,6 @@ Array = NDArray[np.float64]
 _RATE = 25
 #: Half the width of a drawn spring [m].
 _COIL = 0.05
-#: Edges of a box between its corners, which count in binary.
-EDGES = tuple((i, i | 1 << k) for i in range(8) for k in range(3) if not i & 1 << k)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the command."""
@@ -71,29 +66,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-@dataclass(frozen=True)
-class Box:
-    """A component as drawn."""
-
-    name: str
-    body: int
-    corners: Array
-    """(8, 3) from its body's centre of mass, in the drawn pose [m]."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A spring, a rod or a strut between two points, or a joint at one."""
-
-    kind: str
-    """spring, rod or joint."""
-    a: int
-    b: int
-    on_a: Array
-    """(3,) from the body's centre of mass, in the drawn pose; from the origin where the body is the ground."""
-    on_b: Array
-
-
 class Scene:
     """A truck's boxes and a run of it."""
 
@@ -117,14 +89,7 @@ class Scene:
         touching = pressed > 0
         self.road = np.stack([self.wheels[:, :, 0][touching], bottom[touching]], 1)
         self.road = self.road[np.argsort(self.road[:, 0])]
-        turning = {of.model.bodies[w.body].name for w in of.model.wheels}
-        own = of.layout.model.bodies
-        self.boxes = tuple(
-            Box(m, k, corners(of.made.components[m].mass) - own[k].com)
-            for k, b in enumerate(own) for m in b.members if m not in turning
-        )  # fmt: skip
-
-        self.lines = tuple(_lines(of))
+        self.boxes, self.lines = boxes(of, {}), lines(of, {})
 
     def at(self, seconds: float) -> int:
         """The row nearest to a time. Raises UsageError where the run does not have it."""
@@ -139,6 +104,8 @@ class Scene:
     def ends(self, line: Line, row: int) -> Array:
         """(n, 3) points of a line in the world at a row of the run: of a spring the bends of its zigzag, too."""
         ends = np.stack([self._moved(line.a, line.on_a, row), self._moved(line.b, line.on_b, row)])
+        if line.slides:
+            ends[1] = slid(ends[1], ends[0], self._turn(line.b, row)[:, 1], line.slides)
         if line.kind != "spring":
             return ends
         along = ends[1] - ends[0]
@@ -151,35 +118,14 @@ class Scene:
     def _moved(self, body: int, points: Array, row: int) -> Array:
         if body == GROUND:
             return points
-        w, x, y, z = self.rot[row, body]
-        turn = np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])  # fmt: skip
-        world: Array = self.pos[row, body] + points @ turn.T
+        world: Array = self.pos[row, body] + points @ self._turn(body, row).T
         return world
 
-
-def _lines(of: Truck) -> Iterator[Line]:
-    model = of.layout.model
-
-    def line(kind: str, each: Joint | Spring) -> Line:
-        arms = [p - (0.0 if b == GROUND else model.bodies[b].com)
-                for b, p in ((each.a, each.point_a), (each.b, each.point_b))]  # fmt: skip
-        return Line(kind, each.a, each.b, *arms)
-
-    for joint in model.joints:
-        yield line("rod" if joint.kind in ("rod", "line") else "joint", joint)
-    for spring in model.springs:
-        if np.linalg.norm(spring.point_a - spring.point_b) > 1e-3:
-            yield line("spring", spring)
-
-
-def corners(mass: Mass) -> Array:
-    """(8, 3) corners of the box of the same mass, centre and inertia."""
-    values, axes = np.linalg.eigh(mass.second)
-    half = np.sqrt(np.maximum(3 * values / mass.mass, 0.0))
-    found: Array = mass.com + np.array([s * half for s in product((-1, 1), repeat=3)]) @ axes.T
-    return found
+    def _turn(self, body: int, row: int) -> Array:
+        w, x, y, z = self.rot[row, body]
+        return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])  # fmt: skip
 
 
 def picture(scene: Scene, seconds: float) -> Figure:
@@ -269,7 +215,7 @@ function draw(k) {
   for (const [body, frames] of d.boxes)
     for (const [i, j] of d.edges) line([frames[k][i], frames[k][j]], colours[body % 10], 1.2);
   for (const [kind, frames] of d.lines)
-    if (kind != "joint") line(frames[k], kind == "rod" ? "#000" : "#2a7d2a", kind == "rod" ? 1.6 : 1);
+    if (kind != "joint") line(frames[k], kind == "spring" ? "#2a7d2a" : "#000", kind == "spring" ? 1 : 1.6);
     else { g.fillStyle = "#000"; g.beginPath(); g.arc(X(frames[k][0][0]), Z(frames[k][0][1]), 2.5, 0, 7); g.fill(); }
   d.wheels[k].forEach(([x, z], w) => {
     g.beginPath(); g.strokeStyle = "#000"; g.lineWidth = 2; g.arc(X(x), Z(z), scale * d.radii[w], 0, 7); g.stroke();

@@ -163,7 +163,7 @@ class _Job:
         folder.mkdir(parents=True, exist_ok=True)
         files.write_json(result, folder / "metrics.json")
         files.write_csv(log, place.units, folder / "run.csv")
-        files.write_mcap(log, place, folder / "run.mcap")
+        files.write_mcap(log, place, folder / files.MCAP)
         return _Driven(result, log)
 
     def _tell(self, text: str) -> None:
@@ -193,7 +193,7 @@ def _write_report(m: Manoeuvre, results: Sequence[files.Result], logs: Sequence[
         sys.stdout.write(f"  {j.signal}: {100.0 * j.inside:.1f} % of the measured samples within {j.band:.4g} "
                          f"{j.unit}, largest difference {j.largest:.4g}\n")  # fmt: skip
     sys.stdout.write(
-        f"  {report.verdict(results[-1])}\nwrote {folder / 'report.html'}, metrics.json, run.csv, run.mcap\n"
+        f"  {report.verdict(results[-1])}\nwrote {folder / 'report.html'}, metrics.json, run.csv, {files.MCAP}\n"
     )
     sys.stdout.flush()
 

@@ -23,6 +23,8 @@ from jounce_tools.manoeuvres.found import Found, Plot
 from jounce_tools.manoeuvres.manoeuvre import Manoeuvre
 from jounce_tools.manoeuvres.places import Here, There
 
+#: Name of the recording.
+MCAP = "run.mcap"
 #: Most samples of a line that a report shows.
 _SAMPLES = 600
 

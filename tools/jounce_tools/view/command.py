@@ -6,11 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
+from jounce.architecture.load import FILE, is_architecture
+from jounce.models.impulse.signals import Truck
 from jounce.optional import missing
 from jounce.terrain.files import read as read_terrain
 from jounce.terrain.packed import Terrain, TerrainError
 from jounce.values import number
 from jounce_service.recording.reader import RecordingError
+from jounce_tools.architecture.figure import own_truck
 from jounce_tools.errors import UsageError, check_output
 
 
@@ -20,6 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="MCAP file of `jounce serve --record` or `jounce test`; without it a session is shown")
     parser.add_argument("--road", dest="terrain", type=Path, metavar="FILE",
                         help="terrain under the vehicle (.jnt, .crg, .toml, .npy), if the run is not on a plane")
+    parser.add_argument("--vehicle", metavar="VEHICLE",
+                        help="with --demo: what to drive (default: hmmwv); else the architecture, file or folder, of "
+                        "a truck that does not come with jounce, so that its parts are drawn")  # fmt: skip
     recorded = parser.add_argument_group("a recording")
     recorded.add_argument("-o", "--output", type=Path, metavar="PAGE.html",
                           help="write one page with the run in 3-D, which any browser opens offline")
@@ -40,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     live.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                       help="parameter of the session that the picture needs, such as terrain.slope; may repeat")
     live.add_argument("--demo", action="store_true", help="start a server and drive a vehicle, to see the page")
-    live.add_argument("--vehicle", default="hmmwv", metavar="VEHICLE", help="of --demo (default: %(default)s)")
     live.add_argument("--host", default="127.0.0.1",
                       help="address on which the page is offered; 0.0.0.0 lets others on the network see it and, with "
                       "--session-token, pause the session (default: %(default)s)")  # fmt: skip
@@ -64,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     arguments.progress.be_quiet()
     show = demonstrated if arguments.demo else watched
-    return show(arguments, terrain_of(arguments))
+    return show(arguments, terrain_of(arguments), truck_of(arguments))
 
 
 def terrain_of(arguments: argparse.Namespace) -> Terrain | None:
@@ -77,6 +82,16 @@ def terrain_of(arguments: argparse.Namespace) -> Terrain | None:
         raise UsageError(f"--road: {error}") from error
 
 
+def truck_of(arguments: argparse.Namespace) -> Truck | None:
+    """The architecture of --vehicle. Raises ArchitectureError, LayoutError, UsageError where it must be one."""
+    if arguments.vehicle is None:
+        return None
+    path = Path(arguments.vehicle)
+    if arguments.demo and not (path / FILE).is_file() and not is_architecture(path):
+        return None
+    return own_truck(arguments.vehicle)
+
+
 def _recorded(arguments: argparse.Namespace) -> int:
     wanted = [(arguments.output, ".html"), (arguments.png, ".png"), (arguments.mp4, ".mp4")]
     if not any(path for path, _ in wanted):
@@ -85,13 +100,16 @@ def _recorded(arguments: argparse.Namespace) -> int:
         if path is not None:
             check_output(path, suffix)
     from jounce_tools.view import page, picture  # matplotlib takes a second to import
+    from jounce_tools.view.look import undrawn
     from jounce_tools.view.scene import read
 
     try:
-        scene = read(arguments.recording, terrain_of(arguments))
+        scene = read(arguments.recording, terrain_of(arguments), truck_of(arguments))
         scenes = [scene, read(arguments.compare)] if arguments.compare else [scene]
     except RecordingError as error:
         raise UsageError(str(error)) from error
+    if told := undrawn(scene):
+        sys.stderr.write(f"{told}\n")
     first, last = float(scene.time[0]), float(scene.time[-1])
     at = 0.5 * (first + last) if arguments.at is None else arguments.at
     if not first <= at <= last:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.axles import pairs
+from jounce_tools.architecture.figure import slid
 
 Array = NDArray[np.float64]
 #: A pose: (position (3,), axes (3, 3) whose columns are those of the body), in the world.
@@ -28,11 +29,11 @@ class End:
     """A point of a body."""
 
     body: str
-    """`chassis`, `wheel`, `arm` or `axle`."""
+    """`chassis`, `wheel`, `arm`, `axle`, `ground`, or `body`, one that has outputs of its own."""
     point: tuple[float, ...]
     """In the body's frame [m]; of an axle, in the frame of its design position."""
     wheels: tuple[str, ...] = ()
-    """Of a wheel: its name; of an arm: that of its wheel; of an axle: those of the left and the right."""
+    """Of a wheel or a body: its name; of an arm: that of its wheel; of an axle: those of the left and the right."""
     arm: tuple[tuple[float, ...], ...] = ()
     """Of an arm: its two joints and its outer joint in design, chassis frame, and the outer joint in the wheel's."""
     kingpins: tuple[tuple[float, ...], ...] = ()
@@ -135,21 +136,18 @@ def _of_wheel(p: Mapping[str, Array], wheel: str, both: tuple[str, str], origin:
 
 
 def place(link: Link, chassis: Pose, wheels: Mapping[str, Pose]) -> tuple[Array, Array]:
-    """The two ends of a link in the world [m]."""
+    """The two ends of a link in the world [m], by the poses of the wheels' carriers and of other bodies."""
     (a, b) = (_placed(end, chassis, wheels) for end in link.ends)
     if link.slides:
-        # Along y of the chassis, to the nearer of the two places at which the length is kept.
-        along, to = chassis[1][:, 1], b - a
-        across = float(to @ along)
-        left = across**2 - float(to @ to) + link.slides**2
-        root = np.sqrt(max(left, 0.0))
-        a = a + along * (across - root if abs(across - root) < abs(across + root) else across + root)
+        a = slid(a, b, chassis[1][:, 1], link.slides)
     return a, b
 
 
 def _placed(end: End, chassis: Pose, wheels: Mapping[str, Pose]) -> Array:
     point = np.array(end.point)
-    if end.body == "wheel":
+    if end.body == "ground":
+        return point
+    if end.body in ("wheel", "body"):
         position, axes = wheels[end.wheels[0]]
         return np.asarray(position + axes @ point)
     if end.body == "axle":

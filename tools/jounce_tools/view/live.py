@@ -30,7 +30,7 @@ from jounce_client import AsyncClient, Frame, JounceError, Session
 from jounce_proto import jounce_pb2 as pb
 from jounce_tools.view import page
 from jounce_tools.view.look import Look
-from jounce_tools.view.surface import surface
+from jounce_tools.view.surface import mesh
 
 #: Frames a second that a page gets [1/s], and the most that a burst may send [1/s].
 RATE, _MOST_RATE = 60.0, 75.0
@@ -290,8 +290,8 @@ async def _frames(shown: Shown, names: tuple[str, ...], every: int) -> AsyncGene
 
 def _poses(look: Look) -> tuple[str, ...]:
     """Outputs that the picture needs."""
-    wanted = {f"{b}.pos.{a}" for b in ("ref_frame", *(f"wheel_{w}" for w in look.wheels)) for a in "xyz"}
-    wanted |= {f"{b}.rot.e{k}" for b in ("ref_frame", *look.carriers.values()) for k in range(4)}
+    wanted = {f"{b}.pos.{a}" for b in (*look.bodies, *(f"wheel_{w}" for w in look.wheels)) for a in "xyz"}
+    wanted |= {f"{b}.rot.e{k}" for b in (*look.bodies, *look.carriers.values()) for k in range(4)}
     wanted |= {"ref_frame.yaw"} | {f"wheel_{w}.angle" for w in look.wheels}
     wanted |= {f"wheel_{w}.tire_force.{a}" for w in look.wheels for a in "xyz"}
     return tuple(n for n in look.names if n in wanted)
@@ -304,7 +304,8 @@ class Site:
         """``host`` is the address that it listens on, which pages may use as its name."""
         self.shown = shown
         self._names = {"localhost", host.lower(), socket.gethostname().lower(), f"{socket.gethostname().lower()}.local"}
-        look = json.dumps(page.packed_look(shown.look) | {"file": shown.terrain is not None})
+        has_ground = shown.terrain is not None or shown.look.road is not None
+        look = json.dumps(page.packed_look(shown.look) | {"file": has_ground})
         head = '<link rel="stylesheet" href="page.css">'
         script = '<script src="view.js"></script>'
         self._files = {
@@ -348,8 +349,8 @@ class Site:
         return False
 
     def _ground(self, query: str) -> Response:
-        terrain = self.shown.terrain
-        if terrain is None:
+        shown = self.shown
+        if shown.terrain is None and shown.look.road is None:
             return _reply(HTTPStatus.NOT_FOUND, "no terrain file")
         try:
             asked = parse_qs(query, strict_parsing=True, max_num_fields=2)
@@ -358,7 +359,8 @@ class Site:
             centre = np.array([np.nan])
         if not np.all(np.abs(centre) < 1e7):
             return _reply(HTTPStatus.BAD_REQUEST, "expected x and y in m")
-        points = surface(terrain, centre - _PIECE, centre + _PIECE, raised=self.shown.look.raised, most=_POINTS)
+        points = mesh(shown.look, shown.terrain, centre - _PIECE, centre + _PIECE, most=_POINTS)
+        assert points is not None
         origin = points.reshape(-1, 3).mean(axis=0)
         head = struct.pack("<II3d", *points.shape[:2], *origin)
         return _reply(HTTPStatus.OK, head + (points - origin).astype("<f4").tobytes(), "application/octet-stream")

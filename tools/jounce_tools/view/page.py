@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from jounce_tools.view.look import Array, Look, tire
-from jounce_tools.view.picture import BODY_COLOURS, CAMERAS, size_of
+from jounce_tools.view.look import Array, Look
+from jounce_tools.view.picture import CAMERAS, size_of
 from jounce_tools.view.scene import Scene
 
 STATIC = Path(__file__).parent / "static"
@@ -40,16 +40,24 @@ def packed_look(look: Look) -> dict[str, Any]:
     return {
         "name": look.name, "names": look.names, "units": look.units, "wheels": look.wheels,
         "carriers": look.carriers,
-        "body": [np.round(f, 4).tolist() for f in look.body], "colours": BODY_COLOURS, "radius": look.radius,
+        "bodies": look.bodies,
+        "parts": [{"body": p.body, "faces": [_rounded(f) for f in p.faces], "colours": p.colours} for p in look.parts],
         "plane": look.ground, "cameras": {**CAMERAS, **_MORE_CAMERAS}, "links": [asdict(k) for k in look.links],
-        "tire": [np.round(c, 4).tolist() for c in tire(look.radius, look.width)], "size": size_of(look),
-        "surface": None,
+        "tires": {w: {"radius": t.radius, "rings": [[_rounded(c) for c in ring] for ring in t.rings]}
+                  for w, t in look.tires.items()},
+        "size": size_of(look), "surface": None, "wanted": [],
     }  # fmt: skip
+
+
+def _rounded(points: Array) -> list[list[float]]:
+    """To a tenth of a millimetre."""
+    return np.round(points, 4).tolist()  # type: ignore[no-any-return]
 
 
 def packed(scene: Scene) -> dict[str, Any]:
     """The object `Run` of recorded.js."""
     run = packed_look(scene) | {"time": _base64(scene.time, "<f8"), "values": _base64(scene.values, "<f4")}
+    run["wanted"] = _rounded(scene.wanted)
     if scene.surface is not None:
         rows, columns, _ = scene.surface.shape
         origin = scene.surface.reshape(-1, 3).mean(axis=0)

@@ -16,19 +16,20 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 
 from jounce_tools.errors import UsageError
-from jounce_tools.view.look import Array, Look, tire
+from jounce_tools.view.look import Array, Look
 from jounce_tools.view.scene import Scene, spun
 
 #: Where each camera stands in axes that turn with the heading [m], and how long its lens is.
 CAMERAS = {"chase": ((-7.5, 3.5, 2.9), 2.3), "side": ((0.3, -9.0, 1.2), 2.6), "front": ((8.0, -3.2, 1.8), 2.4),
            "top": ((-0.01, 0.0, 14.0), 2.0)}  # fmt: skip
 _INCH = 100
-_DARK, _TIRE, _GROUND, _PATH, _FORCE = "#1b1e24", "#2b2b2b", "#c9cdd2", "#c4461f", "#2b8a3e"
+_DARK, _GROUND, _PATH, _WANTED, _FORCE = "#1b1e24", "#c9cdd2", "#c4461f", "#1a94a5", "#2b8a3e"
+_TIRE, _RIM, _SPOKE = "#2b2b2b", "#4a4a4a", "#d9d9d9"
 _LINKS = {"rod": "#e0a030", "spring": "#3ba55c", "shock": "#7a5bd0"}
-#: Of the faces of the body: sides, floor, then from the front over the roof to the rear.
-BODY_COLOURS = ("#5b7fa6", "#5b7fa6", "#3d5a7a", "#4c6f96", "#7d9dc0", "#8fadcd", "#7d9dc0", "#4c6f96")
 #: Length of an arrow per force [m/N]; nearest depth that is drawn [m]; half of the grid and its step [m].
 _PER_NEWTON, _NEAR, _GRID, _STEP = 1.5e-4, 0.3, 40.0, 2.0
+#: Longest side of a quadrilateral that is drawn as one [m].
+_PIECE = 0.5
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Camera:
 
 def size_of(look: Look) -> float:
     """How much farther away a camera stands than from a vehicle of 4.5 m."""
-    return float(np.ptp(np.concatenate(look.body)[:, 0])) / 4.5
+    return look.length / 4.5
 
 
 def looking(scene: Scene, time: float, name: str) -> Camera:
@@ -80,12 +81,13 @@ def draw(scene: Scene, time: float, camera: str = "chase", size: tuple[int, int]
     if scene.surface is not None:
         _net(axis, view, scene.surface)
     path = _path(scene)
-    _lines(axis, view, np.stack([path[:-1], path[1:]], axis=1), _PATH, 1.6, 1)
-    faces = _faces(scene, time)
-    faces.sort(key=lambda f: -float(np.mean(view.project(f[0])[1])))
-    shown = [(view.project(f)[0], colour) for f, colour in faces if view.project(f)[1].min() > _NEAR]
-    axis.add_collection(PolyCollection([f for f, _ in shown], facecolors=[c for _, c in shown], edgecolors=_DARK,
-                                       linewidths=0.6, zorder=2))  # fmt: skip
+    for points, colour in ((scene.wanted, _WANTED), (path, _PATH)):
+        _lines(axis, view, np.stack([points[:-1], points[1:]], axis=1), colour, 1.6, 1)
+    faces = _faces(scene, time, view.eye)
+    seen = [(*view.project(points), colour, edge) for points, colour, edge in faces]
+    seen = sorted((s for s in seen if s[1].min() > _NEAR), key=lambda s: -float(s[1].mean()))
+    axis.add_collection(PolyCollection([s[0] for s in seen], facecolors=[s[2] for s in seen],
+                                       edgecolors=[s[3] for s in seen], linewidths=0.6, zorder=2))  # fmt: skip
     _links(axis, view, scene, time)
     _lines(axis, view, _forces(scene, time), _FORCE, 2.2, 3)
     said = f"{scene.name}   t = {time:.2f} s   {3.6 * scene.at('speed', time):.1f} km/h"
@@ -125,13 +127,6 @@ def _links(axis: Axes, view: Camera, scene: Scene, time: float) -> None:
         _lines(axis, view, lines[chosen], colour, 1.4 if kind == "rod" else 2.4, 1)
 
 
-def ground(scene: Scene, x: Array, y: Array) -> Array:
-    """Height of the plane [m]: x rises with the slope, y with the bank."""
-    height, slope, bank = scene.ground or (0.0, 0.0, 0.0)
-    z: Array = height + np.tan(slope) * x + np.tan(bank) * y
-    return z
-
-
 def _grid(scene: Scene, time: float) -> Array:
     """(lines, 2, 3) of the plane around the vehicle; nothing on another terrain."""
     if scene.ground is None:
@@ -143,33 +138,56 @@ def _grid(scene: Scene, time: float) -> Array:
         for b0, b1 in zip(offsets[:-1], offsets[1:], strict=True):
             rows += [[here + (a, b0), here + (a, b1)], [here + (b0, a), here + (b1, a)]]
     flat: Array = np.array(rows)
-    return np.concatenate([flat, ground(scene, flat[..., 0], flat[..., 1])[..., None]], axis=2)
+    return np.concatenate([flat, scene.height(flat[..., 0], flat[..., 1])[..., None]], axis=2)
 
 
 def _path(scene: Scene) -> Array:
     """(n, 3): where the wheels of each side touch, the mean; on the ground."""
-    radius = scene.radius
+    radius = float(np.mean([t.radius for t in scene.tires.values()])) if scene.tires else 0.0
     columns = [[scene.names.index(f"wheel_{w}.pos.{a}") for a in "xyz"] for w in scene.wheels]
     middle: Array = np.mean([scene.values[:, c] for c in columns], axis=0)
     return middle - (0.0, 0.0, 0.97 * radius)
 
 
-def _faces(scene: Scene, time: float) -> list[tuple[Array, str]]:
-    at, turned = scene.vector("ref_frame.pos", time), scene.rotation("ref_frame", time)
-    faces = [(f @ turned.T + at, colour) for f, colour in zip(scene.body, BODY_COLOURS, strict=True)]
-    outer, inner = tire(scene.radius, scene.width)
-    for w in scene.wheels:
+def _faces(scene: Scene, time: float, eye: Array) -> list[tuple[Array, str, str]]:
+    """Points (corners, 3) in the world [m], colour and colour of the edges of what is drawn of the vehicle."""
+    faces: list[tuple[Array, str, str]] = []
+    for part in scene.parts:
+        at, turned = scene.pose(part.body, time)
+        placed = [face @ turned.T + at for face in part.faces]
+        middle = np.concatenate(placed).mean(axis=0)
+        for face, colour in zip(placed, part.colours, strict=True):
+            out = np.cross(face[1] - face[0], face[2] - face[0])
+            if float(out @ (face[0] - middle)) * float(out @ (eye - face[0])) > 0:  # it is on the eye's side
+                faces += [(piece, colour, edge) for piece, edge in _split(face, colour)]
+    for w, (outer, inner) in [(wheel, ring) for wheel in scene.wheels for ring in scene.tires[wheel].rings]:
         centre, axes = scene.pose(f"wheel_{w}", time)
         whole = spun(axes, scene.at(f"wheel_{w}.angle", time))
         a, b = outer @ whole.T + centre, inner @ whole.T + centre
-        faces += [(np.array([a[k - 1], a[k], b[k], b[k - 1]]), _TIRE) for k in range(len(a))]
-        faces += [(a, "#4a4a4a"), (b, "#4a4a4a")]
-        for side in (a, b):  # spokes, so that the spin is seen
-            middle = side.mean(axis=0)
-            away = (middle - centre) / np.linalg.norm(middle - centre) * 0.01
-            faces += [(np.array([middle, side[k], side[(k + 1) % len(side)]]) + away, "#d9d9d9")
-                      for k in range(0, len(side), len(side) // 4)]  # fmt: skip
+        faces += [(np.array([a[k - 1], a[k], b[k], b[k - 1]]), _TIRE, _DARK) for k in range(len(a))]
+        for side in (a, b):  # some of its sectors are spokes, so that the spin is seen
+            middle, spoke = side.mean(axis=0), len(side) // 4
+            colours = [_SPOKE if k % spoke == 0 else _RIM for k in range(len(side))]
+            faces += [(np.array([middle, side[k - 1], side[k]]), c, c) for k, c in enumerate(colours)]
     return faces
+
+
+def _split(face: Array, colour: str) -> list[tuple[Array, str]]:
+    """A face, or a large quadrilateral in pieces with its edges as lines, as faces are sorted by their middles.
+
+    Each with the colour of its edge.
+    """
+    sides = np.linalg.norm(np.roll(face, -1, axis=0) - face, axis=1)
+    if len(face) != 4 or sides.max() <= _PIECE:
+        return [(face, _DARK)]
+    n, m = (int(np.ceil(max(sides[k], sides[k + 2]) / _PIECE)) for k in (0, 1))
+    u, v = np.meshgrid(np.linspace(0, 1, n + 1), np.linspace(0, 1, m + 1), indexing="ij")
+    net = sum(w[..., None] * p for w, p in zip(((1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v), face, strict=True))
+    found = [(np.array([net[i, j], net[i + 1, j], net[i + 1, j + 1], net[i, j + 1]]), colour)
+             for i in range(n) for j in range(m)]  # fmt: skip
+    for edge in (net[:, 0], net[:, -1], net[0], net[-1]):
+        found += [(np.array(pair), _DARK) for pair in zip(edge[:-1], edge[1:], strict=True)]
+    return found
 
 
 def _forces(scene: Scene, time: float) -> Array:
@@ -180,7 +198,7 @@ def _forces(scene: Scene, time: float) -> Array:
         left = axes[:, 1]
         heading = np.array([left[1], -left[0], 0.0]) / max(float(np.hypot(left[0], left[1])), 1e-9)
         side = np.cross((0.0, 0.0, 1.0), heading)
-        foot = centre - (0.0, 0.0, 0.97 * scene.radius)
+        foot = centre - (0.0, 0.0, 0.97 * scene.tires[w].radius)
         x, y, z = scene.vector(f"wheel_{w}.tire_force", time)
         rows.append([foot, foot + _PER_NEWTON * (x * heading + y * side + z * np.array([0.0, 0.0, 1.0]))])
     return np.array(rows)

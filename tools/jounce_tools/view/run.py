@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import math
 import signal
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jounce.models.impulse.signals import Truck
 from jounce.terrain.packed import Terrain
 from jounce_client import AsyncClient, Client, JounceError, Pacing, Session, Tls
 from jounce_fmu.importer.tables import model_table
@@ -24,15 +27,17 @@ from jounce_tools.errors import UsageError
 from jounce_tools.manoeuvres.bench import Car, State, driver_inputs, measure
 from jounce_tools.manoeuvres.places import There
 from jounce_tools.view import live
-from jounce_tools.view.look import look_of
+from jounce_tools.view.look import look_of, undrawn
 
 #: Of the demonstration: speed [m/s], time between two commands [ticks], sway of the path [m] and its length [m].
 _SPEED, _PERIOD, _SWAY, _LENGTH = 10.0, 10, 2.0, 60.0
+#: Inputs of a truck that the demonstration sets, if it has them; torque of all wheels [N.m], steering wheel [rad].
+_TRUCKS, _PUSH, _TURN = ("drive.target_speed", "drive.max_torque", "steering_wheel_angle"), 2e4, 0.5
 _DRIVER = "driver"
 _FAILED = 1
 
 
-def watched(arguments: argparse.Namespace, terrain: Terrain | None) -> int:
+def watched(arguments: argparse.Namespace, terrain: Terrain | None, truck: Truck | None) -> int:
     """Shows a session of a server until Ctrl-C. Raises UsageError."""
     parameters = dict(_parameter(text) for text in arguments.set)
     tls = Tls(ca=arguments.tls_ca) if arguments.tls_ca else None
@@ -40,14 +45,16 @@ def watched(arguments: argparse.Namespace, terrain: Terrain | None) -> int:
     async def shown() -> None:
         async with await AsyncClient.connect(arguments.address, tls=tls, token=arguments.token) as client:
             session = await _session(client, arguments)
-            await _show(client, session, parameters, terrain, arguments)
+            await _show(client, session, parameters, terrain, truck, arguments)
 
     return _run(shown())
 
 
-def demonstrated(arguments: argparse.Namespace, terrain: Terrain | None) -> int:
+def demonstrated(arguments: argparse.Namespace, terrain: Terrain | None, truck: Truck | None) -> int:
     """Starts a server, drives a vehicle in real time and shows it until Ctrl-C. Raises UsageError, DataError."""
-    vehicle = arguments.vehicle if terrain is None else str(on_road(arguments.vehicle, arguments.terrain))
+    vehicle = arguments.vehicle or "hmmwv"
+    if terrain is not None:
+        vehicle = str(on_road(vehicle, arguments.terrain))
     name = model_table(vehicle).name
     own = () if vehicle in data_sets() else (f"--vehicle={Path(vehicle).resolve()}",)
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +63,7 @@ def demonstrated(arguments: argparse.Namespace, terrain: Terrain | None) -> int:
             with serving(Path(folder), *own) as (_, address), _driven(address, name, terrain) as session:
                 async def shown() -> None:
                     async with await AsyncClient.connect(address) as client:
-                        await _show(client, session, {}, terrain, arguments)
+                        await _show(client, session, {}, terrain, truck, arguments)
 
                 return _run(shown())
         except (DemoError, JounceError) as error:
@@ -77,9 +84,11 @@ async def _session(client: AsyncClient, arguments: argparse.Namespace) -> Sessio
 
 
 async def _show(client: AsyncClient, session: Session, parameters: Mapping[str, float], terrain: Terrain | None,
-                arguments: argparse.Namespace) -> None:  # fmt: skip
-    look = look_of(await client.describe(session.model), parameters)
-    if terrain is None and look.ground is None:
+                truck: Truck | None, arguments: argparse.Namespace) -> None:  # fmt: skip
+    look = look_of(await client.describe(session.model), parameters, truck)
+    if told := undrawn(look):
+        sys.stderr.write(f"{told}\n")
+    if terrain is None and look.ground is None and look.road is None:
         sys.stderr.write("the ground is not a plane and is not drawn; --road FILE shows it\n")
     shown = live.Shown(client, session, look, terrain, control=bool(session.token))
     ended = asyncio.Event()
@@ -127,7 +136,12 @@ def _driven(address: str, model: str, terrain: Terrain | None) -> Iterator[Sessi
     """A session in real time with a driver, who sways along the road and begins again at its end."""
     place = There(Client.connect(address), model)
     try:
-        car = measure(place, {})
+        if _TRUCKS[0] in place.inputs:  # a truck, which holds a speed by itself
+            drive: Callable[..., None] = partial(_pushed, names=[n for n in _TRUCKS if n in place.inputs])
+        elif "steering_wheel_angle" in place.inputs:
+            drive = partial(_drive, car=measure(place, {}), length=_length(terrain))
+        else:
+            raise UsageError(f"--demo {model}: no input steering_wheel_angle; expected a vehicle that can be steered")
     finally:
         place.close()
     with (
@@ -137,7 +151,7 @@ def _driven(address: str, model: str, terrain: Terrain | None) -> Iterator[Sessi
         ) as session,
     ):
         stop = threading.Event()
-        thread = threading.Thread(target=_drive, args=(client, session, car, _length(terrain), stop), daemon=True)
+        thread = threading.Thread(target=drive, args=(client, session, stop), daemon=True)
         thread.start()
         try:
             yield session
@@ -150,7 +164,18 @@ def _length(terrain: Terrain | None) -> float:
     return math.inf if terrain is None else max(terrain.length - 10.0, 10.0)
 
 
-def _drive(client: Client, session: Session, car: Car, length: float, stop: threading.Event) -> None:
+def _pushed(client: Client, session: Session, stop: threading.Event, *, names: list[str]) -> None:
+    """Holds a truck's speed and turns its wheel to and fro, once in `_LENGTH`."""
+    with contextlib.suppress(JounceError), client.join(
+            session, _DRIVER, owns=names, wants=["speed"], period=_PERIOD) as member:  # fmt: skip
+        turn = 2.0 * math.pi * _SPEED / _LENGTH * _PERIOD * session.tick_seconds
+        for k in itertools.count():
+            if stop.is_set():
+                return
+            member.step([_SPEED, _PUSH, _TURN * math.sin(turn * k)][: len(names)])
+
+
+def _drive(client: Client, session: Session, stop: threading.Event, *, car: Car, length: float) -> None:
     wants = ["ref_frame.pos", "ref_frame.yaw", "speed"]
     with contextlib.suppress(JounceError), client.join(
             session, _DRIVER, owns=driver_inputs(car.wheels), wants=wants, period=_PERIOD) as member:  # fmt: skip

@@ -7,12 +7,33 @@ from numpy.typing import NDArray
 
 from jounce.terrain.obstacles import Obstacle, heights
 from jounce.terrain.packed import Terrain
+from jounce_tools.architecture.figure import road_height
+from jounce_tools.view.look import Look
 
 Array = NDArray[np.float64]
 #: How far the ground is drawn beyond the edge of a file whose ground goes on there [m], and in how many columns.
 _BEYOND, _STEPS = 15.0, 6
 #: Distance of points on an obstacle [m], and most points along and across that obstacles may add.
 _FINE, _MOST_FINE = 0.04, 400
+#: Distance of points along a truck's own road [m].
+_ALONG = 0.02
+
+
+def mesh(look: Look, terrain: Terrain | None, low: Array, high: Array, most: int = 40000) -> Array | None:
+    """(rows, columns, 3) [m]: the ground of a file, or the road of a truck's parameters; None where it is a plane.
+
+    From ``low`` to ``high``, both (2,), with about ``most`` points.
+    """
+    if terrain is not None:
+        return surface(terrain, low, high, raised=look.raised, most=most)
+    if look.road is None:
+        return None
+    x = np.linspace(low[0], high[0], int(np.clip((high[0] - low[0]) / _ALONG, 2, most // 16)))
+    left, right = (road_height(look.road, x, side) for side in (1.0, -1.0))
+    far = max(float(np.abs([low[1], high[1]]).max()), _BEYOND)
+    across = np.linspace(1e-3, far, 8)  # narrow enough for pictures, which leave out faces that reach behind the eye
+    sides = [(-y, right) for y in across[::-1]] + [(y, left) for y in across]
+    return np.stack([np.column_stack([x, np.full_like(x, y), z]) for y, z in sides], axis=1)
 
 
 def surface(t: Terrain, low: Array, high: Array, *, raised: float = 0.0, most: int = 40000) -> Array:

@@ -57,7 +57,7 @@ def mass_of(table: Table) -> Mass:
     if density:
         return made
     scale = table.number("mass", "kg", above=0) / made.mass
-    return Mass(scale * made.mass, made.com, scale * made.inertia)
+    return Mass(scale * made.mass, made.com, scale * made.inertia, made.pieces)
 
 
 def _density(table: Table, default: float | None = None) -> float:

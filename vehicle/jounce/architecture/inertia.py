@@ -7,7 +7,7 @@ inertia tensor is tr(S) E - S (Goldstein, "Classical mechanics", section 5.3).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -26,6 +26,8 @@ class Mass:
     mass: float
     com: Array
     inertia: Array
+    pieces: tuple[Mass, ...] = ()
+    """Bars of a beam, plates of a panel, as they are drawn."""
 
     @property
     def second(self) -> Array:
@@ -150,7 +152,7 @@ def beam(path: Array, section: Section, density: float, up: Array) -> Mass:
             section.width * np.outer(width, width) + section.height * np.outer(height, height)
         )
         parts.append(from_second(mass, (start + end) / 2, second))
-    return total(parts)
+    return replace(total(parts), pieces=tuple(parts))
 
 
 def panel(points: Array, triangles: NDArray[np.int64], thickness: float, density: float) -> Mass:
@@ -162,4 +164,4 @@ def panel(points: Array, triangles: NDArray[np.int64], thickness: float, density
         mass, com = density * thickness * area, corners.mean(0)
         v, n = corners - com, normal / (2 * area)
         parts.append(from_second(mass, com, mass / 12 * (v.T @ v + thickness**2 * np.outer(n, n))))
-    return total(parts)
+    return replace(total(parts), pieces=tuple(parts))

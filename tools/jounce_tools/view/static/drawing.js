@@ -3,13 +3,15 @@
 
 /** What does not change of a run; page.py packs it.
  * @typedef {{name: string, names: string[], units: string[], wheels: string[],
- *   carriers: Record<string, string>, body: Vector[][], colours: string[],
- *   radius: number, tire: Vector[][], plane: number[] | null, cameras: Record<string, [Vector, number]>, size: number,
- *   links: Link[], surface: Surface | null}} Look */
+ *   carriers: Record<string, string>, bodies: string[], parts: Part[], tires: Record<string, Tires>,
+ *   plane: number[] | null, cameras: Record<string, [Vector, number]>, size: number,
+ *   links: Link[], surface: Surface | null, wanted: Vector[]}} Look */
+/** @typedef {{body: string, faces: Vector[][], colours: string[]}} Part faces that one body carries */
+/** @typedef {{radius: number, rings: Vector[][][]}} Tires of one wheel: left and right circle of each */
 /** @typedef {{rows: number, columns: number, origin: Vector, points: string | Float32Array}} Surface */
 
 const LINK_COLOURS = { rod: "#e0a030", spring: "#3ba55c", shock: "#7a5bd0" };
-const PATH = "#c4461f", FORCE = "#2b8a3e", WANTED = "#4a78c8";
+const PATH = "#c4461f", FORCE = "#2b8a3e", OTHER = "#4a78c8", WANTED = "#1a94a5";
 /** Length of an arrow per force [m/N], distance of the ground's lines [m], half of a plane's side [m]. */
 const PER_NEWTON = 1.5e-4, GRID = 2, FAR = 160;
 /** Most pieces of the path. */
@@ -24,48 +26,63 @@ class Figure {
   constructor(painter, look) {
     this.painter = painter;
     this.look = look;
-    const body = new Mesh(), tire = new Mesh(), [outer, inner] = look.tire, n = outer.length;
-    look.body.forEach((face, k) => body.polygon(face, colourOf(look.colours[k])));
+    this.parts = look.parts.map(({ body, faces, colours }) => {
+      const mesh = new Mesh();
+      faces.forEach((face, k) => mesh.polygon(face, colourOf(colours[k])));
+      return { body, made: painter.made(mesh) };
+    });
+    this.tires = Object.fromEntries(Object.entries(look.tires).map(([w, { rings }]) => {
+      const mesh = new Mesh();
+      rings.forEach((ring) => Figure.tire(mesh, ring));
+      return [w, painter.made(mesh)];
+    }));
+    const radii = Object.values(look.tires).map((t) => t.radius);
+    /** Of the wheels, the mean [m]. */
+    this.radius = radii.reduce((sum, r) => sum + r, 0) / Math.max(radii.length, 1);
+  }
+
+  /** Adds a tire with spokes. @param {Mesh} tire @param {Vector[][]} circles */
+  static tire(tire, [outer, inner]) {
+    const n = outer.length;
     for (let i = 0; i < n; i++) {
       const j = (i + 1) % n;
       tire.polygon([outer[i], outer[j], inner[j], inner[i]], colourOf("#2b2b2b"));
     }
     for (const side of [outer, inner]) {
-      const y = side[0][1];
+      const y = side[0][1] + (side === outer ? 0.012 : -0.012);
       tire.polygon(side, colourOf("#4a4a4a"));
-      const raised = side.map(([x, , z]) => [0.97 * x, y + 0.012 * Math.sign(y), 0.97 * z]);
+      const raised = side.map(([x, , z]) => [0.97 * x, y, 0.97 * z]);
       for (let i = 0; i < n; i += n / 4) {  // spokes, so that the spin is seen
         tire.polygon([[0, raised[0][1], 0], raised[i], raised[(i + 1) % n]], colourOf("#d9d9d9"));
       }
     }
-    this.body = painter.made(body);
-    this.tire = painter.made(tire);
   }
 
   /** @param {Series} series @param {number} k */
   poses(series, k) {
-    const chassis = { at: series.vector(k, "ref_frame.pos"), axes: series.rotation(k, "ref_frame") };
+    const wheels = /** @type {Record<string, Pose>} */ ({});
     /** @type {Record<string, Pose>} */
-    const wheels = {};
+    const bodies = { ground: { at: [0, 0, 0], axes: [[1, 0, 0], [0, 1, 0], [0, 0, 1]] } };
+    for (const b of this.look.bodies) bodies[b] = { at: series.vector(k, `${b}.pos`), axes: series.rotation(k, b) };
     for (const w of this.look.wheels) {
       wheels[w] = { at: series.vector(k, `wheel_${w}.pos`), axes: series.rotation(k, this.look.carriers[w]) };
     }
-    return { chassis, wheels };
+    return { chassis: bodies.ref_frame, wheels, bodies: { ...wheels, ...bodies } };
   }
 
   /** Draws body and wheels; returns the wheels' matrices. @param {Series} series @param {number} k @param {Vector} about
    * @param {{body: number, wheels: number}} alpha */
   show(series, k, about, alpha) {
-    const { chassis, wheels } = this.poses(series, k);
+    const { wheels, bodies } = this.poses(series, k);
     /** @type {Record<string, Float32Array>} */
     const drawn = {};
     for (const [w, wheel] of Object.entries(wheels)) {
       drawn[w] = pose(spun(wheel.axes, series.value(k, `wheel_${w}.angle`)), add(wheel.at, about, -1));
-      this.painter.show(this.tire, drawn[w], { alpha: alpha.wheels });
+      this.painter.show(this.tires[w], drawn[w], { alpha: alpha.wheels });
     }
     return { wheels: drawn, finish: () => {
-      if (alpha.body > 0) {
-        this.painter.show(this.body, pose(chassis.axes, add(chassis.at, about, -1)), { alpha: alpha.body });
+      for (const { body, made } of alpha.body > 0 ? this.parts : []) {
+        this.painter.show(made, pose(bodies[body].axes, add(bodies[body].at, about, -1)), { alpha: alpha.body });
       }
     } };
   }
@@ -73,7 +90,7 @@ class Figure {
   /** Below the middle of the vehicle, on the ground. @param {Series} series @param {number} k @returns {Vector} */
   foot(series, k) {
     /** @type {Vector} */
-    let sum = [0, 0, -0.97 * this.look.radius];
+    let sum = [0, 0, -0.97 * this.radius];
     for (const w of this.look.wheels) sum = add(sum, series.vector(k, `wheel_${w}.pos`), 1 / this.look.wheels.length);
     return sum;
   }
@@ -159,21 +176,22 @@ class Drawing {
       const ends = [...add(a, about, -1), ...add(b, about, -1)];
       if (ends.every(Number.isFinite)) into.push(...ends, ...colourOf(colour), width);
     };
-    const { chassis, wheels } = this.figure.poses(series, k);
+    const { chassis, wheels, bodies } = this.figure.poses(series, k);
     if (what.path) {
+      this.look.wanted.forEach((b, i, all) => { if (i) line(all[i - 1], b, WANTED, 2.5); });
       this.path(series, this.figure, (a, b) => line(a, b, PATH, 2.5));
-      if (this.ghost && what.other) this.path(what.other, this.ghost, (a, b) => line(a, b, WANTED, 2.5));
+      if (this.ghost && what.other) this.path(what.other, this.ghost, (a, b) => line(a, b, OTHER, 2.5));
     }
     if (what.links) {
       for (const link of this.look.links) {
-        const [a, b] = linkPlace(link, chassis, wheels);
+        const [a, b] = linkPlace(link, chassis, bodies);
         line(a, b, LINK_COLOURS[/** @type {"rod"} */ (link.kind)], link.kind === "rod" ? 3 : 6);
       }
     }
     if (what.forces) {
       for (const [w, wheel] of Object.entries(wheels)) {
         const left = column(wheel.axes, 1), heading = unit([left[1], -left[0], 0]), force = series.vector(k, `wheel_${w}.tire_force`);
-        const base = add(wheel.at, [0, 0, -0.97 * this.look.radius]);
+        const base = add(wheel.at, [0, 0, -0.97 * this.look.tires[w].radius]);
         const along = add(add(heading.map((v) => force[0] * v), cross([0, 0, 1], heading), force[1]), [0, 0, force[2]]);
         const tip = add(base, along, PER_NEWTON);
         line(base, tip, FORCE, 4, forces);

@@ -27,7 +27,8 @@ function pinFrame([lowLeft, upLeft, lowRight, upRight]) {
 /** @param {End} end @param {Pose} chassis @param {Record<string, Pose>} wheels @returns {Vector} */
 function endPlace(end, chassis, wheels) {
   let point = end.point;
-  if (end.body === "wheel") {
+  if (end.body === "ground") return point;
+  if (end.body === "wheel" || end.body === "body") {
     const wheel = wheels[end.wheels[0]];
     return add(wheel.at, turn(wheel.axes, point));
   }

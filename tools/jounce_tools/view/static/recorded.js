@@ -11,6 +11,7 @@ function recorded(run) {
 /** @param {Run[]} given */
 function showRecorded(given) {
   const [one, other] = given.map(recorded);
+  element("course", HTMLElement).hidden = one.look.wanted.length === 0;
   if (other) element("compared", HTMLElement).hidden = false;
   return new Page(one.look, one.series, other ?? null, null).start();
 }
