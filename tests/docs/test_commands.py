@@ -111,6 +111,7 @@ PLAN: dict[str, object] = {
     "jounce view": By("tools/view/test_recorded.py"),
     "jounce view --demo": By("tools/view/test_demo.py"),
     "jounce view --demo --vehicle my/vehicle.toml --road rough.jnt": By("tools/view/test_demo.py"),
+    "jounce view --demo --vehicle class3": By("tools/view/test_demo.py"),
     "jounce view --address 127.0.0.1:50051": By("tools/view/test_live.py"),
     "jounce view lane/run.mcap --compare other/run.mcap -o both.html": By("tools/view/test_recorded.py"),
     "jounce view lane/run.mcap -o lane.html": By("tools/view/test_recorded.py"),

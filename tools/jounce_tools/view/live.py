@@ -349,9 +349,6 @@ class Site:
         return False
 
     def _ground(self, query: str) -> Response:
-        shown = self.shown
-        if shown.terrain is None and shown.look.road is None:
-            return _reply(HTTPStatus.NOT_FOUND, "no terrain file")
         try:
             asked = parse_qs(query, strict_parsing=True, max_num_fields=2)
             centre = np.array([float(asked[a][0]) for a in "xy"])
@@ -359,8 +356,9 @@ class Site:
             centre = np.array([np.nan])
         if not np.all(np.abs(centre) < 1e7):
             return _reply(HTTPStatus.BAD_REQUEST, "expected x and y in m")
-        points = mesh(shown.look, shown.terrain, centre - _PIECE, centre + _PIECE, most=_POINTS)
-        assert points is not None
+        points = mesh(self.shown.look, self.shown.terrain, centre - _PIECE, centre + _PIECE, most=_POINTS)
+        if points is None:
+            return _reply(HTTPStatus.NOT_FOUND, "no terrain file")
         origin = points.reshape(-1, 3).mean(axis=0)
         head = struct.pack("<II3d", *points.shape[:2], *origin)
         return _reply(HTTPStatus.OK, head + (points - origin).astype("<f4").tobytes(), "application/octet-stream")
