@@ -94,6 +94,8 @@ PLAN: dict[str, object] = {
     # docs/driving-by-pedals.md
     "jounce simulate --throttle 0.4 --duration 10 -o drive.csv": RUNS,
     "jounce export --vehicle hmmwv_pedals -o pedals.fmu": RUNS,
+    "jounce powertrain check my_car": By("tools/test_powertrain_command.py"),
+    "jounce powertrain map hmmwv_pedals -o map": By("tools/test_powertrain_command.py"),
     "jounce simulate --tire my.tir --duration 5 -o out.csv": By("fmu/test_tire_file.py"),
     "jounce export --tire my.tir -o car.fmu": By("fmu/test_tire_file.py"),
     "jounce tire show my.tir": By("tools/test_tire_command.py"),
@@ -111,7 +113,6 @@ PLAN: dict[str, object] = {
     "jounce view": By("tools/view/test_recorded.py"),
     "jounce view --demo": By("tools/view/test_demo.py"),
     "jounce view --demo --vehicle my/vehicle.toml --road rough.jnt": By("tools/view/test_demo.py"),
-    "jounce view --demo --vehicle class3": By("tools/view/test_demo.py"),
     "jounce view --address 127.0.0.1:50051": By("tools/view/test_live.py"),
     "jounce view lane/run.mcap --compare other/run.mcap -o both.html": By("tools/view/test_recorded.py"),
     "jounce view lane/run.mcap -o lane.html": By("tools/view/test_recorded.py"),

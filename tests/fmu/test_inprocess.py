@@ -40,6 +40,16 @@ def test_a_run_has_the_numbers_of_the_command_with_names_and_units(tmp_path: Pat
     assert found.units == {"speed": "m/s", **dict.fromkeys(metres, "m")}
     with pytest.raises(KeyError, match="'sped' is not among speed"):
         found["sped"]
+    assert "ref_frame.pos" in found and "sped" not in found
+
+
+def test_an_unknown_name_among_many_outputs_is_told_those_like_it() -> None:
+    run = jounce.simulate("hmmwv", duration=0.001)
+    assert "speed" in run and "time" not in run
+    with pytest.raises(KeyError, match=r"'sped' is not among the \d+ names; did you mean speed\?"):
+        run["sped"]
+    with pytest.raises(KeyError, match=r"'no' is not among the \d+ names"):
+        run["no"]
 
 
 def test_inputs_may_be_a_frame_or_a_mapping_with_time_vectors_and_held() -> None:

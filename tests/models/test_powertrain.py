@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes as ct
 import math
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from drives import Array, factory, record, run
+from drives import Array, factory, in_the_air, record, run, unaccounted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,12 +21,7 @@ from jounce_fmu.models import data_sets, find
 from jounce_fmu.models.tires import on_tires
 
 LOCKED = {"front.diff_lock": 1.0, "rear.diff_lock": 1.0, "centre.diff_lock": 1.0}
-SLOPE = {"terrain.slope": math.atan(0.3)}
 TIRE = Path(__file__).parents[1] / "data" / "tires" / "HMMWV_Pac02Tire.tir"
-
-
-def position(o: Mapping[str, Array]) -> Array:
-    return np.array([o[f"ref_frame.pos.{a}"] for a in "xyz"])
 
 
 # ---- against a record -----------------------------------------------------------------------------------------------
@@ -60,23 +53,6 @@ def test_thirteen_seconds_by_throttle_and_steering_are_those_of_project_chrono()
 
 
 # ---- energy ---------------------------------------------------------------------------------------------------------
-
-
-@cache
-def in_the_air() -> dict[str, float]:
-    """Wheels in the air, no gravity; dampers off, and the springs' stops, which have kinks."""
-    table, off = factory().table, {"gravity": 0.0, "tire_source": 2, "init.equilibrium": False, "init.z": 100.0}
-    off |= {s.name: 0.0 for s in table.parameters if ".shock." in s.name and s.signal.unit == "N.s/m"}
-    off |= {s.name: 0.0 for s in table.parameters
-            if s.name.endswith((".k3", "end_stiffness")) or ".stop.force." in s.name}  # fmt: skip
-    off |= {"front.spring.rest_length": 0.246463, "rear.spring.rest_length": 0.306016}  # as they stand
-    return off | {"chassis.contact.stiffness": 0.0}
-
-
-def unaccounted(o: Mapping[str, Array]) -> float:
-    """Largest energy [J] that has come or gone without a source: all that moves counts."""
-    whole = o["energy.kinetic"] + o["energy.potential"] + o["energy.driveline"] + o["energy.losses"]
-    return float(np.abs(whole - o["energy.engine"] - (whole - o["energy.engine"])[0]).max())
 
 
 @pytest.mark.parametrize("instant", [0.0, 1.0])
@@ -111,79 +87,6 @@ def test_whatever_gears_and_locks_are_asked_for_the_energy_is_closed_at_a_tick_o
         t += pause
     o = run(plan, t + 0.5, in_the_air() | {"converter.lock_torque": lock_torque, "converter.lock_gear": 1.0})
     assert unaccounted(o) < 1e-6 * o["energy.engine"].max()
-
-
-# ---- at rest --------------------------------------------------------------------------------------------------------
-
-HELD = {
-    "P": {"gear_selector": -2.0},
-    "P, engine off": {"gear_selector": -2.0, "engine.run": 0.0},
-    "D at idle against the brake": {"brake_pedal": 0.8},
-    "hand brake": {"gear_selector": 0.0, "hand_brake": 1.0},
-}
-
-
-@pytest.mark.parametrize("how", HELD)
-@pytest.mark.parametrize("shaken", [False, True])
-def test_held_on_thirty_percent_it_stays(how: str, shaken: bool) -> None:
-    """Shaken by 2 kN at 3 Hz; whole seconds apart it is where it was. A minute of it takes `slow` (below)."""
-    seconds = 9.0
-
-    def shake(fmu: FmuInstance, t: float) -> None:
-        push = 2000.0 * math.sin(6 * math.pi * t) if shaken else 0.0
-        fmu.set_values({"chassis.ext_force.x": push, "chassis.ext_force.y": push / 2})
-
-    p = position(run([(0.0, HELD[how])], seconds, SLOPE, every_row=shake))
-    settled = 500
-    assert np.linalg.norm(p[:, settled] - p[:, 0]) < 0.06
-    assert np.abs(p[:, settled::100] - p[:, settled : settled + 1]).max() < 1e-4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", HELD)
-def test_held_on_thirty_percent_it_stays_for_a_minute(how: str) -> None:
-    def shake(fmu: FmuInstance, t: float) -> None:
-        push = 2000.0 * math.sin(6 * math.pi * t)
-        fmu.set_values({"chassis.ext_force.x": push, "chassis.ext_force.y": push / 2})
-
-    p = position(run([(0.0, HELD[how])], 65.0, SLOPE, every_row=shake))
-    assert np.abs(p[:, 500::100] - p[:, 500:501]).max() < 1e-3
-
-
-def test_with_one_wheel_of_each_axle_on_ice_open_differentials_let_a_vehicle_in_park_go() -> None:
-    """The pawl holds the propeller shaft alone; the hand brake holds the rear wheels themselves."""
-    ice = {"terrain_source": 2, "differential.front.bias": 1.0, "differential.rear.bias": 1.0}
-    rise = {f"wheel_{w}.terrain_normal.x": -0.3 for w in WHEELS}
-    mu = {"wheel_FL.terrain_mu": 0.02, "wheel_RL.terrain_mu": 0.02}
-
-    def slide(fmu: FmuInstance, _t: float) -> None:
-        """The ground under each wheel on the slope."""
-        y = dict(zip((s.name for s in factory().table.outputs), fmu.get_outputs(), strict=True))
-        fmu.set_values({f"wheel_{w}.terrain_height": 0.3 * y[f"wheel_{w}.query_point.x"] for w in WHEELS})
-
-    o = run([(0.0, {"gear_selector": -2.0} | rise | mu)], 2.5, ice | {"init.equilibrium": False, "init.z": 0.9},
-            every_row=slide)  # fmt: skip
-    assert abs(o["speed"][-1]) > 0.3
-
-
-def test_taking_off_on_a_slope_it_does_not_roll_back_further_than_its_brakes_unwind() -> None:
-    o = run([(0.0, {"brake_pedal": 1.0}), (0.5, {"throttle": 1.0}), (1.1, {"brake_pedal": 0.0})], 3.0, SLOPE)
-    x = o["ref_frame.pos.x"]
-    assert x.min() - x[0] > -0.01
-    assert o["speed"][-1] > 1.5
-
-
-def test_from_forward_through_rest_into_reverse_nothing_chatters() -> None:
-    o = run([(0.0, {"throttle": 0.4}), (2.0, {"throttle": 0.0, "brake_pedal": 0.5}),
-             (4.0, {"gear_selector": -1.0, "brake_pedal": 0.0, "throttle": 0.3})], 6.5)  # fmt: skip
-    v, rest = o["speed"], (o["time"] > 3.7) & (o["time"] < 4.0)
-    assert v.max() > 1.5
-    assert v[-1] < -0.8
-    assert np.abs(v[rest]).max() < 1e-2
-    moving = np.diff(v[o["time"] >= 4.3])
-    assert (moving < 1e-3).all()  # it only gets faster
-    torque = o["gearbox.torque"][o["time"] > 4.5]
-    assert (torque < 0.0).all()
 
 
 # ---- engine and gears -----------------------------------------------------------------------------------------------

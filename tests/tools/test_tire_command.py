@@ -40,6 +40,26 @@ def test_the_evaluator_gives_the_reference_point() -> None:
         assert float(at[name]) == pytest.approx(value, rel=5e-6), name
 
 
+def test_a_file_of_coefficients_alone_has_curves_but_carries_no_vehicle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The reference table of MF 6.1, all rows within 1e-9 of the nominal load."""
+    bare = DATA / "synthetic_mf61.tir"
+    with (DATA / "synthetic_mf61.csv").open() as lines:
+        next(lines)
+        rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(lines)]
+    table = {key: np.array([row[key] for row in rows]) for key in rows[0]}
+    found = Tire(bare).at(load=table["Fz"], slip=table["kappa"], slip_angle=table["alpha"],
+                          inclination=table["gamma"], pressure=table["p"])  # fmt: skip
+    for name, key in (("fx", "Fx"), ("fy", "Fy"), ("overturning", "Mx"), ("resistance", "My"), ("aligning", "Mz")):
+        wanted = np.abs(table[key]) if key == "My" else table[key]
+        assert np.abs(found[name] - wanted).max() < 1e-9 * 1500.0, name
+    assert main(["tire", "show", str(bare)]) == 0
+    assert "vehicles refuse the file" in capsys.readouterr().out
+    assert main(["simulate", "--tire", str(bare), "--duration", "0.01", "-o", str(tmp_path / "o.csv")]) == 2
+    assert "synthetic_mf61.tir: line 209: VERTICAL_STIFFNESS is missing" in capsys.readouterr().err
+
+
 def test_a_curve_as_csv_has_the_reference_table(tmp_path: Path) -> None:
     """All rows of the table of another evaluator, within 1e-9 of the nominal load; some through the command."""
     with (DATA / "HMMWV_Pac02Tire_cosine.csv").open() as lines:

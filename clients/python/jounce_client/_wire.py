@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,6 +29,8 @@ _Made = TypeVar("_Made", bound="Session")
 KEEPALIVE = 15.0
 #: Size of the pieces of an uploaded snapshot [bytes].
 _PIECE = 2**20
+#: Names that a message lists; of more it gives those that are like the wrong one.
+_SHOWN = 12
 
 
 #: Key in the initial metadata of Watch which says that frames are being collected (jounce.proto).
@@ -219,8 +222,15 @@ class State:
         try:
             found: Array | np.float64 = self.values[self._index[name]]
         except KeyError:
-            raise KeyError(f"{name!r} is not among the requested outputs: {', '.join(self.names)}") from None
+            near = get_close_matches(str(name), self.names)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            told = ", ".join(self.names) if len(self.names) <= _SHOWN else f"the {len(self.names)} names{hint}"
+            raise KeyError(f"{name!r} is not among the requested outputs: {told}") from None
         return found
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the output was asked for, scalar or vector."""
+        return name in self._index
 
 
 @dataclass(frozen=True)

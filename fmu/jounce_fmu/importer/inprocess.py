@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +21,8 @@ from jounce_fmu.importer.trajectory import Clock, InputError, Inputs, Track, int
 __all__ = ["Run", "State", "Stepper", "join", "simulate"]
 
 Array = NDArray[np.float64]
+_SHOWN = 12
+"""Names that a message lists; of more it gives those that are like the wrong one."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,13 @@ class Run:
     _places: Mapping[str, slice | int] = field(repr=False, default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
-        """One output over time, scalar or vector; raises KeyError that lists the outputs."""
+        """One output over time, scalar or vector; raises KeyError that tells the outputs."""
         found: Array = self.values[:, _place(self._places, name, self.names)]
         return found
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such an output, scalar or vector."""
+        return name in self._places
 
     def to_pandas(self) -> Any:
         """Returns a pandas.DataFrame with the time [s] as index and the units in ``attrs``.
@@ -70,9 +77,13 @@ class State:
     _places: Mapping[str, slice | int] = field(repr=False, default_factory=dict)
 
     def __getitem__(self, name: str) -> Array | np.float64:
-        """One output, scalar or vector; raises KeyError that lists the outputs."""
+        """One output, scalar or vector; raises KeyError that tells the outputs."""
         found: Array | np.float64 = self.values[_place(self._places, name, self.names)]
         return found
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is such an output, scalar or vector."""
+        return name in self._places
 
 
 def simulate(
@@ -269,8 +280,16 @@ def _place(
     places: Mapping[str, slice | int], name: str, names: Sequence[str], error: type[Exception] = KeyError
 ) -> slice | int:
     if name not in places:
-        raise error(f"{name!r} is not among {', '.join(names) or 'none'}")
+        raise error(f"{name!r} is not among {_few(str(name), names)}")
     return places[name]
+
+
+def _few(name: str, names: Sequence[str]) -> str:
+    """The names, or of many those that are like it."""
+    if len(names) <= _SHOWN:
+        return ", ".join(names) or "none"
+    near = get_close_matches(name, names)
+    return f"the {len(names)} names" + (f"; did you mean {' or '.join(near)}?" if near else "")
 
 
 def _chosen(

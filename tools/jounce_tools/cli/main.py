@@ -32,6 +32,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "compare": ("jounce_tools.compare.command", "compare the papers' formulations of one vehicle on one page"),
     "terrain": ("jounce_tools.cli.terrain", "pack a road or terrain, make a random road, show what a file holds"),
     "tire": ("jounce_tools.tire.command", "show what a tire file holds, write and draw its curves, compare two"),
+    "powertrain": ("jounce_tools.powertrain.command", "write a powertrain's maps, and check its data"),
     "vehicle": ("jounce_tools.vehicle.command", "start, check and describe a vehicle of your own by axles"),
     "build": ("jounce_tools.architecture.command", "make a vehicle of an architecture: components and connections"),
     "spectrum": ("jounce_tools.architecture.spectrum", "find natural frequencies of an architecture, on one page"),

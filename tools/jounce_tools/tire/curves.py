@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from jounce.contact.tires.vertical import load_at
 from jounce.entries import Entry
 
 Array = NDArray[np.float64]
+SETTLED = 0.08
+"""Deflection at nominal load over the radius, of a file that has no vertical law."""
 
 
 class Tire:
@@ -25,7 +28,12 @@ class Tire:
 
     def __init__(self, path: Path) -> None:
         """Raises TireFileError."""
-        self.file: TireFile = read_tir(path)
+        file = read_tir(path)
+        self.carries = "VERTICAL_STIFFNESS" in file.values or "Q_FZ1" in file.values or bool(file.curve)
+        """Whether it has a vertical law. A file of coefficients alone has forces, but carries no vehicle."""
+        nominal = file.values["FNOMIN"] / (SETTLED * file.values["UNLOADED_RADIUS"])
+        spring = {} if self.carries else {"VERTICAL_STIFFNESS": nominal}
+        self.file: TireFile = replace(file, values={**file.values, **spring})
         self.entries: Mapping[str, Entry] = tire_entries(self.file)
         self.law = find(law_of(self.file))
 

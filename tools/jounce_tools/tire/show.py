@@ -66,6 +66,8 @@ def _pressure(tire: Tire) -> str:
 
 def _vertical(tire: Tire) -> str:
     nominal, file = tire["FNOMIN"], tire.file
+    if not tire.carries:
+        return "none in the file"
     law = (f"[DEFLECTION_LOAD_CURVE] of {len(file.curve)} points" if len(file.curve) > 1 else
            "Q_FZ1, Q_FZ2" if file.values.get("Q_FZ1") or file.values.get("Q_FZ2") else
            "VERTICAL_STIFFNESS times LCZ")  # fmt: skip
@@ -96,6 +98,8 @@ def _warnings(tire: Tire) -> Iterator[str]:
     mode = tire.file.values.get("USE_MODE")
     if mode is not None and int(abs(mode)) % 10 != 4:
         yield f"USE_MODE {mode:g} is not used: all forces act, with combined slip"
+    if not tire.carries:
+        yield "no vertical stiffness, QFZ1 or [DEFLECTION_LOAD_CURVE]: vehicles refuse the file"
     if tire.file.values.get("PDY1", 1.0) < 0.0:
         yield "PDY1 is negative: its absolute value is taken"
     if "PRESSURE" not in tire.file.texts and tire["NOMPRES"]:
@@ -133,7 +137,7 @@ def _row(tire: Tire, loads: Array) -> Iterator[tuple[str, str]]:
     for load in loads:
         at, peaks = tire.at(load=load), tire.peaks(float(load))
         of = f"at {load:g} N"
-        yield f"deflection {of} [mm]", f"{1e3 * tire.deflection(float(load)):.4g}"
+        yield f"deflection {of} [mm]", f"{1e3 * tire.deflection(float(load)):.4g}" if tire.carries else "?"
         yield f"peak Fx / Fz {of}", f"{peaks['fx'][0]:.4g}"
         yield f"peak Fy / Fz {of}", f"{peaks['fy'][0]:.4g}"
         yield f"slip stiffness {of} [N]", f"{float(at['stiffness_x']):.5g}"

@@ -341,7 +341,9 @@ static int any_of(const double *v, size_t bytes) {
 
 #include "double_wishbone_dynamics.inc"
 #include "double_wishbone_forward.inc"
-#if !JN_POWERTRAIN
+#if JN_POWERTRAIN
+#include "by_columns.inc"
+#else
 #include "double_wishbone_jacobian.inc"
 #endif
 #undef JN_LANES
@@ -363,7 +365,9 @@ static int any_of(const double *v, size_t bytes) {
 #endif
 #include "double_wishbone_dynamics.inc"
 #include "double_wishbone_forward.inc"
-#if !JN_POWERTRAIN
+#if JN_POWERTRAIN
+#include "by_columns.inc"
+#else
 #include "double_wishbone_jacobian.inc"
 #endif
 #undef JN_LANES
@@ -573,11 +577,9 @@ static void finish_forward(const double *x, const double *u, const double *p, co
 }
 
 #if JN_POWERTRAIN
-#define JACOBIAN(lanes) NULL
 #define PERIOD period
 #define DECIDE decide
 #else
-#define JACOBIAN(lanes) jacobian_##lanes
 #define PERIOD NULL
 #define DECIDE NULL
 #endif
@@ -587,7 +589,7 @@ static void finish_forward(const double *x, const double *u, const double *p, co
      .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference, .derive = derive, .start = jn_start,                  \
      .rhs = rhs_##lanes, .outputs = outputs_##lanes, .step = NULL, .n_work = 0, .begin = begin_##lanes, .finish = finish, .n_memory = N_MEMORY,  \
      .nominals = jn_nominals, .state_references = jn_state_references, .directional = directional_##lanes,             \
-     .finish_forward = finish_forward, .jacobian = JACOBIAN(lanes), .parameter_warning = parameter_warning,               \
+     .finish_forward = finish_forward, .jacobian = jacobian_##lanes, .parameter_warning = parameter_warning,               \
      .readable = readable, .period = PERIOD, .decide = DECIDE, .open = open_terrain,                     \
      .close = close_terrain, .d_resource = D_RESOURCE, .stores = on_soil, .remember = remember_##lanes, .n_store = N_STORE, .d_store = D_STORE}
 

@@ -9,7 +9,7 @@ from typing import Final
 from jounce.contact.tires import MF61, find
 from jounce.contact.tires.coefficients import MF61 as MF61_COEFFICIENTS
 from jounce.contact.tires.coefficients import PAC2002 as PAC2002_COEFFICIENTS
-from jounce.contact.tires.tir import TireFile, TireFileError
+from jounce.contact.tires.tir import TireFile, TireFileError, bounds
 from jounce.contact.tires.vertical import vertical_of
 from jounce.entries import Entry
 
@@ -28,6 +28,8 @@ _OWN: Final[Mapping[str, tuple[float, str, str, float]]] = {
 _UNITS: Final = {"LONGITUDINAL_STIFFNESS": "N/m", "LATERAL_STIFFNESS": "N/m"}
 ANY_PRESSURE = 5e6
 """Largest pressure [Pa] where the file does not depend on it."""
+_ROLLING: Final = (0.5, 1.5)
+"""Least and largest rolling radius over the unloaded one."""
 STIFFEST, MOST_DAMPING = 5e5, 5e3
 """Of the tread at rest [N/m], [N.s/m]: what a step of 1 ms holds with the spin of a light wheel."""
 
@@ -37,10 +39,7 @@ def tire_entries(tire: TireFile, law: str = "") -> dict[str, Entry]:
 
     What a file says nothing of has a value that its source calls an assumption. Raises TireFileError.
     """
-    try:
-        made = _entries(tire)
-    except TireFileError as error:
-        raise TireFileError(f"{tire.path.name}: {error}") from error
+    made = _entries(tire)
     return {f"tire.{n}": made[f"tire.{n}"] for n in find(law or law_of(tire)).entries}
 
 
@@ -57,10 +56,15 @@ def _entries(tire: TireFile) -> dict[str, Entry]:
     source, v = tire.path.name, tire.values
     made: dict[str, Entry] = {}
 
-    def put(name: str, value: float, unit: str, text: str, minimum: float = -math.inf, why: str = source) -> None:
-        if not (math.isfinite(value) and value >= minimum):
-            raise TireFileError(f"{name} = {value:g}: expected at least {minimum:g} {unit}")
-        made[f"tire.{name}"] = Entry(value, unit, why, text, minimum)
+    def put(name: str, value: float, unit: str, text: str, minimum: float = -math.inf, why: str = source,
+            maximum: float = math.inf) -> None:
+        if not (math.isfinite(value) and minimum <= value <= maximum):
+            raise tire.fault_of(name, f"{value:g}: expected {minimum:g} to {maximum:g} {unit}")
+        made[f"tire.{name}"] = Entry(value, unit, why, text, minimum, maximum)
+
+    def coefficient(name: str, value: float, unit: str, text: str) -> None:
+        low, high = bounds(name, value)  # 0 stands for a stiffness that is left out
+        put(name, value, unit, text, min(low, value), maximum=max(high, value))
 
     for name, (value, unit, text, minimum) in _OWN.items():
         put(name, value, unit, text, minimum, "assumption: as for the tires of the HMMWV")
@@ -75,14 +79,14 @@ def _entries(tire: TireFile) -> dict[str, Entry]:
         put(f"load_curve_deflection_{k}", deflection, "m", f"{text}: deflection", 0.0)
         put(f"load_curve_stiffness_{k}", stiffness, "N/m", f"{text}: stiffness from there on", 0.0)
     for name, value in (("Q_RE0", 1.0), ("Q_V1", 0.0), ("Q_V2", 0.0), ("PFZ1", 0.0)):
-        put(name, v.get(name, value), "1", f"coefficient {name} of radius and vertical stiffness")
+        coefficient(name, v.get(name, value), "1", f"coefficient {name} of radius and vertical stiffness")
     put("vertical_damping", v.get("VERTICAL_DAMPING", 0.0), "N.s/m", "vertical damping", 0.0)
     # FZMIN 0 would divide by zero
     put("min_load", max(v.get("FZMIN", 0.0), 0.01 * v["FNOMIN"]), "N", "least load of the formula", 0.001)
     put("max_load", v.get("FZMAX", 3.0 * v["FNOMIN"]), "N", "largest load of the formula", 0.001)
     lean = min(abs(v.get("CAMMIN", -0.2618)), abs(v.get("CAMMAX", 0.2618))) or 0.2618
-    put("max_inclination", lean, "rad", "largest inclination of the formula", 0.0)
-    put("FNOMIN", v["FNOMIN"], "N", "nominal load", 0.001)
+    put("max_inclination", lean, "rad", "largest inclination of the formula", 0.0, maximum=1.5)
+    coefficient("FNOMIN", v["FNOMIN"], "N", "nominal load")
     nominal = v.get("NOMPRES", 0.0)
     put("NOMPRES", nominal, "Pa", "nominal pressure; 0: pressure has no effect", 0.0)
     least, most = v.get("PRESMIN", 0.5 * nominal), v.get("PRESMAX", 1.5 * nominal or ANY_PRESSURE)
@@ -90,13 +94,14 @@ def _entries(tire: TireFile) -> dict[str, Entry]:
     put("least_pressure", least, "Pa", "least pressure that the inputs count with", 0.0, why)
     pressure = min(max(v.get("INFLPRES", nominal), least), most)
     made["tire.pressure"] = Entry(pressure, "Pa", source, "inflation pressure", least, most)
-    put("LONGVL", v.get("LONGVL", 16.7), "m/s", "speed of the measurement", 0.001)
+    coefficient("LONGVL", v.get("LONGVL", 16.7), "m/s", "speed of the measurement")
     given = any(name in v for name in ("DREFF", "BREFF", "FREFF"))
     for name, value in (("DREFF", 0.0), ("BREFF", 0.0), ("FREFF", 0.0 if given else 1.0 / 3.0)):
-        put(name, v.get(name, value), "1", "coefficient of the rolling radius")
+        coefficient(name, v.get(name, value), "1", "coefficient of the rolling radius")
+    _check_rolling(tire, made)
     names = MF61_COEFFICIENTS if tire.law == MF61.name else PAC2002_COEFFICIENTS
     for name in names:
-        put(name, tire.coefficient(name), _UNITS.get(name, "1"), f"coefficient {name} of the Magic Formula")
+        coefficient(name, tire.coefficient(name), _UNITS.get(name, "1"), f"coefficient {name} of the Magic Formula")
     tread = min(_stiffness_at_rest(tire, f0), STIFFEST)
     at_rest = "assumption: slip stiffness over relaxation length at nominal load"
     put("tread_stiffness", tread, "N/m", "stiffness of the tread at rest, at every load", 0.0, at_rest)
@@ -105,12 +110,25 @@ def _entries(tire: TireFile) -> dict[str, Entry]:
         "rolling resistance coefficient at rest", 0.0)  # fmt: skip
     left, right = _sides(tire)
     for side, value in (("left", left), ("right", right)):
-        put(f"side_{side}", value, "1", f"1: the file's sides as they are on the {side}; -1: mirrored", -1.0)
+        text = f"from 0 on the file's sides are as they are on the {side}, below mirrored"
+        put(f"side_{side}", value, "1", text, -1.0, maximum=1.0)
     ellipse = tire.texts.get("FE_METHOD", "").upper() == "YES" or not any(v.get(n) for n in ("RBX1", "RBY1", "RCX1"))
     combined = "how pure slips are combined: by weights of the formula, or by the friction ellipse"
     value = 2.0 if ellipse else 1.0
     made["tire.combined_slip"] = Entry(value, "1", source, combined, 1.0, 2.0, ("WEIGHTS", "ELLIPSE"))
     return made
+
+
+def _check_rolling(tire: TireFile, made: Mapping[str, Entry]) -> None:
+    """Raises TireFileError where the wheel would not roll on a radius of about its size."""
+    n = {name: made[f"tire.{name}"].value for name in ("Q_RE0", "DREFF", "BREFF", "FREFF", "FNOMIN", "unloaded_radius",
+                                                       "vertical_stiffness")}  # fmt: skip
+    settled = n["FNOMIN"] / n["vertical_stiffness"]
+    rolling = n["Q_RE0"] * n["unloaded_radius"] - settled * (n["DREFF"] * math.atan(n["BREFF"]) + n["FREFF"])
+    low, high = (share * n["unloaded_radius"] for share in _ROLLING)
+    if not low <= rolling <= high:
+        raise tire.fault_of("DREFF", f"with BREFF, FREFF and the vertical stiffness it gives a rolling radius of "
+                                     f"{rolling:.4g} m at nominal load; expected {low:.4g} to {high:.4g} m")
 
 
 def _stiffness_at_rest(tire: TireFile, f0: float) -> float:

@@ -123,13 +123,12 @@ def _within(load: SX, par: Numbers) -> SX:
 
 def _evaluated(formula: Formula, at: Slips, par: Numbers) -> Forces:
     """The formula on this side of the vehicle: the data of the other side are mirrored."""
-    most = par["max_inclination"]
-    camber = ca.fmax(ca.fmin(at.inclination, most), -most) * par["side"]
-    sine = ca.fmax(ca.fmin(at.sine, ca.sin(most)), -ca.sin(most)) * par["side"]
-    at = replace(at, tan=at.tan * par["side"], inclination=camber, sine=sine)
-    f = formula(at, par)
-    return Forces(**vars(f) | {"fy": f.fy * par["side"], "overturning": f.overturning * par["side"],
-                               "aligning": f.aligning * par["side"], "arm": f.arm * par["side"]})  # fmt: skip
+    most, side = par["max_inclination"], ca.if_else(par["side"] < 0.0, -1.0, 1.0)
+    camber = ca.fmax(ca.fmin(at.inclination, most), -most) * side
+    sine = ca.fmax(ca.fmin(at.sine, ca.sin(most)), -ca.sin(most)) * side
+    f = formula(replace(at, tan=at.tan * side, inclination=camber, sine=sine), par)
+    return Forces(**vars(f) | {"fy": f.fy * side, "overturning": f.overturning * side, "aligning": f.aligning * side,
+                               "arm": f.arm * side})  # fmt: skip
 
 
 def _rolling_radius(load: SX, stiffer: SX, par: Numbers) -> SX:

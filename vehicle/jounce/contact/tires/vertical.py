@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from jounce.contact.tires.coefficients import POINTS, SOFTEST
-from jounce.contact.tires.tir import TireFile, TireFileError
+from jounce.contact.tires.tir import TireFile
 
 __all__ = ["Vertical", "load_at", "vertical_of"]
 
@@ -39,10 +39,10 @@ def vertical_of(tire: TireFile) -> Vertical:
     if len(tire.curve) > 1:
         quadratic = 0.0
     elif not linear > 0.0:
-        raise TireFileError("VERTICAL_STIFFNESS is missing; expected it above 0, or QFZ1, or [DEFLECTION_LOAD_CURVE]")
-    curve = _slopes(base, _from_zero(tire.bottoming) if len(tire.bottoming) > 1 else [])
+        raise tire.fault_of("VERTICAL_STIFFNESS", "expected a number above 0, or QFZ1, or [DEFLECTION_LOAD_CURVE]")
+    curve = _slopes(tire, base, _from_zero(tire.bottoming) if len(tire.bottoming) > 1 else [])
     if len(tire.curve) > 1:
-        linear = nominal / _deflection_at(nominal, curve)
+        linear = nominal / _deflection_at(tire, nominal, curve)
     return Vertical(linear, quadratic, curve)
 
 
@@ -51,14 +51,14 @@ def _from_zero(points: Sequence[tuple[float, float]]) -> list[tuple[float, float
     return [*([(0.0, 0.0)] if points[0][0] > 0.0 else []), *points]
 
 
-def _slopes(*curves: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+def _slopes(tire: TireFile, *curves: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
     """The sum of curves as `POINTS` deflections and the stiffness from each on; the last one counts for ever."""
     at = sorted({d for curve in curves for d, _ in curve})
     sums = [sum(_on(curve, d) for curve in curves if curve) for d in at]
     slopes = [(f1 - f0) / (d1 - d0) for (d0, d1), (f0, f1) in zip(pairwise(at), pairwise(sums), strict=True)]
     if len(at) > POINTS + 1:
-        raise TireFileError(f"[DEFLECTION_LOAD_CURVE] and [BOTTOMING_CURVE] have {len(at)} points together; "
-                            f"expected at most {POINTS + 1}")  # fmt: skip
+        raise tire.fault_of("BOTTOMING_CURVE", f"it has {len(at)} points together with [DEFLECTION_LOAD_CURVE]; "
+                                               f"expected at most {POINTS + 1}")  # fmt: skip
     points = [*zip(at, slopes, strict=False)]
     far = [(at[-1] + k * max(at[-1], 0.1), slopes[-1]) for k in range(POINTS)]
     return tuple((*points, *far)[:POINTS])
@@ -72,14 +72,14 @@ def _on(curve: Sequence[tuple[float, float]], deflection: float) -> float:
     return 0.0
 
 
-def _deflection_at(load: float, curve: Sequence[tuple[float, float]]) -> float:
+def _deflection_at(tire: TireFile, load: float, curve: Sequence[tuple[float, float]]) -> float:
     """Deflection of a curve of stiffnesses under a load."""
     under = 0.0
     for (d, stiffness), (end, _) in pairwise((*curve, (math.inf, 0.0))):
         if under + stiffness * (end - d) >= load:
             return d + (load - under) / stiffness
         under += stiffness * (end - d)
-    raise TireFileError(f"[DEFLECTION_LOAD_CURVE] does not reach the nominal load {load:g} N")
+    raise tire.fault_of("DEFLECTION_LOAD_CURVE", f"it does not reach the nominal load {load:g} N")
 
 
 def load_at(number: Callable[[str], float | None], deflection: float) -> float:
