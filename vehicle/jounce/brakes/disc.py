@@ -9,7 +9,7 @@ import casadi as ca
 from jounce.contact.bristle import bristle
 from jounce.math.algebra import SX
 
-__all__ = ["PARAMETERS", "brake"]
+__all__ = ["PARAMETERS", "brake", "function"]
 
 LEAST_CAPACITY = 1e-9
 """Keeps the division regular where a vehicle has no brakes [N.m]."""
@@ -55,3 +55,10 @@ def brake(omega: SX, torque: SX, phi: SX, par: Mapping[str, SX]) -> tuple[SX, SX
     released = torque < par["brake.release_torque"]
     moment = -(capacity / full) * spring.stretch
     return moment, ca.if_else(released, -par["brake.release_rate"] * phi, spring.rate)
+
+
+def function() -> ca.Function:
+    """disc(omega, torque, phi, numbers of PARAMETERS) -> [torque on the wheel, rate of phi], as `brake`."""
+    omega, torque, phi, numbers = SX.sym("w"), SX.sym("t"), SX.sym("x"), SX.sym("n", len(PARAMETERS))
+    out = brake(omega, torque, phi, dict(zip(PARAMETERS, ca.vertsplit(numbers), strict=True)))
+    return ca.Function("disc", [omega, torque, phi, numbers], [ca.cse(ca.vertcat(*out))])

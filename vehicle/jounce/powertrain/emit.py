@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import casadi as ca
 
+from jounce.brakes import disc
 from jounce.codegen.emitter import emit_file
 from jounce.codegen.forward import forward
 from jounce.math.algebra import SX
@@ -29,7 +30,7 @@ FUNCTION = "vehicle_powertrain"
 #: Function -> its inputs that have no tangents: numbers of the vehicle.
 _CONSTANT = {
     "driveline": (3,), "column_by_torque": (3,), "column_by_angle": (3,), "arm_load": (4,), "joined": (0, 7, 8),
-    "half_speed": (3,), "port": (2, 4), "half_speed_pair": (7, 8), "port_pair": (6, 7, 9, 10),
+    "disc": (3,), "half_speed": (3,), "port": (2, 4), "half_speed_pair": (7, 8), "port_pair": (6, 7, 9, 10),
 }  # fmt: skip
 #: Inputs of the lane functions that are the same for all lanes.
 _SHARED = {"arm_load": (2,), "half_speed": (2,), "port": (3,), "half_speed_pair": (6,), "port_pair": (8,),
@@ -86,7 +87,7 @@ def files() -> dict[str, str]:
         "powertrain_scalar.inc": emit_file([*power, *chassis, by_angle, of_vehicle], GENERATOR),
         "powertrain_scalar_forward.inc": emit_file(tangents, GENERATOR),
         "powertrain_sides.inc": emit_file([*held, solver], GENERATOR, _SHARED),
-        "powertrain_lanes.inc": of_lanes([column.load_function(), *corner], [arm, arm_inertia(CODE.corner[0])]),
+        "powertrain_lanes.inc": of_lanes([column.load_function(), disc.function(), *corner], [arm, arm_inertia(CODE.corner[0])]),
         "powertrain_pair.inc": of_lanes(pair, [pair_arm]),
         "powertrain_entries.json": json.dumps({FUNCTION: entries}, indent=1) + "\n",
     }

@@ -93,7 +93,8 @@ enum {
     D_COLUMN = D_LOW + 1, /* JN_COLUMN_NUMBER_... */
     D_BY_TORQUE = D_COLUMN + JN_COLUMN_NUMBER_N, /* 1: a torque turns the steering wheel */
     D_SHAFTS = D_BY_TORQUE + 1, /* JN_SHAFT_... of each wheel */
-    JN_N_D = D_SHAFTS + JN_CORNERS * JN_SHAFT_N,
+    D_INBOARD = D_SHAFTS + JN_CORNERS * JN_SHAFT_N, /* of each wheel whose brake is at the inner end of its half shaft */
+    JN_N_D = D_INBOARD + JN_CORNERS,
     JN_END_ROWS = JN_X_powertrain, /* of what each wheel has */
 #else
     JN_N_D = D_END,
@@ -203,6 +204,7 @@ typedef struct {
     double driveline[JN_DRIVELINE_REPORT_N];
     double half[N_SHAFTS], inertial[N_SHAFTS]; /* torques on the half shafts, of the driveline and of the shafts' inertia */
     double half_speed[JN_CORNERS]; /* of each wheel's half shaft */
+    double inboard[JN_CORNERS]; /* torques of brakes on the wheels that react where the half shafts' do */
     double port[JN_CORNERS * JN_PORT_N];
     /* Steered by torque: what the arm shows to the column, and what of its inertia no coordinate has. */
     double arm_port[JN_CORNERS * JN_ARM_PORT_N], arm_inertia[JN_CORNERS], arm_acceleration;

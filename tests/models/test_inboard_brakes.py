@@ -1,0 +1,55 @@
+"""Discs at the inner ends of the half shafts: what they react on, and that they take energy away."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from drives import ROW, in_the_air, run
+
+from jounce.axles import WHEELS
+from jounce_fmu.importer.host import FmuInstance
+
+AT_THE_WHEELS = {"brake.front_inboard": 0.0, "brake.rear_inboard": 0.0}
+ROLLING = {"init.speed": 12.0}
+PLAN = [(0.0, {"gear_selector": 0.0}), (0.5, {"brake_pedal": 0.4})]
+
+
+def test_without_hub_gears_an_inboard_brake_is_a_torque_on_the_half_shaft() -> None:
+    """What brakes there moves the vehicle as the same torque does by the input that reacts on the chassis."""
+    plain = ROLLING | {"hub.ratio": 1.0, "hub.sense": 1.0}
+    braked = run(PLAN, 1.8, plain)
+    torque = {w: braked[f"wheel_{w}.brake_torque_total"] for w in WHEELS}
+
+    def drive(fmu: FmuInstance, t: float) -> None:
+        k = round(t / ROW)
+        fmu.set_values({f"wheel_{w}.drive_torque": float(torque[w][k : k + 2].mean()) for w in WHEELS})
+
+    driven = run(PLAN[:1], 1.8, plain, every_row=drive)
+    dive = np.ptp(braked["ref_frame.pitch"])
+    assert dive > 5e-3
+    assert np.abs(braked["ref_frame.pitch"] - driven["ref_frame.pitch"]).max() < 3e-3 * dive
+    assert braked["speed"] == pytest.approx(driven["speed"], abs=2e-3)
+
+
+def test_dive_grows_with_the_share_of_the_torque_that_the_chassis_takes() -> None:
+    """0 at the wheels, 1 on plain half shafts, -1/1.92 with hubs that reverse."""
+    wheels, plain, geared = (
+        run(PLAN, 1.8, ROLLING | more) for more in (AT_THE_WHEELS, {"hub.ratio": 1.0, "hub.sense": 1.0}, {}))  # fmt: skip
+    at, half, hub = (float(o["ref_frame.pitch"][100:].mean()) for o in (wheels, plain, geared))
+    assert half > at > hub
+    assert (hub - at) / (half - at) == pytest.approx(-1 / 1.92, abs=0.05)
+    for o in (wheels, geared):  # the same torque on the wheels
+        assert o["wheel_RL.brake_torque_total"][-1] == pytest.approx(-0.4 * 12e6 * 0.000222222222, rel=1e-6)
+        assert abs(o["wheel_RL.drive_torque_total"][-1]) < 50.0  # drag of the driveline
+
+
+def test_whatever_they_react_on_brakes_only_take_energy() -> None:
+    """In the air: turning wheels, springs, and a chassis that the torques turn."""
+    o = run([(0.0, {"throttle": 1.0}), (0.8, {"throttle": 0.0, "gear_selector": 0.0}),
+             (1.2, {"brake_pedal": 0.5}), (1.5, {"brake_pedal": 0.0}), (1.7, {"hand_brake": 1.0})], 2.2,
+            in_the_air())  # fmt: skip
+    whole = o["energy.kinetic"] + o["energy.potential"] + o["energy.driveline"] + o["energy.losses"] - o["energy.engine"]
+    left = whole[120:]
+    assert left[0] - left[-1] > 100.0
+    assert np.diff(left).max() < 1e-6 * o["energy.engine"].max()
+    assert np.abs(o["ref_frame.pitch"]).max() > 1e-4  # the chassis has turned
