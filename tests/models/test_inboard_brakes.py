@@ -33,8 +33,8 @@ def test_without_hub_gears_an_inboard_brake_is_a_torque_on_the_half_shaft() -> N
 
 def test_dive_grows_with_the_share_of_the_torque_that_the_chassis_takes() -> None:
     """0 at the wheels, 1 on plain half shafts, -1/1.92 with hubs that reverse."""
-    wheels, plain, geared = (
-        run(PLAN, 1.8, ROLLING | more) for more in (AT_THE_WHEELS, {"hub.ratio": 1.0, "hub.sense": 1.0}, {}))  # fmt: skip
+    cases: list[dict[str, float]] = [AT_THE_WHEELS, {"hub.ratio": 1.0, "hub.sense": 1.0}, {}]
+    wheels, plain, geared = (run(PLAN, 1.8, ROLLING | more) for more in cases)
     at, half, hub = (float(o["ref_frame.pitch"][100:].mean()) for o in (wheels, plain, geared))
     assert half > at > hub
     assert (hub - at) / (half - at) == pytest.approx(-1 / 1.92, abs=0.05)
@@ -48,8 +48,8 @@ def test_whatever_they_react_on_brakes_only_take_energy() -> None:
     o = run([(0.0, {"throttle": 1.0}), (0.8, {"throttle": 0.0, "gear_selector": 0.0}),
              (1.2, {"brake_pedal": 0.5}), (1.5, {"brake_pedal": 0.0}), (1.7, {"hand_brake": 1.0})], 2.2,
             in_the_air())  # fmt: skip
-    whole = o["energy.kinetic"] + o["energy.potential"] + o["energy.driveline"] + o["energy.losses"] - o["energy.engine"]
-    left = whole[120:]
+    parts = (o[f"energy.{name}"] for name in ("kinetic", "potential", "driveline", "losses"))
+    left = (np.sum(list(parts), axis=0) - o["energy.engine"])[120:]
     assert left[0] - left[-1] > 100.0
     assert np.diff(left).max() < 1e-6 * o["energy.engine"].max()
     assert np.abs(o["ref_frame.pitch"]).max() > 1e-4  # the chassis has turned

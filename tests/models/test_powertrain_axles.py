@@ -14,6 +14,7 @@ import jounce
 from jounce.axles import AXLES, WHEELS
 from jounce.data import DataError, load_vehicle
 from jounce.models.double_wishbone.arrange import arranged
+from jounce_fmu.importer.host import FmuError
 
 EXAMPLES = Path(jounce.__file__).parent / "examples"
 #: Base -> its final drive.
@@ -88,6 +89,14 @@ def test_rigid_axles_are_steered_by_torque_and_held_in_park_on_a_slope(rigid: st
     assert o["ref_frame.yaw"][-1] > 0.02
     held = run([(0.0, {"gear_selector": -2.0})], 8.0, by_torque | {"terrain.slope": 0.2}, vehicle=rigid)
     assert np.abs(held["ref_frame.pos.x"][500:] - held["ref_frame.pos.x"][500]).max() < 1e-4
+
+
+@pytest.mark.slow
+def test_a_differentials_ratio_that_is_not_its_axles_final_drive_is_refused_at_run_time(rigid: str) -> None:
+    driven = {"pickup": "rear", "offroader": "front"}[Path(rigid).name.removesuffix("_by")]
+    wanted = rf"differential\.front\.ratio = 3\.1: expected {RIGID[Path(rigid).name.removesuffix('_by')]}, "
+    with factory(rigid).instance("x") as fmu, pytest.raises(FmuError, match=wanted + f".*axle {driven}"):
+        fmu.setup({"differential.front.ratio": 3.1})
 
 
 def test_a_final_drive_that_is_not_the_differentials_is_refused(tmp_path: Path) -> None:

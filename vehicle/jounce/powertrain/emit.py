@@ -87,7 +87,8 @@ def files() -> dict[str, str]:
         "powertrain_scalar.inc": emit_file([*power, *chassis, by_angle, of_vehicle], GENERATOR),
         "powertrain_scalar_forward.inc": emit_file(tangents, GENERATOR),
         "powertrain_sides.inc": emit_file([*held, solver], GENERATOR, _SHARED),
-        "powertrain_lanes.inc": of_lanes([column.load_function(), disc.function(), *corner], [arm, arm_inertia(CODE.corner[0])]),
+        "powertrain_lanes.inc": of_lanes([column.load_function(), disc.function(), *corner],
+                                         [arm, arm_inertia(CODE.corner[0])]),
         "powertrain_pair.inc": of_lanes(pair, [pair_arm]),
         "powertrain_entries.json": json.dumps({FUNCTION: entries}, indent=1) + "\n",
     }
