@@ -13,6 +13,7 @@ import jounce
 from jounce.architecture.composite import build
 from jounce.architecture.trim import trimmed
 from jounce.axles import WHEELS
+from jounce.frames import rotation_of
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.importer.instance import FmuError
@@ -50,6 +51,42 @@ def test_both_engines_go_to_one_motion_over_a_bump_as_the_tick_falls(truck: str)
     assert errors[0] < 5e-5 and errors[2] < errors[0] / 6
     own = [np.abs(height(f"{truck}-ce", tick) - exact).max() for tick in (2e-3, 5e-4)]
     assert own[0] < 2e-5 and own[1] < own[0] / 4
+
+
+@pytest.mark.parametrize("truck", TRUCKS)
+def test_joints_have_the_forces_of_the_other_engine_as_its_tick_falls(truck: str) -> None:
+    """Those that it tells after a tick act at the pose before it. Its order is 2, while all wheels touch."""
+
+    def forces(name: str, tick: float, every: float) -> np.ndarray:
+        return jounce.simulate(name, {}, 1.6, joints, output_interval=every, tick=tick, mu=0.0,
+                               **{**BUMP, "road.height": 0.04, "road.length": 2.0}).values  # fmt: skip
+
+    joints = [s.name for s in open_builtin(f"{truck}-ce").table.outputs if s.name.startswith("joint_")]
+    assert joints == [s.name for s in open_builtin(f"{truck}-impulse").table.outputs if s.name.startswith("joint_")]
+    exact = forces(f"{truck}-ce", 5e-4, 0.01)
+    errors = []
+    for tick in (2e-3, 5e-4):
+        every = round(0.01 / tick)
+        errors.append(np.abs(forces(f"{truck}-impulse", tick, tick)[every + 1 :: every] - exact[1:-1]).max())
+    assert errors[0] < 5e-4 * np.abs(exact).max() and errors[1] < errors[0] / 12
+
+
+def test_the_cab_moves_by_the_forces_of_its_slider_and_springs() -> None:
+    """Newton's law of one body, in a turn over a bump: along the slider its springs, across it the slider."""
+    springs = [f"spring_cab_spring_{w}.force" for w in WHEELS]
+    slider = [f"joint_cab_guide.force_{k}" for k in (1, 2)]
+    cab = [f"body_cab.{n}" for n in ("lin_acc.x", "lin_acc.y", "lin_acc.z")]
+    frame = [f"ref_frame.rot.e{k}" for k in range(4)]
+    run = jounce.simulate("class3-ce", {"steering_wheel_angle": 1.0}, 2.0, [*springs, *slider, *cab, *frame],
+                          output_interval=0.02, **{**BUMP, "road.side": "LEFT"})  # fmt: skip
+    mass = 998.0  # architecture-abstraction, section 8
+    force = mass * (np.stack([run[n] for n in cab], axis=1) + [0, 0, 9.81])
+    turns = rotation_of(np.stack([run[n] for n in frame], axis=1))
+    own = np.einsum("kij,ki->kj", turns, force)
+    assert own[:, 2] == pytest.approx(sum(run[n] for n in springs), rel=1e-9)
+    across = np.hypot(*(run[n] for n in slider))
+    assert across == pytest.approx(np.hypot(own[:, 0], own[:, 1]), rel=1e-9, abs=1e-6)
+    assert across.max() > 2000
 
 
 @pytest.mark.parametrize("truck", TRUCKS)

@@ -169,6 +169,7 @@ static void finish(double *x, const double *u, const double *p) {
     }
 }
 
+#include "ce_joints.inc"
 #include "ce_outputs.inc"
 #include "ce_slopes.inc"
 

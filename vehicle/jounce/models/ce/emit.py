@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Any
 
 from jounce.models.ce.forest import Branch, Forest, first_joint, sources
@@ -39,20 +40,26 @@ def header(of: Truck, forest: Forest, kinds: Mapping[str, Mapping[str, Any]]) ->
     numbers: list[tuple[int, int, int]] = []
     bodies: list[int] = []
     told: list[int] = []
+    joints: list[int] = []
+    first = list(accumulate((j.rows for j in own.model.joints), initial=0))
     out = 0
     for branch, x in zip(forest.branches, at.branches, strict=True):
         kind = kinds[branch.function]
         records.append((forest.roots.index(branch.root), len(bodies), len(branch.bodies), branch.independent,
-                        branch.dependent, len(told), len(branch.told), x, len(numbers), out))  # fmt: skip
+                        branch.dependent, len(told), len(branch.told), x, len(numbers), out, len(joints) // 2,
+                        len(branch.joints)))  # fmt: skip
         numbers += list(sources(branch, kind["numbers"], len(own.spins)))
         bodies += branch.bodies
         told += [branch.joints[k] for k in branch.told]
+        joints += [v for k in branch.joints for v in (k, first[k])]
         out += kind["results"]
     sizes = {
         "CE_N_ROOTS": len(forest.roots), "CE_N_BRANCHES": len(forest.branches), "CE_N_NUMBERS": len(numbers),
         "CE_N_OUT": out, "CE_N_TOLD": max([len(b.told) for b in forest.branches] or [0]),
         "CE_N_OWN": max([b.independent for b in forest.branches] or [0]),
         "CE_N_LOOP": max([b.dependent for b in forest.branches] or [0]),
+        "CE_N_BEHIND": max([len(b.bodies) for b in forest.branches] or [0]),
+        "CE_N_ROWS": max([sum(own.model.joints[k].rows for k in b.joints) for b in forest.branches] or [0]),
         "CE_N_SPRINGS": len(own.model.springs), "CE_D_JOINT": first_joint(forest.model, len(own.spins)),
         "CE_X_SPIN": at.spin, "CE_X_BRAKE": at.brake, "CE_X_TIRE": at.tire, "CE_X_STEER": at.steer, "CE_N_X": at.size,
     }  # fmt: skip
@@ -62,7 +69,7 @@ def header(of: Truck, forest: Forest, kinds: Mapping[str, Mapping[str, Any]]) ->
              f"#define CE_FOLLOWS {FOLLOWS!r} /* with which the steering wheel follows its input [s] */", "enum {",
              *(f"    {name} = {value}," for name, value in sizes.items()), "    CE_N_DONE", "};",
              ints("CE_ROOT", forest.roots), ints("CE_BODY", bodies), ints("CE_TOLD", told),
-             ints("CE_DRIVEN", (int(w.driven) for w in of.model.wheels)),
+             ints("CE_JOINT", joints), ints("CE_DRIVEN", (int(w.driven) for w in of.model.wheels)),
              ints("CE_BRANCH", (v for r in records for v in r)), ints("CE_NUMBER", (v for n in numbers for v in n)),
              "", "/* Where ce_functions.inc is included. */",
              f"#define CE_FUNCTIONS {{{_listed(f'{name}_1' for name in functions)}}}",

@@ -15,8 +15,9 @@ from jounce.models.ce.forest import Branch
 from jounce.models.ce.mechanism import embedding
 
 #: Of one body behind a root, in the root's axes: its rotation by rows, its centre from the root's, its turn rate and
-#: velocity against the root, and what its acceleration has beside those of root and coordinates.
-BODY = Layout(rotation=9, place=3, turn=3, velocity=3, bias=3)
+#: velocity against the root, and what its acceleration and the rate of its turn rate have beside those of root and
+#: coordinates.
+BODY = Layout(rotation=9, place=3, turn=3, velocity=3, bias=3, turn_bias=3)
 
 
 def results(branch: Branch) -> Layout:
@@ -76,7 +77,8 @@ class Functions:
             at, turn = moved.motion(f"b{k}", place), moved.turn(f"b{k}")
             bias = at.bias + cross(omega, 2 * at.rate + cross(omega, place))
             rotation = ca.vec(moved.placed.poses[f"b{k}"].rotation.T)
-            body = BODY.join(rotation=rotation, place=place, turn=turn.rate, velocity=at.rate, bias=bias)
+            body = BODY.join(rotation=rotation, place=place, turn=turn.rate, velocity=at.rate, bias=bias,
+                             turn_bias=turn.bias + cross(omega, turn.rate))  # fmt: skip
             parts |= {f"body{k}": body, f"partial{k}": ca.vec(at.partial), f"turning{k}": ca.vec(turn.partial)}
         return results(branch).join(**parts)
 

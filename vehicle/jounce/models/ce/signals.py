@@ -31,7 +31,7 @@ def table(of: impulse.Truck, forest: Forest) -> SignalTable:
 
 def _signals(of: impulse.Truck) -> Iterator[Signal]:
     for s in impulse.table(of).signals:
-        if s.name == "active_set_changes" or (s.causality == "output" and s.name.startswith("joint_")):
+        if s.name == "active_set_changes":
             continue
         if s.name == "tick":
             yield replace(s, description="internal step of the integrator")
