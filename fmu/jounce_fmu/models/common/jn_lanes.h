@@ -26,6 +26,9 @@
 #define JN_RESTRICT
 #endif
 #endif
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+#define JN_FOUR_LANES 1
+#endif
 #undef T
 #undef JN_NAME
 #undef JN_FN
@@ -93,6 +96,7 @@
 #define JN_ONE(c) ((c) ? 1.0 : 0.0)
 #define JN_CHOOSE(c, a, b) ((c) ? (a) : (b))
 #define JN_ANY(c) (c)
+#define JN_EACH(f, x) f(x)
 #else
 #ifndef JN_VECTOR_TYPES
 #define JN_VECTOR_TYPES

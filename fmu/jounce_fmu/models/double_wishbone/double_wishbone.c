@@ -241,39 +241,14 @@ static void to_chassis(const double *q, const double *n, double *out) {
     out[2] = 2 * (x * z + w * y) * n[0] + 2 * (y * z - w * x) * n[1] + (1 - 2 * (x * x + y * y)) * n[2];
 }
 
-/* Whether the box around the body's outline reaches below the terrain anywhere, which is rare. */
-static int body_is_near(const double *x, const double *d, const double *wheel_inputs) {
-    const int one_plane = d[D_HEIGHT_ONLY] == 0.0 && d[D_TERRAIN] == 0.0, planes = one_plane ? 1 : JN_WHEELS;
-    const double *box = d + D_BOX, *at = x + JN_X_position;
-    int w, k;
-    if (!(d[D_CONTACT + JN_CONTACT_stiffness] > 0.0)) return 0;
-    if (one_plane) { /* clear by the tilt alone, as it is when driving */
-        const double *q = x + JN_X_quaternion, *n = d + D_NORMAL, *ground = d + D_GROUND;
-        const double cosine = 2 * (q[1] * q[3] + q[0] * q[2]) * n[0] + 2 * (q[2] * q[3] - q[0] * q[1]) * n[1] +
-                              (1 - 2 * (q[1] * q[1] + q[2] * q[2])) * n[2];
-        const double above = n[0] * (at[0] - ground[0]) + n[1] * (at[1] - ground[1]) + n[2] * (at[2] - ground[2]) +
-                             cosine * box[2];
-        if (cosine > 0.0 && above > 0.0 && above * above > (1.0 - cosine * cosine) * d[D_REACH]) return 0;
-    }
-    for (w = 0; w < planes; w++) {
-        const int c = JN_LANE_OF(w);
-        double n[3], lies[3], height = 0.0;
-        for (k = 0; k < 3; k++) n[k] = wheel_inputs[JN_CORNERS * (JN_WHEEL_INPUT_normal + k) + c];
-        to_chassis(x + JN_X_quaternion, n, lies);
-        if (d[D_HEIGHT_ONLY] != 0.0) { /* through the anchor: n . (at - ground) = n_z (at_z - h) - n_xy . R anchor */
-            double up[3], anchor[3];
-            static const double z[3] = {0.0, 0.0, 1.0};
-            to_chassis(x + JN_X_quaternion, z, up);
-            for (k = 0; k < 3; k++) anchor[k] = d[D_OUTLINE + JN_CORNERS * (JN_POINT_anchor + k) + c];
-            height = n[2] * (at[2] - wheel_inputs[JN_CORNERS * (JN_WHEEL_INPUT_ground + 2) + c]);
-            for (k = 0; k < 3; k++) height -= (lies[k] - n[2] * up[k]) * anchor[k];
-        } else {
-            for (k = 0; k < 3; k++) height += n[k] * (at[k] - wheel_inputs[JN_CORNERS * (JN_WHEEL_INPUT_ground + k) + c]);
-        }
-        for (k = 0; k < 3; k++) height += lies[k] * box[lies[k] > 0.0 ? k : 3 + k];
-        if (!(height > 0.0)) return 1;
-    }
-    return 0;
+/* Whether the box around the body's outline is above the plane by its tilt alone, as it is when driving. */
+static int is_clear(const double *x, const double *d) {
+    const double *q = x + JN_X_quaternion, *n = d + D_NORMAL, *ground = d + D_GROUND, *at = x + JN_X_position;
+    const double cosine = 2 * (q[1] * q[3] + q[0] * q[2]) * n[0] + 2 * (q[2] * q[3] - q[0] * q[1]) * n[1] +
+                          (1 - 2 * (q[1] * q[1] + q[2] * q[2])) * n[2];
+    const double above = n[0] * (at[0] - ground[0]) + n[1] * (at[1] - ground[1]) + n[2] * (at[2] - ground[2]) +
+                         cosine * d[D_BOX + 2];
+    return cosine > 0.0 && above > 0.0 && above * above > (1.0 - cosine * cosine) * d[D_REACH];
 }
 
 /* Cosine of the angle between the vehicle's z axis and the mean normal of the terrain under its wheels. */
@@ -285,10 +260,9 @@ static double uprightness(const double *x, const double *wheel_inputs) {
     return lies[2] / sqrt(mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]);
 }
 
-#include "double_wishbone_terrain.inc"
-
 #define JN_LANES 1
 #include "jn_lanes.h"
+#include "double_wishbone_terrain.inc"
 #include "double_wishbone_soil.inc"
 
 /* Checks that no tire is deflected beyond what its data can mean, which is its unloaded radius. */
@@ -348,8 +322,7 @@ static int any_of(const double *v, size_t bytes) {
 #endif
 #undef JN_LANES
 
-#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
-#define JN_FOUR_LANES 1
+#ifdef JN_FOUR_LANES
 #ifdef JN_TWO_LANES
 #define JN_LANES 2
 #include "jn_lanes.h"
@@ -358,6 +331,7 @@ static int any_of(const double *v, size_t bytes) {
 #endif
 #define JN_LANES 4
 #include "jn_lanes.h"
+#include "double_wishbone_ground.inc"
 #include "double_wishbone_lanes.inc"
 #include "double_wishbone_lanes_forward.inc"
 #ifdef JN_KINDS
@@ -372,6 +346,16 @@ static int any_of(const double *v, size_t bytes) {
 #endif
 #undef JN_LANES
 #endif
+
+static void find_ground(const double *x, const double *d, int c, int n, jn_evaluation *e) {
+#ifdef JN_FOUR_LANES
+    if (n == 4) {
+        find_ground_4(x, d, c, e);
+        return;
+    }
+#endif
+    for (n += c; c < n; c++) find_ground_1(x, d, c, e);
+}
 
 int jn_evaluate(double tau, double arm_acceleration, const double *x, const double *u, const double *d,
                 jn_evaluation *e, jn_fault *f) {

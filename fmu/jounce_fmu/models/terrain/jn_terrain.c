@@ -144,9 +144,10 @@ void jn_terrain_close(jn_terrain *t) {
 
 int jn_terrain_kind(const jn_terrain *t) { return (int)t->h[H_KIND]; }
 
+#include "jn_terrain_obstacles.inc"
+#include "jn_terrain_lanes.inc"
 #include "jn_terrain_grid.inc"
 #include "jn_terrain_road.inc"
-#include "jn_terrain_obstacles.inc"
 
 void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g) {
     int k;
@@ -154,12 +155,18 @@ void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g) {
     if (t->h[H_KIND] == JN_ROAD) query_road(t, x, y, g);
     else query_grid(t, x, y, g);
     for (k = 0; k < t->obstacles; k++) add_obstacle(t->obstacle + k * O_N, x, y, g);
-    for (k = 0; k < t->areas; k++) {
-        const double *a = t->area + k * A_N, px = x - a[A_X], py = y - a[A_Y];
-        if (fabs(a[A_COS] * px + a[A_SIN] * py) <= a[A_HALF_LENGTH] &&
-            fabs(a[A_COS] * py - a[A_SIN] * px) <= a[A_HALF_WIDTH])
-            g->friction = a[A_MU];
-    }
+    g->friction = friction_there_1(t, x, y, g->friction);
 }
 
+void jn_terrain_under_1(const jn_terrain *t, const double *x, const double *y, double *rows) { places_1(t, x, y, rows); }
+
 #include "jn_terrain_heights.inc"
+
+#undef JN_LANES
+#ifdef JN_FOUR_LANES
+#define JN_LANES 4
+#include "jn_lanes.h"
+#include "jn_terrain_lanes.inc"
+
+void jn_terrain_under_4(const jn_terrain *t, const double *x, const double *y, double *rows) { places_4(t, x, y, rows); }
+#endif

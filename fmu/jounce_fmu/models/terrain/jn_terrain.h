@@ -32,5 +32,9 @@ void jn_terrain_heights(const jn_terrain *t, const double *x, const double *y, i
 typedef struct { double u, v, u_by[2], v_by[2]; } jn_place;
 int jn_terrain_place(const jn_terrain *t, double x, double y, jn_place *at);
 void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g);
+/* The ground at one place, or at four on the lanes of jn_lanes.h, with the bits of queries: rows of numbers side by side. */
+enum { JN_GROUND_HEIGHT, JN_GROUND_SLOPE_X, JN_GROUND_SLOPE_Y, JN_GROUND_FRICTION, JN_GROUND_OFF, JN_GROUND_N };
+void jn_terrain_under_1(const jn_terrain *t, const double *x, const double *y, double *rows);
+void jn_terrain_under_4(const jn_terrain *t, const double *x, const double *y, double *rows);
 
 #endif
