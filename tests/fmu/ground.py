@@ -28,6 +28,25 @@ void many(const jn_terrain *t, const double *at, int n, double *out) {
         out[8 * k + 6] = g.friction, out[8 * k + 7] = g.off;
     }
 }
+/* Places one by one and four by four: 1 if the rows of numbers are not the bits of queries. */
+int lanes_differ(const jn_terrain *t, const double *x, const double *y, int n) {
+    int k, lane, differ = 0;
+    for (k = 0; k + 4 <= n; k += 4) {
+        double one[JN_GROUND_N], four[4 * JN_GROUND_N];
+        jn_terrain_under_4(t, x + k, y + k, four);
+        for (lane = 0; lane < 4; lane++) {
+            jn_ground g;
+            double wanted[JN_GROUND_N];
+            int i;
+            jn_terrain_query(t, x[k + lane], y[k + lane], &g);
+            wanted[JN_GROUND_HEIGHT] = g.height, wanted[JN_GROUND_FRICTION] = g.friction, wanted[JN_GROUND_OFF] = g.off;
+            wanted[JN_GROUND_SLOPE_X] = g.slope[0], wanted[JN_GROUND_SLOPE_Y] = g.slope[1];
+            jn_terrain_under_1(t, x + k + lane, y + k + lane, one);
+            for (i = 0; i < JN_GROUND_N; i++) differ |= !(wanted[i] == one[i] && wanted[i] == four[4 * i + lane]);
+        }
+    }
+    return differ;
+}
 void places(const jn_terrain *t, const double *at, int n, double *out) {
     int k;
     for (k = 0; k < n; k++) {
@@ -54,6 +73,7 @@ def build(folder: Path) -> ct.CDLL:
     made.jn_terrain_open.argtypes = [ct.c_char_p, ct.c_char_p, ct.c_size_t]
     made.jn_terrain_heights.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
     made.jn_terrain_close.argtypes = [ct.c_void_p]
+    made.lanes_differ.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int]
     made.many.argtypes = made.places.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
     return made
 
@@ -89,6 +109,11 @@ class Ground:
         self.library.jn_terrain_heights(self._t, *(v.ctypes.data_as(ct.c_void_p) for v in places), len(x),
                                         ct.c_void_p(out.ctypes.data))  # fmt: skip
         return out
+
+    def lanes_differ(self, x: Array, y: Array) -> bool:
+        """Whether ground found for four places at once, or for one, is other than that of queries."""
+        at = [np.ascontiguousarray(v, dtype=float) for v in (x, y)]
+        return bool(self.library.lanes_differ(self._t, *(v.ctypes.data for v in at), len(x)))
 
     def close(self) -> None:
         """Closes it."""

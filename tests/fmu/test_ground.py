@@ -173,3 +173,26 @@ def test_heights_of_many_places_are_those_of_queries(library: ct.CDLL, tmp_path:
     with opened(library, save(t, tmp_path / "t.jnt")) as ground:
         assert np.array_equal(ground.heights(x, y), ground(x, y)[:, 0])
         assert np.array_equal(ground.heights(x[:1], y[:1]), ground(x, y)[:1, 0])
+
+
+@pytest.mark.parametrize("edge", ["CLAMP", "PLANE", "FAULT"])
+@pytest.mark.parametrize("name", [*_cases(), "friction", *NAMES])
+def test_ground_under_four_wheels_has_the_bits_of_queries(library: ct.CDLL, tmp_path: Path, name: str, edge: str) -> None:
+    """On the terrain, across its borders and far from it, on whole points of the grid, and at places that are no number."""
+    if name in NAMES:
+        t = read_crg(ROADS / f"{name}.crg")
+        low, high = t.line[:, :2].min(0) - 4.0, t.line[:, :2].max(0) + 4.0
+    else:
+        mu = np.random.default_rng(3).uniform(0.1, 1.0, (9, 7))
+        areas = (Area(4.0, 0.0, 0.4, 1.0, 2.0, 0.125), Area(5.0, 1.0, 0.0, 2.0, 0.5, 0.5))
+        t = replace(_grid(), friction=mu, areas=areas) if name == "friction" else _cases()[name]
+        low, high = np.array([-2.0, -7.0]), np.array([24.0, 7.0])
+    rng = np.random.default_rng(4)
+    x, y = rng.uniform(low, high, (4000, 2)).T
+    odd = np.array([1e300, -1e300, np.nan, 0.0, 1e9, -1e9, 3.0, 5.0])
+    x, y = np.append(x, [*odd, *np.round(x[:200])]), np.append(y, [*odd[::-1], *np.round(y[:200])])
+    with opened(library, save(replace(t, edge=edge, height=-3.0), tmp_path / "t.jnt")) as ground:
+        assert ground(x[:4000], y[:4000])[:, 7].any() == (edge == "FAULT")
+        if name in NAMES or name == "road":
+            x, y = x[:4000], y[:4000]  # a road has no height at no number
+        assert not ground.lanes_differ(x, y)
