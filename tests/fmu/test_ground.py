@@ -177,8 +177,8 @@ def test_heights_of_many_places_are_those_of_queries(library: ct.CDLL, tmp_path:
 
 @pytest.mark.parametrize("edge", ["CLAMP", "PLANE", "FAULT"])
 @pytest.mark.parametrize("name", [*_cases(), "friction", *NAMES])
-def test_ground_under_four_wheels_has_the_bits_of_queries(library: ct.CDLL, tmp_path: Path, name: str, edge: str) -> None:
-    """On the terrain, across its borders and far from it, on whole points of the grid, and at places that are no number."""
+def test_four_wheels_have_the_bits_of_queries(library: ct.CDLL, tmp_path: Path, name: str, edge: str) -> None:
+    """On the terrain, across its borders and far from it, on points of the grid, and at places that are no number."""
     if name in NAMES:
         t = read_crg(ROADS / f"{name}.crg")
         low, high = t.line[:, :2].min(0) - 4.0, t.line[:, :2].max(0) + 4.0
