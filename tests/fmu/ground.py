@@ -71,7 +71,8 @@ def build(folder: Path) -> ct.CDLL:
     made = ct.CDLL(str(library))
     made.jn_terrain_open.restype = ct.c_void_p
     made.jn_terrain_open.argtypes = [ct.c_char_p, ct.c_char_p, ct.c_size_t]
-    made.jn_terrain_heights.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
+    made.jn_terrain_heights.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_int, ct.c_void_p]
+    made.jn_terrain_highest.argtypes, made.jn_terrain_highest.restype = [ct.c_void_p, ct.c_void_p], ct.c_double
     made.jn_terrain_close.argtypes = [ct.c_void_p]
     made.lanes_differ.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int]
     made.many.argtypes = made.places.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
@@ -102,18 +103,21 @@ class Ground:
         self.library.places(self._t, at.ctypes.data, len(at), out.ctypes.data)
         return out
 
-    def heights(self, x: Array, y: Array) -> Array:
-        """(n,) the heights alone [m]."""
-        out = np.empty(len(x))
-        places = (np.ascontiguousarray(v, dtype=float) for v in (x, y))
-        self.library.jn_terrain_heights(self._t, *(v.ctypes.data_as(ct.c_void_p) for v in places), len(x),
-                                        ct.c_void_p(out.ctypes.data))  # fmt: skip
+    def heights(self, x: Array, y: Array, lanes: int = 1) -> Array:
+        """(n,) the heights alone [m], found on one lane or four."""
+        out, places = np.empty(len(x)), [np.ascontiguousarray(v, dtype=float) for v in (x, y)]
+        self.library.jn_terrain_heights(self._t, *(v.ctypes.data for v in places), len(x), lanes, out.ctypes.data)
         return out
 
     def lanes_differ(self, x: Array, y: Array) -> bool:
         """Whether ground found for four places at once, or for one, is other than that of queries."""
         at = [np.ascontiguousarray(v, dtype=float) for v in (x, y)]
         return bool(self.library.lanes_differ(self._t, *(v.ctypes.data for v in at), len(x)))
+
+    def highest(self, x: float, y: float, half: Array) -> float:
+        """A bound of the heights [m] of a patch with its middle there, and its half edges (3, 2) [m]."""
+        patch = np.array([x, y, *half.ravel()])
+        return float(self.library.jn_terrain_highest(self._t, patch.ctypes.data))
 
     def close(self) -> None:
         """Closes it."""

@@ -24,7 +24,7 @@ Ground = Callable[[np.ndarray], np.ndarray]
 
 class _Area(ct.Structure):
     _fields_ = [("deflection", ct.c_double), ("ahead", ct.c_double), ("up", ct.c_double), ("share", ct.c_double),
-                ("aside", ct.c_double)]  # fmt: skip
+                ("aside", ct.c_double), ("part", ct.c_double * 3)]  # fmt: skip
 
 
 class Disc:
@@ -42,7 +42,8 @@ class Disc:
     def __call__(self, ground: Ground, x: float, height: float) -> tuple[float, np.ndarray]:
         """Deflection [m] and force [N] ahead and up, with the centre at x and that height."""
         above, out = ground(x + self.x) - (height - self.z), _Area()
-        if not self.library.jn_area_of(self.rim, ct.c_double(RADIUS), (ct.c_double * 31)(*above), 1, ct.byref(out)):
+        heights = (ct.c_double * 31)(*above)
+        if not self.library.jn_area_of(self.rim, ct.c_double(RADIUS), 0, 31, heights, 1, ct.byref(out)):
             return 0.0, np.zeros(2)
         return out.deflection, STIFFNESS * out.deflection * out.share * np.array([out.ahead, out.up])
 
@@ -99,13 +100,13 @@ def test_three_strips_share_the_load_and_the_higher_side_carries_it(disc: Disc) 
     """Equal strips are one; ground that one strip alone touches carries a third of the area at that strip."""
     above, one, three = 0.02 - (RADIUS - disc.z), _Area(), _Area()
     for heights, out in ((above, one), (np.tile(above, 3), three)):
-        assert disc.library.jn_area_of(disc.rim, ct.c_double(RADIUS), (ct.c_double * heights.size)(*heights),
+        assert disc.library.jn_area_of(disc.rim, ct.c_double(RADIUS), 0, 31, (ct.c_double * heights.size)(*heights),
                                        heights.size // 31, ct.byref(out))  # fmt: skip
     for name in ("deflection", "ahead", "up", "share"):
         assert getattr(three, name) == pytest.approx(getattr(one, name), rel=1e-12, abs=1e-12)
     assert abs(three.aside) < 1e-12
     left = np.concatenate([np.full(62, -0.1), above])
-    assert disc.library.jn_area_of(disc.rim, ct.c_double(RADIUS), (ct.c_double * 93)(*left), 3, ct.byref(three))
+    assert disc.library.jn_area_of(disc.rim, ct.c_double(RADIUS), 0, 31, (ct.c_double * 93)(*left), 3, ct.byref(three))
     assert three.aside == 1.0
     assert 0.4 * one.deflection < three.deflection < 0.6 * one.deflection  # area grows with the power 3/2
 
@@ -162,6 +163,19 @@ def test_an_edge_under_the_left_part_of_a_tire_turns_it_over(tmp_path: Path) -> 
     load = run["wheel_FL.tire_force"][-1, 2]
     assert left - right > 0.01 * load
     assert left - right < 0.106 * load  # within the outer strip
+
+
+def test_friction_is_that_under_each_strip_of_a_tire(tmp_path: Path) -> None:
+    """The border lies under the left wheels, between their middle and left strips: one third is on ice."""
+    level = course(tmp_path, "level", "")
+    with jounce.join(level, wants=["wheel_FL.query_point"]) as car:
+        y = car.start["wheel_FL.query_point"][1]
+    width = load_vehicle("hmmwv").entries["tire.width"].value
+    border = y + width / 6
+    ice = f'[[friction]]\nx = 0.0\ny = {border + 1.0}\nlength = 9.0\nwidth = 2.0\nmu = 0.2\n'
+    with jounce.join(course(tmp_path, "ice", ice), wants=["*"], **AREA) as car:
+        assert car.start["wheel_FL.ground_mu"] == pytest.approx((0.8 + 0.8 + 0.2) / 3, abs=2e-3)
+        assert car.start["wheel_FR.ground_mu"] == pytest.approx(0.8)
 
 
 def test_a_snapshot_before_an_edge_goes_on_with_the_same_bits(tmp_path: Path) -> None:

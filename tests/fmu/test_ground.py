@@ -164,15 +164,33 @@ def test_two_openings_of_a_file_share_its_memory(library: ct.CDLL, tmp_path: Pat
         assert all("Private_Dirty:         0 kB" in m for m in maps)
 
 
+def _shaped(t: Terrain) -> Terrain:
+    shapes = (half_round(4.0, 0.3), bump(5.0, 0.2, 1.0, y=1.0), step(6.0, 0.4, yaw=0.2), step(7.0, -0.3, length=2.0),
+              ramp(1.0, 0.5, 1.0, top=0.3, y=-1.0), sine(2.0, 0.2, 1.0, 4.0, left=1.0))  # fmt: skip
+    return t.with_obstacles(*shapes)
+
+
 @pytest.mark.parametrize("smooth", [False, True])
 @pytest.mark.parametrize("edge", ["CLAMP", "PLANE"])
 def test_heights_of_many_places_are_those_of_queries(library: ct.CDLL, tmp_path: Path, smooth: bool, edge: str) -> None:
-    """To the bit: on obstacles, beside them and beyond the edge."""
-    t = replace(_grid(smooth), edge=edge, height=-3.0).with_obstacles(half_round(4.0, 0.3), bump(5.0, 0.2, 1.0, y=1.0))
-    x, y = np.random.default_rng(8).uniform(-1.0, 9.0, (2, 500))
+    """To the bit, on one lane and four: on obstacles, beside them and beyond the edge."""
+    t = _shaped(replace(_grid(smooth), edge=edge, height=-3.0))
+    x, y = np.random.default_rng(8).uniform(-1.0, 9.0, (2, 503))
     with opened(library, save(t, tmp_path / "t.jnt")) as ground:
+        for lanes in (1, 4):
+            assert np.array_equal(ground.heights(x, y, lanes), ground(x, y)[:, 0])
+            assert np.array_equal(ground.heights(x[:1], y[:1], lanes), ground(x, y)[:1, 0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_heights_along_a_road_are_those_of_queries(library: ct.CDLL, tmp_path: Path, name: str) -> None:
+    """To the bit: places that follow each other, on the road, beside it and beyond its ends."""
+    road = read_crg(ROADS / f"{name}.crg")
+    rng = np.random.default_rng(9)
+    middle = rng.choice(road.line[:, :2], 40)
+    x, y = (middle[:, None, :] + rng.uniform(-1.5, 1.5, (40, 31, 2)).cumsum(1) / 15).reshape(-1, 2).T
+    with opened(library, save(_shaped(road), tmp_path / "t.jnt")) as ground:
         assert np.array_equal(ground.heights(x, y), ground(x, y)[:, 0])
-        assert np.array_equal(ground.heights(x[:1], y[:1]), ground(x, y)[:1, 0])
 
 
 @pytest.mark.parametrize("edge", ["CLAMP", "PLANE", "FAULT"])
@@ -196,3 +214,22 @@ def test_four_wheels_have_the_bits_of_queries(library: ct.CDLL, tmp_path: Path, 
         if name in NAMES or name == "road":
             x, y = x[:4000], y[:4000]  # a road has no height at no number
         assert not ground.lanes_differ(x, y)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "grid", "spline", "tracks"])
+def test_no_place_of_a_patch_is_above_its_bound(library: ct.CDLL, tmp_path: Path, name: str) -> None:
+    """Patches as large as a wheel; where a bound is given, it is near the highest place."""
+    made = {"grid": _grid(), "spline": _grid(True), "tracks": iso_road("B", 1, 20.0)}
+    t = made[name] if name in made else read_crg(ROADS / f"{name}.crg")
+    rng, near = np.random.default_rng(10), []
+    where = rng.choice(t.line[:, :2], 150) if t.kind == "ROAD" else rng.uniform(-1.0, 9.0, (150, 2))
+    with opened(library, save(_shaped(replace(t, edge="PLANE", height=0.3)), tmp_path / "t.jnt")) as ground:
+        for x, y in where:
+            yaw = rng.uniform(0, 2 * np.pi)
+            c, n = np.cos(yaw), np.sin(yaw)
+            half = np.array([[0.46 * c, 0.46 * n], [-0.1 * n, 0.1 * c], [0.01, 0.02]])
+            inside = np.array([x, y]) + rng.uniform(-1, 1, (300, 3)) @ half
+            most, bound = ground(*inside.T)[:, 0].max(), ground.highest(x, y, half)
+            assert most <= bound + 1e-12
+            near.append(bound - most)
+    assert name in ("grid", "spline") or np.median(near) < 0.3  # heights of those differ by metres from point to point

@@ -29,26 +29,26 @@ static double weight(const double *rim, double radius, int k) {
     return 0.5 * radius * (to - from);
 }
 
-/* V: along x and up. */
-static void gradient(const double *rim, double radius, const double *above, double *ahead, double *up) {
-    const double *cosine = rim + JN_RIM;
+/* V: along x and up, of the points from `from` to `to`. */
+static void gradient(const double *rim, double radius, int from, int to, const double *above, double *ahead, double *up) {
+    const double *sine = rim + from, *cosine = rim + JN_RIM + from;
     int k;
     *ahead = *up = 0.0;
-    for (k = 0; k + 1 < JN_RIM; k++) {
+    for (k = 0; k + 1 < to - from; k++) {
         const double a = above[k], b = above[k + 1];
         double share = 1.0;
         if (!(a > 0.0) && !(b > 0.0)) continue;
         if (!(a > 0.0)) share = b / (b - a);
         else if (!(b > 0.0)) share = a / (a - b);
         *ahead += share * radius * (cosine[k + 1] - cosine[k]);
-        *up += share * radius * (rim[k + 1] - rim[k]);
+        *up += share * radius * (sine[k + 1] - sine[k]);
     }
 }
 
-/* The deflection on flat ground with that area: between the points' heights the area is linear in it. */
-static double flat(const double *rim, double radius, double area) {
-    double slope = weight(rim, radius, MIDDLE), from = 0.0, sum = 0.0;
-    int k;
+/* The deflection on flat ground with that area, and V there: between the points' heights the area is linear in it. */
+static double flat(const double *rim, double radius, double area, double *length) {
+    double slope = weight(rim, radius, MIDDLE), from = 0.0, sum = 0.0, there[JN_RIM], deflection, none;
+    int k, i;
     for (k = MIDDLE + 1; k < JN_RIM; k++) {
         const double next = radius * (1.0 - rim[JN_RIM + k]), more = slope * (next - from);
         if (sum + more >= area) break;
@@ -56,19 +56,24 @@ static double flat(const double *rim, double radius, double area) {
         from = next;
         slope += 2.0 * weight(rim, radius, k);
     }
-    return from + (area - sum) / slope;
+    deflection = from + (area - sum) / slope;
+    if (k == JN_RIM) k--;
+    for (i = JN_RIM - 1 - k; i <= k; i++) there[i] = deflection - radius * (1.0 - rim[JN_RIM + i]);
+    gradient(rim, radius, JN_RIM - 1 - k, k + 1, there + JN_RIM - 1 - k, &none, length);
+    return deflection;
 }
 
-int jn_area_of(const double *rim, double radius, const double *above, int strips, jn_area *a) {
-    double area = 0.0, there[JN_RIM], none, length, size;
+int jn_area_of(const double *rim, double radius, int from, int to, const double *above, int strips, jn_area *a) {
+    double area = 0.0, length, size;
     int k, strip;
     a->ahead = a->up = a->aside = 0.0;
-    for (strip = 0; strip < strips; strip++, above += JN_RIM) {
+    for (strip = 0; strip < strips; strip++, above += to - from) {
         double own = 0.0, ahead, up;
-        for (k = 0; k < JN_RIM; k++)
-            if (above[k] > 0.0) own += above[k] * weight(rim, radius, k);
+        for (k = from; k < to; k++)
+            if (above[k - from] > 0.0) own += above[k - from] * weight(rim, radius, k);
+        a->part[strip] = own;
         if (!(own > 0.0)) continue;
-        gradient(rim, radius, above, &ahead, &up);
+        gradient(rim, radius, from, to, above, &ahead, &up);
         area += own / strips;
         a->ahead += ahead / strips, a->up += up / strips;
         a->aside += (strip - 0.5 * (strips - 1)) * own / strips;
@@ -76,9 +81,8 @@ int jn_area_of(const double *rim, double radius, const double *above, int strips
     size = sqrt(a->ahead * a->ahead + a->up * a->up);
     if (!(area > 0.0) || !(size > 0.0)) return 0;
     a->aside /= area;
-    a->deflection = flat(rim, radius, area);
-    for (k = 0; k < JN_RIM; k++) there[k] = a->deflection - radius * (1.0 - rim[JN_RIM + k]);
-    gradient(rim, radius, there, &none, &length);
+    for (strip = 0; strip < strips; strip++) a->part[strip] /= strips * area;
+    a->deflection = flat(rim, radius, area, &length);
     a->ahead /= size, a->up /= size;
     a->share = size / length;
     return 1;

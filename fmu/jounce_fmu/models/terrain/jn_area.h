@@ -2,19 +2,20 @@
 #ifndef JN_AREA_H
 #define JN_AREA_H
 
-enum { JN_RIM = 31, JN_RIM_SIZE = 2 * JN_RIM }; /* points of the rim, within 80 deg of its lowest one; their sines, cosines */
+enum { JN_RIM = 31, JN_RIM_SIZE = 2 * JN_RIM, JN_STRIPS = 3 }; /* points of the rim, within 80 deg of its lowest one; their sines, cosines */
 
 typedef struct {
     double deflection;        /* on flat ground with the same area [m] */
     double ahead, up;         /* direction of the force, a unit vector in the wheel's plane */
     double share;             /* of the force on flat ground with that deflection */
     double aside;             /* where it acts across the tire, in strips to the left */
+    double part[JN_STRIPS];   /* of the area, on each strip */
 } jn_area;
 
 /* Sines and cosines of the points. */
 void jn_area_rim(double *rim);
-/* For the heights of the ground above each point of the rim, along the wheel's up direction [m], of one strip or of three
- * from right to left; 0 where none touches. */
-int jn_area_of(const double *rim, double radius, const double *above, int strips, jn_area *a);
+/* For the heights of the ground above the points of the rim in a range, along the wheel's up direction [m], of one strip
+ * after the other from right to left, up to JN_STRIPS; points elsewhere do not touch. 0 where none does. */
+int jn_area_of(const double *rim, double radius, int from, int to, const double *above, int strips, jn_area *a);
 
 #endif

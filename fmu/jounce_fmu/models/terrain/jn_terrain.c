@@ -18,7 +18,7 @@ enum { VERSION = 1, START = 64, ALIGNED = 64 };
 
 /* Numbers of the header. */
 enum {
-    H_KIND, H_EDGE, H_ROWS, H_COLUMNS, H_DU, H_DV, H_X, H_Y, H_COS, H_SIN, H_HEIGHT, H_CLOSED /* not read */, H_OBSTACLES, H_FRICTION,
+    H_KIND, H_EDGE, H_ROWS, H_COLUMNS, H_DU, H_DV, H_X, H_Y, H_COS, H_SIN, H_HEIGHT, H_CLOSED, H_OBSTACLES, H_FRICTION,
     H_MU, H_AREAS, H_BUCKETS_X, H_BUCKETS_Y, H_BUCKET_X, H_BUCKET_Y, H_BUCKET, H_RUNS, H_SMOOTH, H_START, H_N = 32
 };
 enum { CLAMP = 1, FLAT = 2, FAULT = 3 }; /* edges */
@@ -144,6 +144,8 @@ void jn_terrain_close(jn_terrain *t) {
 
 int jn_terrain_kind(const jn_terrain *t) { return (int)t->h[H_KIND]; }
 
+int jn_terrain_has_friction(const jn_terrain *t) { return t->friction || t->areas; }
+
 #include "jn_terrain_obstacles.inc"
 #include "jn_terrain_lanes.inc"
 #include "jn_terrain_grid.inc"
@@ -160,8 +162,6 @@ void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g) {
 
 void jn_terrain_under_1(const jn_terrain *t, const double *x, const double *y, double *rows) { places_1(t, x, y, rows); }
 
-#include "jn_terrain_heights.inc"
-
 #undef JN_LANES
 #ifdef JN_FOUR_LANES
 #define JN_LANES 4
@@ -170,3 +170,5 @@ void jn_terrain_under_1(const jn_terrain *t, const double *x, const double *y, d
 
 void jn_terrain_under_4(const jn_terrain *t, const double *x, const double *y, double *rows) { places_4(t, x, y, rows); }
 #endif
+
+#include "jn_terrain_heights.inc"

@@ -26,11 +26,17 @@ typedef struct {
 jn_terrain *jn_terrain_open(const char *path, char *why, size_t size);
 void jn_terrain_close(jn_terrain *t);
 int jn_terrain_kind(const jn_terrain *t);
-/* Heights alone, of n > 0 places: those of queries. */
-void jn_terrain_heights(const jn_terrain *t, const double *x, const double *y, int n, double *z);
+/* Heights alone, of n > 0 places on one lane or four: those of queries. */
+void jn_terrain_heights(const jn_terrain *t, const double *x, const double *y, int n, int lanes, double *z);
+/* A small piece of ground: its middle, and half its edges [m]. */
+typedef struct { double x, y, half[3][2]; } jn_patch;
+/* A height above which the ground is nowhere in it; HUGE_VAL where that is not known at once. */
+double jn_terrain_highest(const jn_terrain *t, const jn_patch *patch);
 /* Place of a point along and across a road [m], and its derivatives by x and y; 0 if the terrain is no road. */
 typedef struct { double u, v, u_by[2], v_by[2]; } jn_place;
 int jn_terrain_place(const jn_terrain *t, double x, double y, jn_place *at);
+/* Whether places have different friction. */
+int jn_terrain_has_friction(const jn_terrain *t);
 void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g);
 /* The ground at one place, or at four on the lanes of jn_lanes.h, with the bits of queries: rows of numbers side by side. */
 enum { JN_GROUND_HEIGHT, JN_GROUND_SLOPE_X, JN_GROUND_SLOPE_Y, JN_GROUND_FRICTION, JN_GROUND_OFF, JN_GROUND_N };
