@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.axles import DEFAULT, Axle, AxleError, axles_of, wheel_names
-from jounce.contact.tires.from_tir import law_of, tire_entries
-from jounce.contact.tires.tir import TireFileError, read_tir
+from jounce.contact.tires.from_tir import tires_of_axles
+from jounce.contact.tires.tir import TireFileError
 from jounce.entries import DataError, Entry, Lists, checked, fields_of, take
 from jounce.renamed import FORMER, present, twice
 from jounce.terrain.packed import TerrainError, kind_of
@@ -129,29 +129,20 @@ def load_vehicle(name: str | Path) -> Vehicle:
 def with_tire_files(vehicle: Vehicle, files: Mapping[str, str | Path]) -> Vehicle:
     """A vehicle with the tires of files (.tir): by the names of axles, or by "" for the axles without one of their own.
 
-    Raises DataError: with line and key of what is wrong in a file, for an axle that there is not or that no file is
-    for, and where the files are not of one law.
+    Axles for which there is none keep their tires. Raises DataError: with line and key of what is wrong in a file, and
+    for an axle that there is not.
     """
     names = [axle.name for axle in vehicle.axles]
     if odd := next((name for name in files if name and name not in names), ""):
         raise DataError(f"{vehicle.name}: a tire file of the axle {odd!r}; expected {', '.join(names)}")
-    if lacking := next((name for name in names if not {name, ""} & files.keys()), ""):
-        raise DataError(f"{vehicle.name}: no tire file of the axle {lacking}; expected one of each axle: "
-                        f"{', '.join(names)}")  # fmt: skip
+    axles = {name: files.get(name, files.get("")) for name in names} if any(files) else files
+    before = {axle: vehicle.tires(axle) if axle else vehicle.sets_of_tires[0] for axle in axles}
     entries = {n: e for n, e in vehicle.entries.items() if not n.startswith("tire.")}
     try:
-        read = {a: read_tir(files[a] if a in files else files[""]) for a in (names if any(files) else ("",))}
-        law = law_of(*read.values())
-        made = {axle: tire_entries(tire, law) for axle, tire in read.items()}
-    except TireFileError as error:
+        law, own = tires_of_axles(vehicle.tire, vehicle.entries, before, axles)
+    except (TireFileError, DataError) as error:
         raise DataError(f"{vehicle.name}: {error}") from error
-    for axle, numbers in made.items():
-        was, now = (vehicle.tires(axle) if axle else vehicle.sets_of_tires[0]), f"tire.{axle}" if axle else "tire"
-        own = dict(numbers)
-        for name in ("rim_stiffness", "rim_damping"):  # no file has them
-            own[f"tire.{name}"] = vehicle.entries.get(f"{was}.{name}", own[f"tire.{name}"])
-        entries |= {now + n.removeprefix("tire"): e for n, e in own.items()}
-    return replace(vehicle, entries=entries, tire=law)
+    return replace(vehicle, entries=entries | own, tire=law)
 
 
 def of_any_tires(parameters: Mapping[str, float], name: str) -> float | None:

@@ -19,6 +19,8 @@ _PARAMETERS = {"width", "vertical_stiffness", "vertical_stiffness_quadratic", "v
 
 def takes_soil(law: Law) -> bool:
     """Whether wheels with tires of that law can stand on soft soil: single ones with a spring and those states."""
+    if law.parts:
+        return not law.dual and all(map(takes_soil, law.parts))
     return not law.dual and {s.name for s in law.states} >= _STATES and set(law.parameters) >= _PARAMETERS
 
 

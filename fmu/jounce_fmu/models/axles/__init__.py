@@ -17,7 +17,7 @@ from typing import Any
 
 import jounce
 from jounce.axles import DEFAULT
-from jounce.contact.tires import LAWS, dual
+from jounce.contact.tires import LAWS, dual, mixed
 from jounce.data import DataError, Vehicle, load_vehicle, vehicle_names
 from jounce.models.double_wishbone import axles_c, recursion
 from jounce.models.double_wishbone.arrange import arranged
@@ -186,7 +186,7 @@ def emit_shared() -> Mapping[Path, str]:
 
     return {
         KINDS_LEDGER: kinds_ledger(_examples()).text(),
-        TIRES_LEDGER: tires_ledger((*LAWS, *map(dual, LAWS)), Ledger.read(LEDGER).references).text(),
+        TIRES_LEDGER: tires_ledger((*LAWS, *map(dual, LAWS), mixed(*LAWS)), Ledger.read(LEDGER).references).text(),
         **{GENERATED / name: text for name, text in emit_axles.files().items()},
     }
 

@@ -12,10 +12,11 @@ from jounce.contact.tires.coefficients import PAC2002 as _PAC2002
 from jounce.contact.tires.coefficients import POINTS
 from jounce.contact.tires.dual import ENDING, dual
 from jounce.contact.tires.law import Law, Stiffness, later
+from jounce.contact.tires.mixed import JOINER, entries_of, mixed, own_law
 from jounce.signals import Signal, State
 
-__all__ = ["LAWS", "MF61", "MF61_CURVE", "PAC2002", "PAC2002_CURVE", "TMEASY", "Law", "dual", "find", "laws",
-           "register", "unregister"]  # fmt: skip
+__all__ = ["LAWS", "MF61", "MF61_CURVE", "PAC2002", "PAC2002_CURVE", "TMEASY", "Law", "dual", "entries_of",
+           "find", "laws", "mixed", "own_law", "register", "unregister"]  # fmt: skip
 
 _CURVES = (
     *(f"{of}_{axis}" for axis in "xy" for of in ("slip_stiffness", "peak_force", "sliding_force", "peak_slip",
@@ -148,9 +149,14 @@ def laws() -> tuple[Law, ...]:
 
 
 def find(name: str) -> Law:
-    """The law of that name, or of two tires (`dual`) of one. Raises KeyError with the known names."""
-    if name.endswith(ENDING) and name.removesuffix(ENDING) in _known:
-        return dual(_known[name.removesuffix(ENDING)])
+    """The law of that name, of two tires (`dual`) of one, or of several (`mixed`).
+
+    Raises KeyError with the known names.
+    """
+    if name.endswith(ENDING) and name not in _known:
+        return dual(find(name.removesuffix(ENDING)))
+    if JOINER in name:
+        return mixed(*map(find, name.split(JOINER)))
     if name not in _known:
         raise KeyError(f"unknown tire law {name!r}; known are {', '.join(_known)}")
     return _known[name]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from jounce.contact.tires import MF61, find
 from jounce.contact.tires.coefficients import MF61 as MF61_COEFFICIENTS
 from jounce.contact.tires.coefficients import PAC2002 as PAC2002_COEFFICIENTS
-from jounce.contact.tires.tir import TireFile, TireFileError, bounds
+from jounce.contact.tires.mixed import JOINER, WHICH, own_law, which_law
+from jounce.contact.tires.tir import TireFile, bounds, read_tir
 from jounce.contact.tires.vertical import vertical_of
 from jounce.entries import Entry
 
-__all__ = ["law_of", "tire_entries"]
+__all__ = ["law_of", "tire_entries", "tires_of_axles"]
 
 #: Parameters that a file says nothing of: (value, unit, description, minimum).
 _OWN: Final[Mapping[str, tuple[float, str, str, float]]] = {
@@ -44,12 +46,36 @@ def tire_entries(tire: TireFile, law: str = "") -> dict[str, Entry]:
 
 
 def law_of(*tires: TireFile) -> str:
-    """The law that tires of these files have: one with a curve where one of them has a curve. Raises TireFileError."""
-    laws = {tire.law for tire in tires}
-    if len(laws) > 1:
-        each = ", ".join(f"{tire.path.name}: {tire.law}" for tire in tires)
-        raise TireFileError(f"tire files of {' and '.join(sorted(laws))} ({each}); expected one law for all axles")
+    """The law that tires of these files of one formula have: one with a curve where one of them has a curve."""
     return f"{tires[0].law}_curve" if any(len(t.curve) > 1 or len(t.bottoming) > 1 for t in tires) else tires[0].law
+
+
+def tires_of_axles(
+    law: str, entries: Mapping[str, Entry], before: Mapping[str, str], files: Mapping[str, str | Path | None]
+) -> tuple[str, dict[str, Entry]]:
+    """(law, entries `tire.AXLE.*`) of a vehicle whose axles have the tires of files; "" stands for all axles.
+
+    ``law`` and ``entries`` are those that it had; ``before``: axle -> what the names of its tires' entries begin with.
+    Axles without a file keep those tires; of different laws one is made. Raises TireFileError, DataError.
+    """
+    had, read = find(law), {axle: read_tir(file) for axle, file in files.items() if file is not None}
+    laws = {axle: own_law(had, entries, of) for axle, of in before.items() if axle not in read}
+    for axle, tire in read.items():
+        laws[axle] = find(law_of(*(other for other in read.values() if other.law == tire.law)))
+    whole = find(JOINER.join(sorted({own.name for own in laws.values()})))
+    found: dict[str, Entry] = {}
+    for axle, was in before.items():
+        of, own = f"tire.{axle}" if axle else "tire", laws[axle]
+        if axle in read:
+            numbers = tire_entries(read[axle], own.name)
+            for name in ("rim_stiffness", "rim_damping"):  # no file has them
+                numbers[f"tire.{name}"] = entries.get(f"{was}.{name}", numbers[f"tire.{name}"])
+        else:
+            numbers = {f"tire.{n}": entries[f"{was}.{n}"] for n in own.entries if f"{was}.{n}" in entries}
+        if whole.parts:
+            numbers[f"tire.{WHICH}"] = which_law(whole, own)
+        found |= {of + n.removeprefix("tire"): entry for n, entry in numbers.items()}
+    return whole.name, found
 
 
 def _entries(tire: TireFile) -> dict[str, Entry]:

@@ -183,6 +183,8 @@ class Law:
     """Pairs of parameters of which the second must be above the first."""
     stiffnesses: tuple[Stiffness, ...] = ()
     """What the integrator must hold."""
+    parts: tuple[Law, ...] = ()
+    """The laws that it is made of, of which each axle has one (`jounce.contact.tires.mixed`)."""
     dual: bool = False
     """Two tires side by side; the distance of the outer from the inner one along the spin axis is among its numbers as
     `dual`, and `inner_own` tells whether the inner one has ground of its own (`jounce.contact.tires.dual`)."""

@@ -67,7 +67,8 @@ def _tires(vehicle: Vehicle) -> dict[str, Entry]:
     of_hmmwv = load_vehicle(COMMON).entries
     known = vehicle.entries if vehicle.tire != Vehicle.tire else {}  # another law's units are its own
     return {n: known.get(n) or of_hmmwv.get(f"tire.{name}") or Entry(0.0, "1", "", "")
-            for of in vehicle.sets_of_tires for name in law.entries for n in (f"{of}.{name}",)}  # fmt: skip
+            for of in vehicle.sets_of_tires for n in tires.entries_of(law, vehicle.entries, of)
+            for name in (n.removeprefix(f"{of}."),)}  # fmt: skip
 
 
 def with_powertrain(vehicle: Vehicle) -> Vehicle:

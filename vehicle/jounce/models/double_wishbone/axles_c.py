@@ -12,6 +12,7 @@ from jounce.axles import Axle
 from jounce.contact import states as wheel_states
 from jounce.contact import tires
 from jounce.contact.tires.law import GEOMETRY
+from jounce.contact.tires.mixed import numbers_of
 from jounce.data import Vehicle
 from jounce.math.layout import Layout
 from jounce.models.double_wishbone import powered
@@ -125,10 +126,12 @@ def tables(vehicle: Vehicle, table: SignalTable, more: str = "") -> str:
     sets = [(vehicle.tires(axle), k) for k, axle in enumerate(vehicle.axles)]
     if len(vehicle.sets_of_tires) == 1:
         sets = [(sets[0][0], -1)]
+    laws = [tires.own_law(law, vehicle.entries, of) for of, _ in sets]
     rising += [f'{{{place[f"{of}.{high}"]}, {place[f"{of}.{low}"]}, "expected a value above {of}.{low}"}}'
-               for of, _ in sets for low, high in (*law.rising, GEOMETRY[::-1])]  # fmt: skip
+               for (of, _), own in zip(sets, laws, strict=True) for low, high in (*own.rising, GEOMETRY[::-1])]
     stiff = [f'{{{place[f"{of}.{s.parameter}"]}, {1 + (s.kind == "spring")}, {int(s.where == "tread")}, '
-             f"{s.factor!r}, {s.power}, {axle}}}" for of, axle in sets for s in law.stiffnesses]  # fmt: skip
+             f"{s.factor!r}, {s.power}, {axle}}}"
+             for (of, axle), own in zip(sets, laws, strict=True) for s in own.stiffnesses]  # fmt: skip
     parts = (("jn_apart jn_aparts", apart), ("jn_rising jn_risings", rising), ("jn_axle jn_axles", axles),
              ("int jn_bodies", [_row(bodies)]), ("jn_stiffness jn_tire_stiffness", [*stiff, "{-1, 0, 0, 0.0, 0, -1}"]),
              ("double jn_state_starts", _starts(vehicle)))  # fmt: skip
@@ -173,7 +176,7 @@ def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Seque
         variant = variant_of(vehicle, axle)
         kind, mover = f"axle_{variant.name}", f"axle_{axle.steered}" if variant.inner else ""
         parts = ", ".join((part(kind, axle, k), part(mover, axle, k, variant.inner), part("axle_outline", axle, k)))
-        own_tires = [law.entries_of(side, vehicle.tires(axle)) for side in (1.0, -1.0)]
+        own_tires = [numbers_of(law, side, vehicle.tires(axle), place) for side in (1.0, -1.0)]
         of_wheels = ", ".join(part(WHEEL, None, 2 * k + right, own=names) for right, names in enumerate(own_tires))
         functions = f"numbers_{variant.name}, {f'{mover}_1' if mover else 'NULL'}"
         axles.append(f"{{{functions}, {parts}, {{{of_wheels}}}, {float(axle.driven)}, {axle.gain!r}, {axle.dual!r}}}")

@@ -75,7 +75,10 @@ def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
                      frame="", used_where=ground)
         for s in law.inputs:
             own = replace(s, name=f"{p}.{s.name}")
-            if parameter := dict(law.bounded).get(s.name):
+            has = tires.own_law(law, vehicle.entries, vehicle.tires(axle))
+            if s not in has.inputs:
+                own = replace(own, description=f"0: tires of the law {has.name} do not read it", maximum=0.0)
+            elif parameter := dict(law.bounded).get(s.name):
                 entry = vehicle.entries[f"{vehicle.tires(axle)}.{parameter}"]
                 own = replace(own, maximum=entry.maximum, least_nonzero=entry.minimum)
             yield own
@@ -271,7 +274,7 @@ def _law(vehicle: Vehicle) -> tires.Law:
         law = tires.find(vehicle.tire)
     except KeyError as error:
         raise DataError(f"{vehicle.name}: {error.args[0]}") from None
-    wanted = (f"{tires}.{name}" for tires in vehicle.sets_of_tires for name in law.entries)
+    wanted = (name for of in vehicle.sets_of_tires for name in tires.entries_of(law, vehicle.entries, of))
     if missing := [name for name in wanted if name not in vehicle.entries]:
         raise DataError(f"{vehicle.name}: no entry {missing[0]!r} ({len(missing)} in all), which the tire law "
                         f"{law.name} takes")  # fmt: skip
