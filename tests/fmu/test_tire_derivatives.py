@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes as ct
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from raw import OK
+from raw3 import Raw3
 from sensitivity import Vehicle, differences, random_point, steps
 
 from jounce_fmu.importer.host import Factory, open_builtin
@@ -59,3 +62,67 @@ def test_every_derivative_is_that_of_central_differences_at_random_states(factor
         assert (exact != 0.0).sum() > 1900
     assert drawn < 120
     made.free()
+
+
+def driven(factory: Factory, kind: int = 1) -> tuple[Vehicle, np.ndarray]:
+    """Half a second of a braked turn in FMI 2, each wheel at another pressure; the inputs."""
+    inside = {"steering_wheel_angle": 1.5, "steering_wheel_rate": 0.4, "brake_torque": 500.0}
+    u = np.array([inside.get(s.name.partition(".")[2] or s.name, s.start) for s in factory.table.inputs])
+    pressures = [s for s in factory.table.inputs if s.name.endswith("tire_pressure")]
+    for k, s in enumerate(pressures):
+        u[s.index] = s.signal.least_nonzero + (0.2 + 0.15 * k) * (s.maximum - s.signal.least_nonzero)
+    made = Vehicle(str(factory.library), factory.interface.guid, factory.table, kind, init__speed=12.0)
+    made.put(np.zeros(0) if kind else made.read(made.states), u)
+    if kind:
+        assert made.call("DoStep", ct.c_double(0.0), ct.c_double(0.5), 1) == OK
+    return made, u
+
+
+def test_in_co_simulation_they_are_those_of_the_outputs_after_a_step(factory: Factory) -> None:
+    """By inputs, 1e-6; a sliding brake is at its limit, which has two slopes."""
+    made, u = driven(factory)
+    table = factory.table
+    quotient, _ = differences(lambda u: made.at(np.zeros(0), u), u, steps(table)[len(table.states) :])
+    made.put(np.zeros(0), u)
+    unknown = [*made.rates, *made.outputs]
+    exact = np.array([made.directional(unknown, [k], np.ones(1)) for k in made.inputs]).T
+    keep = [i for i, r in enumerate(unknown) if r != table.by_name("closure_residual").value_reference]
+    known = [k for k, s in enumerate(table.inputs) if not s.name.endswith("brake_torque")]
+    assert quotient[np.ix_(keep, known)] == pytest.approx(exact[np.ix_(keep, known)], rel=1e-6, abs=1e-6)
+    pressures = [k for k, s in enumerate(table.inputs) if s.name.endswith("tire_pressure")]
+    assert (np.abs(exact[:, pressures]).max(axis=0) > 1e-5).all()
+    made.free()
+
+
+@pytest.mark.parametrize("exchange", [True, False], ids=["model exchange", "co-simulation"])
+def test_fmi_3_gives_those_of_fmi_2(factory: Factory, exchange: bool) -> None:
+    two, u = driven(factory, kind=0 if exchange else 1)
+    three = Raw3(str(factory.library), factory.interface.guid, exchange=exchange)
+    speed = factory.table.by_name("init.speed").value_reference
+    assert three.values("Set", "Float64", [speed], (ct.c_double * 1)(12.0)) == OK
+    three.ready()
+    if exchange:
+        assert three.call("EnterContinuousTimeMode") == OK
+    at = 0
+    for s in factory.table.signals:
+        if s.causality == "input":
+            part = u[at : at + len(s.components)]
+            at += len(part)
+            first = factory.table.by_name(s.name + s.components[0]).value_reference
+            assert three.values("Set", "Float64", [first], (ct.c_double * len(part))(*part)) == OK, three.log
+    if not exchange:
+        assert three.step(0.0, 0.5) == OK
+    else:
+        x = two.read(two.states)
+        assert three.call("SetContinuousStates", ct.c_void_p(x.ctypes.data), ct.c_size_t(len(x))) == OK
+    single = [s.value_reference for s in factory.table.inputs if s.signal.components == ("",)]
+    assert len(single) > 20
+    for known in [*single, *(two.states[::7] if exchange else [])]:
+        found, seed, unknown = np.full(len(two.rates), np.nan), np.ones(1), (ct.c_uint * len(two.rates))(*two.rates)
+        size, number = ct.c_size_t(len(two.rates)), ct.c_void_p(found.ctypes.data)
+        status = three.call("GetDirectionalDerivative", unknown, size, (ct.c_uint * 1)(known), ct.c_size_t(1),
+                            ct.c_void_p(seed.ctypes.data), ct.c_size_t(1), number, size)  # fmt: skip
+        assert status == OK, three.log
+        assert found.tobytes() == two.directional(two.rates, [known], seed).tobytes()
+    three.free()
+    two.free()

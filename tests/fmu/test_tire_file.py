@@ -20,7 +20,7 @@ from jounce_tools.cli.main import main
 DATA = Path(__file__).parents[1] / "data" / "tires"
 HMMWV, FEDA = DATA / "HMMWV_Pac02Tire.tir", DATA / "335_65R22_5_G275MSA_60psi.tir"
 FRONT, REAR = AXLES
-MF61 = DATA / "synthetic_mf61.tir"
+MF61 = DATA / "synthetic_mf61_large.tir"
 
 
 @pytest.fixture(scope="module")
@@ -204,18 +204,29 @@ def test_references_of_the_tires_do_not_depend_on_the_file_or_the_axles(car: Fac
     assert one["chassis.mass"] == open_builtin("hmmwv").table.ledger.references["chassis.mass"]
 
 
-@pytest.mark.parametrize(("files", "message"), [
-    ({FRONT: HMMWV}, "no tire file of the axle rear; expected one of each axle: front, rear"),
-    ({"": HMMWV, "middle": HMMWV}, "a tire file of the axle 'middle'; expected front, rear"),
-    ({"": HMMWV, REAR: MF61}, r"mf61 and pac2002 \(HMMWV_Pac02Tire\.tir: pac2002, large\.tir: mf61\); expected one"),
-])  # fmt: skip
-def test_files_that_do_not_make_a_vehicle_are_refused(
-    files: dict[str, Path], message: str, tmp_path: Path
-) -> None:
-    large = tmp_path / "large.tir"
-    large.write_text(MF61.read_text().replace("[VERTICAL]\n", "[VERTICAL]\nVERTICAL_STIFFNESS = 4e5\n"))
-    with pytest.raises(DataError, match=message):
-        on_tires("hmmwv", {axle: large if file is MF61 else file for axle, file in files.items()})
+def test_a_file_of_an_axle_that_there_is_not_is_refused() -> None:
+    with pytest.raises(DataError, match="a tire file of the axle 'middle'; expected front, rear"):
+        on_tires("hmmwv", {"": HMMWV, "middle": HMMWV})
+
+
+@pytest.mark.slow  # compiles three vehicles; tests/vehicle/test_mixed_tires.py has their equations
+@pytest.mark.parametrize("front", [MF61, None], ids=["MF 6.1", "TMeasy"])
+def test_with_another_law_in_front_it_has_the_wheels_of_both_and_stands_still(front: Path | None, car: Factory) -> None:
+    """Forces of the first tick are those of a vehicle with that law all round; 1e-9, as lanes of two laws round."""
+    files = {REAR: HMMWV} if front is None else {FRONT: front, REAR: HMMWV}
+    both = open_builtin(on_tires("hmmwv", files))
+    same = open_builtin("hmmwv" if front is None else on_tires("hmmwv", front))
+    in_air = {"init__equilibrium": 0.0, "init__z": 0.55, "init__speed": 15.0, "terrain__bank": 0.1}
+    outs = [Run(f, **in_air).go(0) for f in (same, car, both)]
+    for n in (n for n in outs[0] if "tire_force" in n or "tire_moment" in n):
+        assert outs[2][n] == pytest.approx(outs[n.startswith("wheel_R")][n], rel=1e-9, abs=1e-6)
+    run = Run(both, init__speed=10.0)
+    out = run.go(2000, steering_wheel_angle=1.0)
+    assert out["ref_frame.pos.y"] > 1.0
+    run.go(6000, brake=3000.0, steering_wheel_angle=0.0)
+    before, after = run.go(1, brake=3000.0), run.go(5000, brake=3000.0)
+    for axis in "xy":
+        assert abs(after[f"ref_frame.pos.{axis}"] - before[f"ref_frame.pos.{axis}"]) < 1e-5
 
 
 def test_the_option_may_name_the_axle(other: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

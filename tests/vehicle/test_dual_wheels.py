@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from jounce.axles import AxleError, axles_of
 from jounce.contact import tires
 from jounce.contact.wheel import CHASSIS, HUB, STARTING, Wheel
-from jounce.data import Vehicle, load_vehicle
+from jounce.data import Vehicle, load_vehicle, with_tire_files
 from jounce.math.layout import Layout
 from jounce.models.double_wishbone.arrange import arranged
 from jounce.models.double_wishbone.signals import table
@@ -21,17 +22,20 @@ from jounce.suspension.mechanisms.templates import with_dual_wheels
 
 Array = np.ndarray
 SINGLE, DUAL = Wheel(tires.TMEASY), Wheel(tires.find("tmeasy_dual"))
-NUMBERS = np.array([load_vehicle("hmmwv")[name] for name in SINGLE.entries(1.0).values()])
-RADIUS = load_vehicle("hmmwv")["tire.unloaded_radius"]
+FILE = Path(__file__).parents[1] / "data" / "tires" / "synthetic_mf61_large.tir"
+VEHICLES = {"tmeasy": load_vehicle("hmmwv"), "mf61": with_tire_files(load_vehicle("hmmwv"), {"": FILE})}
+NUMBERS = {law: np.array([vehicle[name] for name in Wheel(tires.find(law)).entries(1.0).values()])
+           for law, vehicle in VEHICLES.items()}  # fmt: skip
+RADIUS = load_vehicle("hmmwv")["tire.unloaded_radius"]  # that of the file, too
 
 
 @cache
-def function(dual: bool) -> ca.Function:
-    return (DUAL if dual else SINGLE).function()
+def function(name: str) -> ca.Function:
+    return Wheel(tires.find(name)).function()
 
 
 def wheel(of: Wheel, hub: Array, chassis: Array, states: Array, inputs: Array, numbers: Array) -> dict[str, Array]:
-    out = np.array(function(of is DUAL)(hub, chassis, states, inputs, numbers)).ravel()
+    out = np.array(function(of.law.name)(hub, chassis, states, inputs, numbers)).ravel()
     return {name: out[k : k + size] for (name, size), k in zip(of.results.sizes.items(), of.results.first.values(),
                                                                strict=True)}  # fmt: skip
 
@@ -44,7 +48,8 @@ def at(layout: Layout, values: dict[str, object]) -> Array:
 class Case:
     """A leaning, turning and rolling wheel on a tilted plane; ``seed`` of its numbers."""
 
-    def __init__(self, seed: int, apart: float) -> None:
+    def __init__(self, seed: int, apart: float, law: str = "tmeasy") -> None:
+        self.law, self.single, self.dual = law, Wheel(tires.find(law)), Wheel(tires.find(f"{law}_dual"))
         r = np.random.default_rng(seed)
         axis = np.array([0.05 * r.normal(), 1.0, 0.05 * r.normal()])
         self.axis, self.apart = axis / np.linalg.norm(axis), apart
@@ -56,8 +61,8 @@ class Case:
         self.spin = self.linear[0] / RADIUS * r.uniform(0.8, 1.2)
         self.normal = np.array([0.03 * r.normal(), 0.03 * r.normal(), 1.0])
         self.normal /= np.linalg.norm(self.normal)
-        self.inner = [1e-3 * r.normal(size=size) for size in SINGLE.rates.sizes.values()]
-        self.second = [1e-3 * r.normal(size=size) for size in SINGLE.rates.sizes.values()]
+        self.inner = [1e-3 * r.normal(size=size) for size in self.single.rates.sizes.values()]
+        self.second = [1e-3 * r.normal(size=size) for size in self.single.rates.sizes.values()]
 
     def hub(self, along: float) -> Array:
         """Of a wheel's centre at that distance along the spin axis."""
@@ -79,16 +84,16 @@ class Case:
         return {"ground": [1.0, 2.0, -drop], "normal": self.normal, "friction": 0.7}
 
     def one(self, along: float, states: list[Array], drop: float = 0.0) -> dict[str, Array]:
-        named = dict(zip(SINGLE.rates.sizes, states, strict=True))
-        state = at(SINGLE.states, {"spin_rate": self.spin, **named, "wind_up": 0.0})
-        return wheel(SINGLE, self.hub(along), self.chassis(), state, at(SINGLE.inputs, self.plane(drop)), NUMBERS)
+        named = dict(zip(self.single.rates.sizes, states, strict=True))
+        state = at(self.single.states, {"spin_rate": self.spin, **named, "wind_up": 0.0})
+        return wheel(self.single, self.hub(along), self.chassis(), state, at(self.single.inputs, self.plane(drop)), NUMBERS[self.law])
 
     def two(self, **inputs: object) -> dict[str, Array]:
-        named = dict(zip(SINGLE.rates.sizes, self.inner, strict=True)) | {"wind_up": 0.0}
-        own = {f"inner_{n}": v for n, v in zip(SINGLE.rates.sizes, self.second, strict=True) if n != "wind_up"}
-        state = at(DUAL.states, {"spin_rate": self.spin, **named, **own})
-        given = at(DUAL.inputs, self.plane() | inputs)
-        return wheel(DUAL, self.hub(0.0), self.chassis(), state, given, np.append(NUMBERS, self.apart))
+        named = dict(zip(self.single.rates.sizes, self.inner, strict=True)) | {"wind_up": 0.0}
+        own = {f"inner_{n}": v for n, v in zip(self.single.rates.sizes, self.second, strict=True) if n != "wind_up"}
+        state = at(self.dual.states, {"spin_rate": self.spin, **named, **own})
+        given = at(self.dual.inputs, self.plane() | inputs)
+        return wheel(self.dual, self.hub(0.0), self.chassis(), state, given, np.append(NUMBERS[self.law], self.apart))
 
 
 def loads(found: dict[str, Array]) -> tuple[Array, Array]:
@@ -96,9 +101,9 @@ def loads(found: dict[str, Array]) -> tuple[Array, Array]:
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.integers(0, 10**6), st.sampled_from([0.3, -0.32, 0.1]))
-def test_two_tires_push_as_two_wheels_that_turn_together(seed: int, apart: float) -> None:
-    case = Case(seed, apart)
+@given(st.integers(0, 10**6), st.sampled_from([0.3, -0.32, 0.1]), st.sampled_from(["tmeasy", "mf61"]))
+def test_two_tires_push_as_two_wheels_that_turn_together(seed: int, apart: float, law: str) -> None:
+    case = Case(seed, apart, law)
     found, half = case.two(), 0.5 * apart
     outer, inner = case.one(half, case.inner), case.one(-half, case.second)
     assert max(outer["force"][2], inner["force"][2]) > 100.0
@@ -108,11 +113,11 @@ def test_two_tires_push_as_two_wheels_that_turn_together(seed: int, apart: float
     scale = 1.0 + np.abs(f1).max() + np.abs(f2).max()
     assert force == pytest.approx(f1 + f2, abs=1e-11 * scale)
     assert moment == pytest.approx(m1 + m2 + np.cross(lever, f1) + np.cross(-lever, f2), abs=1e-11 * scale)
-    names = [n for n in SINGLE.rates.sizes if n != "wind_up"]
-    first = {n: (SINGLE.rates.first[n], SINGLE.rates.sizes[n]) for n in names}
+    names = [n for n in case.single.rates.sizes if n != "wind_up"]
+    first = {n: (case.single.rates.first[n], case.single.rates.sizes[n]) for n in names}
     for name, (k, size) in first.items():
         for single, prefix in ((outer, ""), (inner, "inner_")):
-            at_two, rates = DUAL.rates.first[f"{prefix}{name}"], single["rates"][k : k + size]
+            at_two, rates = case.dual.rates.first[f"{prefix}{name}"], single["rates"][k : k + size]
             assert found["rates"][at_two : at_two + size] == pytest.approx(rates, rel=1e-10, abs=1e-10)
     for tire, single in (("outer", outer), ("inner", inner)):
         assert found[f"{tire}.load"] == pytest.approx(single["force"][2:3], rel=1e-11, abs=1e-8)
@@ -161,8 +166,8 @@ def test_both_tires_start_with_half_of_the_load_each() -> None:
     single = SINGLE.start_function()
     given = at(STARTING, {"load": 8000.0, "friction": 0.8, "deflection": 0.02, "force": [300.0, -200.0]})
     half = at(STARTING, {"load": 4000.0, "friction": 0.8, "deflection": 0.02, "force": [150.0, -100.0]})
-    grip, resting, _ = (np.array(v).ravel() for v in start(given, np.append(NUMBERS, 0.3)))
-    one, alone, _ = (np.array(v).ravel() for v in single(half, NUMBERS))
+    grip, resting, _ = (np.array(v).ravel() for v in start(given, np.append(NUMBERS["tmeasy"], 0.3)))
+    one, alone, _ = (np.array(v).ravel() for v in single(half, NUMBERS["tmeasy"]))
     assert grip == pytest.approx(2.0 * one)
     assert resting[: DUAL.rates.first["wind_up"]] == pytest.approx(alone[:2])
     assert resting[DUAL.rates.first["inner_bristle"] :][:2] == pytest.approx(alone[:2])
