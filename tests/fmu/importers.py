@@ -22,10 +22,14 @@ import fmpy
 import numpy as np
 
 from jounce.axles import WHEELS
+from jounce.terrain.packed import Terrain, save
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import open_builtin
+from jounce_fmu.models.roads import on_road
+from jounce_fmu.models.tires import on_tires
 
 DOCS = Path(__file__).parents[2] / "docs" / "importers.md"
+TIRE = Path(__file__).parents[1] / "data" / "tires" / "HMMWV_Pac02Tire.tir"
 PARAMETERS = {"init.speed": 10.0}
 STEPS, TICKS = 20, 50  # 1 s
 Array = np.ndarray
@@ -252,9 +256,17 @@ CASES = [
 ]  # fmt: skip
 
 
+def rough(folder: Path) -> str:
+    """The hmmwv on tires of a file and a rough terrain, which its FMU brings along."""
+    x, y = np.meshgrid(np.arange(160), np.arange(60), indexing="ij")
+    z = 0.03 * np.sin(0.31 * x + 0.2 * y) + 0.02 * np.cos(0.27 * y)
+    terrain = Terrain("HEIGHTMAP", z, 0.5, 0.5, (-15.0, -15.0), smooth=True)
+    return str(on_road(on_tires("hmmwv", TIRE), save(terrain, folder / "rough.jnt")))
+
+
 def export(folder: Path, fmi: int, form: str, vehicle: str = "hmmwv") -> Path:
     """The vehicle's FMU of one form, made once per folder."""
-    path = folder / f"{vehicle}_fmi{fmi}_{form}.fmu"
+    path = folder / f"{Path(vehicle).parent.name or vehicle}_fmi{fmi}_{form}.fmu"
     return path if path.exists() else export_builtin(path, vehicle, fmi=fmi, scalars=form == "scalars")
 
 
@@ -291,10 +303,11 @@ def scale(rows: Array, vehicle: str = "hmmwv") -> Array:
 
 
 def main() -> None:
-    """Writes both tables."""
+    """Writes the tables."""
     text = DOCS.read_text()
     with tempfile.TemporaryDirectory() as made:
-        for mark, vehicle in (("matrix", "hmmwv"), ("by pedals", "hmmwv_pedals")):
+        vehicles = {"matrix": "hmmwv", "by pedals": "hmmwv_pedals", "on tires and terrain": rough(Path(made))}
+        for mark, vehicle in vehicles.items():
             before, rest = text.split(f"<!-- {mark} -->\n", 1)
             _, after = rest.split("<!-- end -->\n", 1)
             text = f"{before}<!-- {mark} -->\n{matrix(Path(made), vehicle)}\n<!-- end -->\n{after}"

@@ -54,7 +54,25 @@ def test_an_importer_drives_by_pedals_as_the_run_in_process_does(
         assert np.max(off[:, importers.CONTINUOUS]) < 5e-4
 
 
-@pytest.mark.parametrize("mark", ["matrix", "by pedals"])
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=["-".join(map(str, case)) for case in CASES])
+def test_an_importer_drives_on_a_tire_file_and_a_terrain_as_the_run_in_process_does(
+    case: tuple[str, int, str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if importlib.util.find_spec(case[0]) is None:
+        pytest.skip(f"{case[0]} is not installed")
+    monkeypatch.chdir(folder)
+    vehicle = importers.rough(folder)
+    found = importers.simulate(case, folder, vehicle)
+    if case[3] == "CoSimulation":
+        assert np.array_equal(found, importers.in_process(vehicle=vehicle))
+    else:
+        fine = importers.in_process(1e-4, vehicle)
+        off = np.abs(found - fine) / importers.scale(fine, vehicle)
+        assert np.max(off[:, importers.CONTINUOUS]) < 1e-4
+
+
+@pytest.mark.parametrize("mark", ["matrix", "by pedals", "on tires and terrain"])
 def test_a_documented_matrix_has_every_case_and_no_other(mark: str) -> None:
     row = r"^\| (\w+) \| [\w.]+ \| (\d)\.0 \| (\w+) \| (\w+) \| \d+ \| (.*) \|$"
     table = importers.DOCS.read_text().split(f"<!-- {mark} -->", 1)[1].split("<!-- end -->", 1)[0]
