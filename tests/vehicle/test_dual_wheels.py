@@ -86,7 +86,8 @@ class Case:
     def one(self, along: float, states: list[Array], drop: float = 0.0) -> dict[str, Array]:
         named = dict(zip(self.single.rates.sizes, states, strict=True))
         state = at(self.single.states, {"spin_rate": self.spin, **named, "wind_up": 0.0})
-        return wheel(self.single, self.hub(along), self.chassis(), state, at(self.single.inputs, self.plane(drop)), NUMBERS[self.law])
+        inputs = at(self.single.inputs, self.plane(drop))
+        return wheel(self.single, self.hub(along), self.chassis(), state, inputs, NUMBERS[self.law])
 
     def two(self, **inputs: object) -> dict[str, Array]:
         named = dict(zip(self.single.rates.sizes, self.inner, strict=True)) | {"wind_up": 0.0}
