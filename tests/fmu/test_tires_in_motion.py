@@ -126,7 +126,7 @@ def test_a_mirrored_manoeuvre_gives_the_mirrored_motion(file: Path, sides: tuple
     assert np.abs(one["ref_frame.pos.y"]).max() > 10.0
     for name, sign in (("pos.x", 1.0), ("pos.y", -1.0), ("pos.z", 1.0), ("yaw", -1.0), ("roll", -1.0)):
         assert one[f"ref_frame.{name}"] == pytest.approx(sign * other[f"ref_frame.{name}"], abs=1e-12), name
-    for w, mirrored in (("FL", "FR"), ("RR", "RL")):
+    for w, mirrored in zip(WHEELS, (WHEELS[1], WHEELS[0], *WHEELS[:1:-1]), strict=True):
         for name, sign in (("force.x", 1.0), ("force.y", -1.0), ("moment.x", -1.0), ("moment.z", -1.0)):
             here, there = one[f"wheel_{w}.tire_{name}"], other[f"wheel_{mirrored}.tire_{name}"]
             assert here == pytest.approx(sign * there, abs=1e-5)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from jounce.axles import AXLES
 from jounce.contact.tires import find
 from jounce.contact.tires.law import Hub, Plane, Starting
 from jounce.contact.tires.mixed import WHICH, mixed, numbers_of
@@ -21,14 +22,15 @@ from jounce.models.double_wishbone.arrange import arranged
 from jounce.models.double_wishbone.signals import table
 
 Array = NDArray[np.float64]
+FRONT, REAR = AXLES
 DATA = Path(__file__).parents[1] / "data" / "tires"
 PAC2002, MF61, CURVE = (DATA / f"{n}.tir" for n in ("HMMWV_Pac02Tire", "synthetic_mf61_large",
                                                     "335_65R22_5_G275MSA_60psi"))  # fmt: skip
 #: Files by axle -> law of the vehicle, laws of its axles.
 CASES = {
-    "mf61+pac2002": ({"front": PAC2002, "rear": MF61}, ("pac2002", "mf61")),
-    "mf61+pac2002_curve": ({"front": MF61, "rear": CURVE}, ("mf61", "pac2002_curve")),
-    "pac2002+tmeasy": ({"rear": PAC2002}, ("tmeasy", "pac2002")),
+    "mf61+pac2002": ({FRONT: PAC2002, REAR: MF61}, ("pac2002", "mf61")),
+    "mf61+pac2002_curve": ({FRONT: MF61, REAR: CURVE}, ("mf61", "pac2002_curve")),
+    "pac2002+tmeasy": ({REAR: PAC2002}, ("tmeasy", "pac2002")),
 }
 OUT = ("force", "moment", "contact_force", "contact_moment", "slip", "slip_angle", "deflection", "stored_energy")
 
@@ -69,7 +71,7 @@ def test_every_axle_has_the_contact_of_its_own_law(name: str, seed: int) -> None
     """The same numbers: rolling, braked, sliding and standing, on both axles."""
     r, of, whole = np.random.default_rng(seed), vehicle(name), find(name)
     assert of.tire == name
-    for axle, law in zip(("front", "rear"), CASES[name][1], strict=True):
+    for axle, law in zip(AXLES, CASES[name][1], strict=True):
         own = find(law)
         radius = of.of_tires(axle, "unloaded_radius")
         speed = r.choice([0.0, 1.5, 12.0])
@@ -98,7 +100,7 @@ def test_an_axle_has_the_parameters_of_its_law_and_says_which_it_is(name: str) -
     of = arranged(vehicle(name))
     signals = table(of)
     names = {s.name for s in signals.parameters}
-    for axle, law in zip(("front", "rear"), CASES[name][1], strict=True):
+    for axle, law in zip(AXLES, CASES[name][1], strict=True):
         wanted = {f"tire.{axle}.{n}" for n in (*find(law).entries, WHICH)}
         assert {n for n in names if n.startswith(f"tire.{axle}.")} == wanted
         which = of.entries[f"tire.{axle}.{WHICH}"]
@@ -110,7 +112,7 @@ def test_an_axle_has_the_parameters_of_its_law_and_says_which_it_is(name: str) -
     assert len(set(references)) == len(references)
     one = table(arranged(with_tire_files(load_vehicle("hmmwv"), {"": PAC2002}))).ledger.references
     both = signals.ledger.references
-    for axle, stride, law in zip(("front", "rear"), (1, 2), CASES[name][1], strict=True):
+    for axle, stride, law in zip(AXLES, (1, 2), CASES[name][1], strict=True):
         if law == "pac2002":
             assert both[f"tire.{axle}.PDX1"] - one["tire.PDX1"] == 5000 * stride
 
