@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drives import Array, factory, in_the_air, record, run, unaccounted
+from drives import ROW, Array, factory, in_the_air, record, run, unaccounted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +64,19 @@ def test_energy_from_fuel_to_wheels_is_closed_to_a_millionth_through_shifts_and_
     assert o["energy.engine"].max() > 5e4
     assert unaccounted(o) < (1e-6 if instant else 1e-7) * o["energy.engine"].max()
     assert (np.diff(o["energy.losses"]) > -1e-3).all()
+
+
+def test_what_comes_out_of_the_driveline_is_what_the_half_shafts_do_to_the_wheels() -> None:
+    """On the ground, through a shift and a braking: both the balance of the driveline and the work by the outputs."""
+    o = run([(0.0, {"throttle": 1.0}), (2.5, {"throttle": 0.0, "brake_pedal": 0.4})], 4.0, {"init.speed": 9.0})
+    assert len(set(o["gearbox.gear"])) > 1
+    source = o["energy.engine"] - o["energy.losses"] - o["energy.delivered"]
+    stored = o["energy.driveline"] - o["energy.driveline"][0]
+    assert np.abs(source - stored).max() < 1e-6 * o["energy.engine"].max()
+    power = np.sum([o[f"wheel_{w}.drive_torque_total"] * o[f"wheel_{w}.omega"] for w in WHEELS], axis=0)
+    work = np.concatenate([[0.0], np.cumsum(0.5 * ROW * (power[1:] + power[:-1]))])
+    assert np.ptp(o["energy.delivered"]) > 5e4
+    assert np.abs(work - o["energy.delivered"]).max() < 2e-3 * np.ptp(o["energy.delivered"])
 
 
 WISHES = st.one_of(
@@ -431,6 +444,23 @@ def test_derivatives_are_those_of_central_differences_away_from_events(mode: str
 def test_gears_that_would_hunt_and_maps_that_fall_back_are_refused(changed: dict[str, float], text: str) -> None:
     with factory().instance("x") as fmu, pytest.raises(FmuError, match=text):
         fmu.setup(changed)
+
+
+def test_no_input_is_on_a_bound_where_importers_take_difference_quotients() -> None:
+    """At its start, and at 0 of all inputs, where PathSim does it before it starts."""
+    for s in factory().table.inputs:
+        low, high = s.signal.minimum, s.signal.maximum
+        used = not s.signal.used_where
+        assert low is None or low < s.start, s.name
+        assert high is None or high > s.start, s.name
+        assert not used or low is None or low < 0.0, s.name
+    with factory().instance("x") as fmu:
+        fmu.setup({})
+        fmu.set_values({s.name: -1e-3 if s.signal.minimum == -0.01 else 0.0 for s in factory().table.inputs
+                        if not s.signal.used_where})  # fmt: skip
+        fmu.step(20)
+        with pytest.raises(FmuError, match=r"throttle = 1\.1: expected -0\.01 to 1\.01"):
+            fmu.set_values({"throttle": 1.1})
 
 
 def write(folder: Path, text: str) -> Path:

@@ -35,6 +35,8 @@ VECTORS: dict[str, Vector] = {
     "arm inertia": made("arm_inertia"),
     "wheel loads": made("wheel + JN_CORNERS * JN_WHEEL_loads"),
 }
+BEYOND = 0.01
+"""How far pedals and switches may be beyond their range, where their effect goes on: for difference quotients."""
 #: State -> C expression of its rates.
 RATES = {"powertrain": "e->power", "column": "e->column"}
 
@@ -95,19 +97,19 @@ def inputs() -> Iterator[Signal]:
     """Pedals, selector and switches."""
 
     def share(name: str, text: str, start: float = 0.0) -> Signal:
-        return Signal(name, "input", "1", text, start=(start,), minimum=0.0, maximum=1.0, frame="")
+        return Signal(name, "input", "1", text, start=(start,), minimum=-BEYOND, maximum=1.0 + BEYOND, frame="")
 
     def choice(name: str, low: float, high: float, start: float, text: str) -> Signal:
-        return Signal(name, "input", "1", f"{text}; the nearest whole number counts", start=(start,), minimum=low,
-                      maximum=high, frame="")  # fmt: skip
+        return Signal(name, "input", "1", f"{text}; the nearest whole number counts", start=(start,),
+                      minimum=low - BEYOND, maximum=high + BEYOND, frame="")  # fmt: skip
 
     yield share("throttle", "accelerator pedal, 0 to 1")
     yield share("brake_pedal", "brake pedal, 0 to 1")
     yield share("hand_brake", "hand brake, 0 to 1, at the wheels behind the first axle")
     yield choice("gear_selector", -2.0, 1.0, 1.0, "selector: -2 P, -1 R, 0 N, 1 D")
     yield choice("gear_request", 0.0, 6.0, 0.0, "gear asked by hand in D, 0: automatic")
-    yield choice("transfer_range", 1.0, 4.0, 1.0, "transfer case: 1 high, 2 high and locked, 3 low and locked, 4 "
-                 "neutral; changes below 1 m/s with the gearbox in neutral")  # fmt: skip
+    yield choice("transfer_range", 0.0, 4.0, 1.0, "transfer case: 1 high, 2 high and locked, 3 low and locked, 4 "
+                 "neutral, 0 as it is; changes below 1 m/s with the gearbox in neutral")  # fmt: skip
     yield share("front.diff_lock", "lock of the front differential, 0 to 1")
     yield share("rear.diff_lock", "lock of the rear differential, 0 to 1")
     yield share("centre.diff_lock", "lock of the centre differential, 0 to 1")
@@ -121,8 +123,8 @@ def inputs() -> Iterator[Signal]:
 def wheel_inputs(prefix: str) -> Iterator[Signal]:
     """Brake pressures of one wheel, for anti-lock and stability controllers."""
     yield Signal(f"{prefix}.brake_pressure_limit", "input", "Pa", "most of the circuit's pressure that gets to the "
-                 "wheel", start=(1e9,), minimum=0.0, maximum=1e9, frame="", nominal=1e6)  # fmt: skip
-    yield Signal(f"{prefix}.brake_pressure", "input", "Pa", "pressure added at the wheel", minimum=0.0, maximum=1e9,
+                 "wheel", start=(1e9,), minimum=-1.0, maximum=1.01e9, frame="", nominal=1e6)  # fmt: skip
+    yield Signal(f"{prefix}.brake_pressure", "input", "Pa", "pressure added at the wheel", minimum=-1.0, maximum=1e9,
                  frame="", nominal=1e6)  # fmt: skip
 
 
