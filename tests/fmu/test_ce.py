@@ -125,7 +125,7 @@ def test_fmu_is_valid_and_runs_in_fmpy_in_both_kinds(fmi: int, tmp_path: Path) -
     ({"spring_cab_spring_FL.stiffness": 1e12}, "cab_spring_FL is too stiff or damped for RK4 and this tick"),
     ({"spring_cab_spring_FL.damping": 1e8}, "cab_spring_FL is too stiff or damped for RK4 and this tick"),
     ({"wheel_RL.stiffness": 1e13}, "RL is too stiff or damped for RK4 and this tick"),
-    ({"road.term_1.place": 3.0, "road.term_1.factor": 50.0}, "the centre of wheel FL is 0.21 m too low"),
+    ({"road.term_1.place": 3.0, "road.term_1.factor": 50.0}, "the centre of wheel FL is 0.21. m too low"),
 ])  # fmt: skip
 def test_a_run_that_explodes_ends_in_a_fault_that_names_the_spring_or_the_wheel(
     values: dict[str, float], fault: str

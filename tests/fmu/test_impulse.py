@@ -373,3 +373,23 @@ def test_motor_turns_at_its_target_or_pushes_with_its_bound() -> None:
     engine.run(900)
     spin = engine.x[13 * len(engine.bodies) :].reshape(-1)[5]
     assert spin - engine.bodies[3, 11] == pytest.approx(5.0, abs=1e-6)
+
+
+def test_wheel_over_a_narrow_dip_stands_on_both_of_its_edges() -> None:
+    """A dip 0.3 m wide with sides of slope 1: each edge pushes with the tire's stiffness towards the wheel's centre."""
+    model = cart(friction=0.0)
+    edges = 1.45, 1.75
+    road = [Piece(edges[0], -1.0, 1), Piece(1.6, 2.0, 1), Piece(edges[1], -1.0, 1)]
+    engine = Engine(layout(model).with_road(road))
+    engine.start()
+    engine.run(500)
+    for _ in range(10):
+        centre = engine.bodies[1, [0, 2]].copy()
+        engine.run(1)
+        ways = [centre - [edge, 0.0] for edge in edges]
+        deep = [model.wheels[0].radius - np.hypot(*way) for way in ways]
+        push = sum(2e5 * d * way / np.hypot(*way) for d, way in zip(deep, ways, strict=True))
+        assert min(deep) > 0.01
+        assert engine.forces[0, 2] == pytest.approx(np.hypot(*push), rel=0.01)  # and a little of its damper
+        engine.run(99)
+        assert abs(engine.bodies[1, 0] - 1.6) < 0.005  # rocks in the dip without friction

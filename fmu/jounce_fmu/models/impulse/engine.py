@@ -23,7 +23,8 @@ Array = NDArray[np.float64]
 
 FOLDER = Path(__file__).parent
 FAULTS = ("", "the pivot of {what} has vanished: its rows are singular", "{what} is not finite any more",
-          "{what} is {value:.3g} m below the road", "what {what} does has not settled for 10 ticks")  # fmt: skip
+          "{what} is {value:.3g} m below the road", "what {what} does has not settled for 10 ticks",
+          "{what} has come apart by {value:.3g}")  # fmt: skip
 
 
 class EngineFault(RuntimeError):
@@ -161,4 +162,4 @@ class Engine:
         else:
             row = place - layout.velocities
             what = rows[row] if row < len(rows) else f"row {row}"
-        return EngineFault(FAULTS[kind].format(what=what, value=-value))
+        return EngineFault(FAULTS[kind].format(what=what, value=abs(value)))

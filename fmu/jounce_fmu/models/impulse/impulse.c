@@ -1,5 +1,6 @@
 /* A vehicle on the impulse engine: parameters to numbers, inputs to a tick, states to outputs. impulse_model.h is emitted
- * per vehicle (jounce.models.impulse.emit). x: the engine's states, then the angle of the steering wheel.
+ * per vehicle (jounce.models.impulse.emit). x: the engine's states, the angle of the steering wheel, the powertrain's
+ * states, the impulses with which sweeps begin.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@
 #include "impulse_pgs.inc"
 #include "impulse_step.inc"
 
-enum { STEER = IMP_N_STATES, TRAIN, N_X = TRAIN + (IMP_POWERED ? 5 : 0) };
+enum { STEER = IMP_N_STATES, TRAIN, WARM = TRAIN + (IMP_POWERED ? 5 : 0), N_X = WARM + IMP_N_ROWS };
+enum { SOLVER_DIRECT = 1, SOLVER_SWEEPS };
 #if IMP_POWERED
 #include "impulse_powertrain.inc"
 #endif
@@ -103,6 +105,9 @@ static int faulted(const imp_topology *t, const imp_numbers *n, double h, const 
     else if (e->kind == IMP_BELOW)
         snprintf(f->text, sizeof f->text, "the centre of wheel %s is %.3g m too low: expected it above the road, and no "
                  "step under it", name, -e->value);
+    else if (e->kind == IMP_OPENED)
+        snprintf(f->text, sizeof f->text, "joint %s has come apart by %.3g: expected what it joins within reach, and a tick "
+                 "short enough", name, e->value);
     else if (e->kind == IMP_ACTIVE)
         snprintf(f->text, sizeof f->text, "what %s does has not settled for %d ticks; a shorter tick may help", name,
                  IMP_UNSETTLED);
@@ -127,6 +132,7 @@ static int step(double h, const double *u, const double *p, const double *d, dou
         drive(u, p, &n, &s, h, x + TRAIN, &to);
     }
 #endif
+    if (p[JN_P_solver] == SOLVER_SWEEPS) in.sweeps = (int)p[JN_P_sweeps], in.warm = x + WARM;
     if (imp_tick(&t, d, &in, h, x, work, &e)) return faulted(&t, &n, h, &e, f);
     x[STEER] += h * in.steer_rate;
     return 0;
@@ -157,7 +163,7 @@ static int start(const double *p, const double *d, const double *u, double *x, j
         s.spin[2 * IMP_WHEEL[k][2] + 1] = p[JN_P_init_speed] / (contact[2] + n.body[IMP_D_BODY * IMP_WHEEL[k][1] + 2]);
     }
     in = tell(u, p, &n, 0.0, p[JN_P_tick], &to);
-    in.steer_rate = 0.0;
+    in.steer_rate = 0.0, in.warm = p[JN_P_solver] == SOLVER_SWEEPS ? x + WARM : NULL;
 #if IMP_POWERED
     x[TRAIN + TRAIN_SPEED] = p[IMP_P_TRAIN + TRAIN_IDLE];
 #endif

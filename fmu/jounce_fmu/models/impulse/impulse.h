@@ -24,6 +24,7 @@ enum { IMP_RELAXED, IMP_RIGID, IMP_STUCK };
 
 /* What the paper does and this engine does not, for comparison: bits of `options`. */
 enum { IMP_STRAIGHT_ROWS = 1, IMP_NO_PROJECTION = 2, IMP_OLD_DAMPERS = 4, IMP_EARLY_TIRES = 8 };
+#define IMP_OPEN 0.01   /* residual of a joint that has come apart [m] or [1] */
 #define IMP_NEVER 1e30 /* bias of a one-sided row that does nothing */
 
 enum { IMP_PASSES = 8, IMP_UNSETTLED = 10, IMP_PIECES = 8 };
@@ -93,13 +94,13 @@ typedef struct {
     const double *torque;   /* [spins] on the wheel, against its carrier; or NULL */
     double steer, steer_rate; /* of the steering wheel, at the time of the pose and until the next */
     int sweeps;             /* 0: direct; else sequential impulses */
-    double *warm;           /* [rows] their impulses, with sweeps */
+    double *warm;           /* [rows] their impulses, to begin the sweeps with; or NULL */
     const double *ground;   /* [contacts][2] how high the road is lifted, and its rate in the tick; or NULL */
 } imp_input;
 
-enum { IMP_OK, IMP_PIVOT, IMP_NAN, IMP_BELOW, IMP_ACTIVE };
+enum { IMP_OK, IMP_PIVOT, IMP_NAN, IMP_BELOW, IMP_ACTIVE, IMP_OPENED };
 typedef struct {
-    int kind, index; /* index: unknown, unknown, contact, contact or -2 less the row of a motor or limit */
+    int kind, index; /* index: unknown, unknown, contact, contact or -2 less the row of a motor or limit, row */
     double value;
 } imp_fault;
 

@@ -31,7 +31,7 @@ def table(of: impulse.Truck, forest: Forest) -> SignalTable:
 
 def _signals(of: impulse.Truck) -> Iterator[Signal]:
     for s in impulse.table(of).signals:
-        if s.name == "active_set_changes":
+        if s.name in ("active_set_changes", "solver", "sweeps"):
             continue
         if s.name == "tick":
             yield replace(s, description="internal step of the integrator")

@@ -34,6 +34,7 @@ def _sizes(of: Truck, signals: SignalTable) -> Iterator[tuple[str, int]]:
     yield "IMP_N_NUMBERS", len(own.numbers)
     yield "IMP_N_STATES", own.states
     yield "IMP_N_WORK", own.work
+    yield "IMP_N_ROWS", own.hard + len(model.springs) + 3 * len(own.contacts)
     size = 6 * len(model.bodies) + model.rows
     yield "IMP_N_DENSE", size * (size + 1)
     yield "IMP_N_TERMS", TERMS

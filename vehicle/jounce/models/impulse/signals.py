@@ -20,6 +20,8 @@ LEDGER = Path(__file__).parent / "references.txt"
 #: Named roads, in the order of the C.
 ROADS = ("FLAT", "BUMP", "BUMPS", "RAMP", "DIP")
 SIDES = ("RIGHT", "BOTH", "LEFT")
+#: Solvers of a tick, in the order of the C.
+SOLVERS = ("DIRECT", "SEQUENTIAL")
 #: Terms of the road beside the named one.
 TERMS = 4
 INERTIA = (".xx", ".yy", ".zz", ".xy", ".xz", ".yz")
@@ -178,6 +180,9 @@ def _parameters(of: Truck) -> Iterator[Signal]:
         return Signal(name, "parameter", unit, text, components, start=start, variability="fixed", frame="world")
 
     yield par("tick", "s", 0.001, "step of the engine", 1e-5, 0.01)
+    yield enum("solver", SOLVERS, 1, "DIRECT: exact, by an active set; SEQUENTIAL: sweeps of impulses from row to row")
+    yield Signal("sweeps", "parameter", "1", "of the sequential impulses in a tick, which begin with those of the last",
+                 start=(20.0,), minimum=1.0, maximum=1e4, type="Integer", variability="fixed", frame="")  # fmt: skip
     yield par("gravity", "m/s2", of.model.gravity, "downwards", 0.0, 100.0)
     yield par("grade", "1", 0.0, "of the road, uphill positive: the weight is tilted against x", -1.0, 1.0)
     yield par("mu", "1", of.friction, "coefficient of friction of the road", 0.0, 5.0, tunable=True)
