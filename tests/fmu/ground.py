@@ -74,6 +74,7 @@ def build(folder: Path) -> ct.CDLL:
     made.jn_terrain_heights.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_int, ct.c_void_p]
     made.jn_terrain_highest.argtypes, made.jn_terrain_highest.restype = [ct.c_void_p, ct.c_void_p], ct.c_double
     made.jn_terrain_close.argtypes = [ct.c_void_p]
+    made.jn_terrain_edge.argtypes = [ct.c_void_p, ct.c_double, ct.c_char_p, ct.c_size_t]
     made.lanes_differ.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int]
     made.many.argtypes = made.places.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
     return made
@@ -118,6 +119,11 @@ class Ground:
         """A bound of the heights [m] of a patch with its middle there, and its half edges (3, 2) [m]."""
         patch = np.array([x, y, *half.ravel()])
         return float(self.library.jn_terrain_highest(self._t, patch.ctypes.data))
+
+    def edge(self, limit: float) -> str:
+        """Where it is steeper than that; empty where it is nowhere."""
+        text = ct.create_string_buffer(120)
+        return text.value.decode() if self.library.jn_terrain_edge(self._t, limit, text, len(text)) else ""
 
     def close(self) -> None:
         """Closes it."""

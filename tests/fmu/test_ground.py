@@ -233,3 +233,28 @@ def test_no_place_of_a_patch_is_above_its_bound(library: ct.CDLL, tmp_path: Path
             assert most <= bound + 1e-12
             near.append(bound - most)
     assert name in ("grid", "spline") or np.median(near) < 0.3  # heights of those differ by metres from point to point
+
+
+def test_an_edge_is_found_and_named(library: ct.CDLL, tmp_path: Path) -> None:
+    """A wall in each kind of file, and each obstacle with its own slope; what is less steep is none."""
+    flat, wall = np.zeros((41, 11)), np.zeros((41, 11))
+    wall[20:, 3:] = 0.3
+    u, v = np.arange(41.0) * 0.25, np.linspace(-2.0, 2.0, 11)
+    road = Terrain("ROAD", wall, 0.25, v=v, line=np.stack([u, 0 * u, 0 * u, 0 * u], 1), start=100.0)
+    plain = Terrain("HEIGHTMAP", flat, 0.25, 0.5, (1.0, -2.0))
+    long = ramp(2.0, 0.5, 1.0)
+    cases = [
+        (replace(plain, heights=wall), 1.0, "0.3 m from one point to the next at x = 5.750, y = -0.500 m"),
+        (replace(plain, heights=wall, yaw=np.pi / 2), 1.0, "at x = -0.500, y = 2.750 m"),
+        (replace(plain, heights=wall), 1.3, ""),
+        (road, 1.0, "at u = 104.750, v = -0.800 m"),
+        (Terrain("PROFILE", np.stack([u > 5, u < 0], 1) * 0.2, 0.25, 0.1), 1.0, ""),
+        (plain.with_obstacles(long, half_round(4.0, 0.1)), 1.0, "obstacle 2 (HALF_ROUND at x = 4.000, y = 0.000 m)"),
+        (plain.with_obstacles(long), 0.5, ""), (plain.with_obstacles(long), 0.49, "obstacle 1 (TRAPEZOID"),
+        (plain.with_obstacles(bump(3.0, 0.1, 0.3)), 1.0, "a slope of 1.05"),
+        (plain.with_obstacles(sine(3.0, 0.1, 0.7, 3.0)), 0.89, "a slope of 0.898"),
+    ]  # fmt: skip
+    for k, (t, limit, text) in enumerate(cases):
+        with opened(library, save(t, tmp_path / f"{k}.jnt")) as ground:
+            found = ground.edge(limit)
+            assert (text in found) if text else not found, (k, found)

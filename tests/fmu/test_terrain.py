@@ -13,6 +13,7 @@ import pytest
 import jounce
 from jounce.axles import WHEELS
 from jounce.data import DataError
+from jounce.terrain.obstacles import half_round
 from jounce.terrain.packed import Terrain, save
 from jounce_fmu.importer.host import FmuError
 from jounce_fmu.models.roads import on_road
@@ -136,6 +137,18 @@ def test_a_bad_file_is_refused_with_its_path_and_never_a_plane_instead(tmp_path:
         instance.setup({}, {})
     with pytest.raises(DataError, match=said):
         on_road("hmmwv", path)
+
+
+def test_an_edge_under_a_point_of_contact_is_told_once_with_what_to_set(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    car = vehicle(tmp_path, sloped().with_obstacles(half_round(40.0, 0.1)))
+    for how in ({}, {"tire.contact": "AREA"}, {"terrain_source": "PLANE"}, {"terrain.soil": "BEKKER"}):
+        caplog.clear()
+        jounce.simulate(car, {}, 0.01, **how)
+        told = [r.getMessage() for r in caplog.records if "tire.contact" in r.getMessage()]
+        assert len(told) == (not how)
+        assert how or ("obstacle 1 (HALF_ROUND at x = 40.000" in told[0] and "set tire.contact to AREA" in told[0])
 
 
 def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:

@@ -404,8 +404,9 @@ static int refuse_inertia(const double *p, jn_fault *f) {
     return refuse(f, JN_ROW_P + JN_P_chassis_inertia_xx, xx, "chassis.inertia is not positive definite");
 }
 
-/* Checks that no moment of inertia is above the sum of the other two, which Chrono's arms violate. */
-static int parameter_warning(const double *p, int k, jn_fault *f) {
+/* Checks that no moment of inertia is above the sum of the other two, which Chrono's arms violate, and that a single point
+ * of contact can follow the ground. */
+static int parameter_warning(const double *p, const double *d, int k, jn_fault *f) {
     size_t b;
     for (b = 0; b < sizeof jn_bodies / sizeof *jn_bodies; b++) {
         /* the matrix of second moments, trace / 2 - I, has no negative principal minor */
@@ -421,7 +422,7 @@ static int parameter_warning(const double *p, int k, jn_fault *f) {
         return refuse(f, JN_ROW_P + jn_bodies[b] + worst, i[worst],
                       "no body has such moments of inertia: the largest is above the sum of the other two");
     }
-    return 0;
+    return k == 0 && warn_of_edges(p, d, f);
 }
 
 /* Refuses p[k] above `most`. */

@@ -369,9 +369,10 @@ static int directional(const double *x, const double *u, const double *p, const 
     return 0;
 }
 
-static int parameter_warning(const double *p, int k, jn_fault *f) {
+static int parameter_warning(const double *p, const double *d, int k, jn_fault *f) {
     const double half = 0.5 * p[JN_P_front_pivot_x] + p[JN_P_arm_length] * jn_cos_1(p[JN_P_arm_angle]);
     const double radius = sqrt(p[JN_P_chassis_inertia] / p[JN_P_chassis_mass]);
+    (void)d;
     if (k || radius <= WIDE * half) return 0;
     refuse(f, JN_ROW_P + JN_P_chassis_inertia, p[JN_P_chassis_inertia],
            "its gyration radius is more than 1.5 times half the wheelbase");

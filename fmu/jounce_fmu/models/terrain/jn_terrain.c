@@ -172,3 +172,4 @@ void jn_terrain_under_4(const jn_terrain *t, const double *x, const double *y, d
 #endif
 
 #include "jn_terrain_heights.inc"
+#include "jn_terrain_edges.inc"

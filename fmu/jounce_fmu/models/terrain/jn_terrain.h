@@ -35,6 +35,8 @@ double jn_terrain_highest(const jn_terrain *t, const jn_patch *patch);
 /* Place of a point along and across a road [m], and its derivatives by x and y; 0 if the terrain is no road. */
 typedef struct { double u, v, u_by[2], v_by[2]; } jn_place;
 int jn_terrain_place(const jn_terrain *t, double x, double y, jn_place *at);
+/* Whether an obstacle, or the ground between two neighbouring points, has a steeper slope than that; the text says where. */
+int jn_terrain_edge(const jn_terrain *t, double limit, char *text, size_t size);
 /* Whether places have different friction. */
 int jn_terrain_has_friction(const jn_terrain *t);
 void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g);

@@ -351,7 +351,7 @@ int jn_finish_init(jn_instance *s) {
 int jn_parameter_warning(jn_instance *s, int k) {
     jn_fault f;
     jn_clear_fault(&f);
-    if (!s->model->parameter_warning || !s->model->parameter_warning(s->p_now, k, &f)) return 0;
+    if (!s->model->parameter_warning || !s->model->parameter_warning(s->p_now, s->d, k, &f)) return 0;
     jn_fail_fault(s, "warning about a parameter", &f);
     return 1;
 }

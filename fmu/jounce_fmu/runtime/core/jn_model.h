@@ -83,7 +83,7 @@ typedef struct jn_model {
                     double *by_time, jn_fault *f);
     /* Fill the fault with the k-th warning about the parameters and return 1; 0 when there
      * are no more. Logged as warnings at the end of initialization. Or NULL. */
-    int (*parameter_warning)(const double *p, int k, jn_fault *f);
+    int (*parameter_warning)(const double *p, const double *d, int k, jn_fault *f);
     /* Called after each tick: returns 0 if `outputs` can be evaluated at this state. Otherwise the tick has failed, so
      * that the outputs of a successful step can always be read. Or NULL. */
     int (*readable)(const double *x, const double *u, const double *p, const double *d, jn_fault *f);
