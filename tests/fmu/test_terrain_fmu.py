@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import jounce
+from jounce.data import load_vehicle
 from jounce.terrain.packed import Terrain, save
+from jounce_fmu.build import builtin
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.build.pack import export_fmu
 from jounce_fmu.importer.host import FmuError, open_builtin, open_fmu
@@ -58,6 +60,27 @@ def test_an_exported_vehicle_on_a_road_starts_on_it(tmp_path: Path, rough: str, 
         with jounce.join(rough, wants=["*"]) as here:
             values = dict(zip((s.name for s in there.table.outputs), there.get_outputs(), strict=True))
             assert [values[n] for n in here.outputs] == list(here.start.values)
+
+
+def test_the_file_of_a_vehicle_with_a_model_of_its_own_has_its_terrain_too(
+    tmp_path: Path, rough: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as the car, or one on other tires: it is its model's first data set, which has the model's own library."""
+    given: dict[str, object] = {}
+    monkeypatch.setattr(builtin, "export_fmu", lambda *_, **options: given.update(options))
+    road = load_vehicle(rough).road
+    export_builtin(tmp_path / "car.fmu", on_road("car", road))
+    assert given["resources"] == {"terrain.jnt": Path(road).read_bytes()}
+
+
+@pytest.mark.slow  # compiles it
+def test_a_vehicle_with_a_model_of_its_own_starts_on_the_terrain_that_it_brings(tmp_path: Path, rough: str) -> None:
+    car = on_road("car", load_vehicle(rough).road)
+    factory = open_fmu(export_builtin(tmp_path / "car.fmu", car))
+    with factory.instance("car") as there, jounce.join(str(car), wants=["*"]) as here:
+        there.setup({}, {})
+        values = dict(zip((s.name for s in there.table.outputs), there.get_outputs(), strict=True))
+        assert [values[n] for n in here.outputs] == list(here.start.values)
 
 
 def test_an_fmu_without_its_terrain_file_does_not_start_on_a_plane(tmp_path: Path, rough: str) -> None:

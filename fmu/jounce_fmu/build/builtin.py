@@ -43,7 +43,7 @@ def export_builtin(
     common = checked_table(model)
     if name == model.base and not starts:
         return export_fmu(path, common, model.sources, names=names, platforms=platforms, library_folder=model.libraries,
-                          fmi=fmi, scalars=scalars)  # fmt: skip
+                          fmi=fmi, scalars=scalars, resources=road_resources(name))  # fmt: skip
     own = changed(model.read(name), starts or {})
     edition = replace(own, edition=repr((own.name, [s.start for s in own.scalars])))
     with tempfile.TemporaryDirectory() as folder:
