@@ -168,21 +168,48 @@ def test_a_description_makes_ground_obstacles_friction_and_envelope(tmp_path: Pa
     assert t.edge == "FAULT"
 
 
+FRICTION = "[[friction]]\nx = 1.0\ny = 0.0\nlength = 5.0\nwidth = 2.0\nmu = 0.5\n"
+
+
 @pytest.mark.parametrize(("text", "wrong"), [
     ("ege = 1\n", "unknown key 'ege'"),
     ('[ground]\nclass = "Z"\n', "road class 'Z'"),
     ('[ground]\nclass = "C"\nseed = 1.5\n', "seed 1.5"),
     ('[[obstacle]]\nkind = "wall"\n', "kind = 'wall'"),
     ('[[obstacle]]\nkind = "step"\nx = 1.0\n', "height is missing"),
-    ('[[obstacle]]\nkind = "bump"\nx = 1.0\nheight = 0.1\nlength = 0.0\n', "lengths above 0"),
+    ('[[obstacle]]\nkind = "bump"\nx = 1.0\nheight = 0.1\nlength = 0.0\n',
+     r"\[\[obstacle\]\] 1, bump: length = 0: expected more than 0"),
+    ('[[obstacle]]\nkind = "step"\nx = 1.0\nheight = 0.1\n[[obstacle]]\nkind = "half_round"\nx = 1.0\nradius = inf\n',
+     r"\[\[obstacle\]\] 2, half_round: radius = inf: expected a finite number"),
+    ("[[obstacle]]\nx = 1.0\n", r"\[\[obstacle\]\] 1: kind is missing"),
+    (FRICTION.replace("mu = 0.5", "mu = -0.2"), r"\[\[friction\]\] 1: friction area: mu = -0.2: expected 0 to 2"),
+    (FRICTION.replace("mu = 0.5", "mu = nan"), "friction area: mu = nan: expected 0 to 2"),
+    (FRICTION.replace("x = 1.0", "x = inf"), "friction area: x = inf: expected a finite number"),
+    (FRICTION.replace("width = 2.0", "width = 0"), "friction area: width = 0 m: expected more than 0"),
     ('[[friction]]\nx = 1.0\n', "is missing"),
     ("[envelope]\nradius = 0.1\n", "radius 0.1"),
     ("edge = \n", "course.toml"),
 ])  # fmt: skip
 def test_a_wrong_description_is_refused_with_path_and_key(tmp_path: Path, text: str, wrong: str) -> None:
     (tmp_path / "course.toml").write_text(text)
-    with pytest.raises(TerrainError, match=rf"course\.toml: .*{wrong}" if "toml" not in wrong else wrong):
+    with pytest.raises(TerrainError, match=rf"course\.toml: .*{wrong}" if "toml" not in wrong else wrong) as refused:
         read(tmp_path / "course.toml")
+    assert str(refused.value).count("course.toml") == 1
+
+
+@pytest.mark.parametrize(("heights_of_it", "wrong"), [
+    (np.full((3, 3), np.nan), "height nan in row 0, column 0"), (np.zeros(5), r"heights of shape \(5,\)"),
+    (np.zeros((2, 2), complex), "an array of complex128; expected one of real numbers"),
+    (np.array([["a", "b"]]), "an array of <U1"), (b"no array", "not a whole array of numbers"),
+    (np.array([[1, None]], object), "not a whole array of numbers"),
+])  # fmt: skip
+def test_heights_that_are_none_are_refused_with_the_path(tmp_path: Path, heights_of_it: object, wrong: str) -> None:
+    if isinstance(heights_of_it, bytes):
+        (tmp_path / "h.npy").write_bytes(heights_of_it)
+    else:
+        np.save(tmp_path / "h.npy", heights_of_it, allow_pickle=True)  # type: ignore[arg-type]
+    with pytest.raises(TerrainError, match=rf"h\.npy: {wrong}"):
+        read(tmp_path / "h.npy")
 
 
 def test_a_pothole_with_edges_of_4_to_1_is_as_deep_and_long_as_said() -> None:

@@ -59,11 +59,11 @@ def described(path: str | os.PathLike[str], read: Callable[[Path], Terrain]) -> 
             raise TerrainError(f"edge = {edge!r}: expected {', '.join(EDGES)}")
         terrain = replace(terrain, edge=edge, height=_number(head, "height", terrain.height),
                           mu=_number(head, "mu", terrain.mu))  # fmt: skip
-        obstacles = tuple(_obstacle(o) for o in _tables(head, "obstacle"))
-        areas = tuple(_of(Area, a, "friction", yaw=0.0) for a in _tables(head, "friction"))
+        obstacles = tuple(_obstacle(o, k) for k, o in enumerate(_tables(head, "obstacle"), 1))
+        areas = tuple(_of(Area, a, f"[[friction]] {k}", yaw=0.0) for k, a in enumerate(_tables(head, "friction"), 1))
         terrain = replace(terrain.with_obstacles(*obstacles), areas=(*terrain.areas, *areas))
         if "envelope" in head:
-            terrain = _of(enveloped, _table(head, "envelope"), "envelope", t=terrain)
+            terrain = _of(enveloped, _table(head, "envelope"), "[envelope]", t=terrain)
         packed.check(terrain)
     except TerrainError as error:
         raise TerrainError(f"{path}: {error}") from error
@@ -78,7 +78,7 @@ def _ground(table: Mapping[str, Any], path: Path, read: Callable[[Path], Terrain
         return read(path.parent / table["file"])
     if "class" in table:
         given = {("road_class" if k == "class" else k): v for k, v in table.items()}
-        road: Terrain = _of(iso_road, given, "ground", seed=0)
+        road: Terrain = _of(iso_road, given, "[ground]", seed=0)
         return road
     _known(table, _LEVEL, "[ground]")
     n = {key: _number(table, key, usual) for key, usual in _LEVEL.items()}
@@ -88,31 +88,31 @@ def _ground(table: Mapping[str, Any], path: Path, read: Callable[[Path], Terrain
     return Terrain("HEIGHTMAP", np.zeros(shape), n["spacing"], n["spacing"], (n["x"], n["y"]))
 
 
-def _obstacle(table: Mapping[str, Any]) -> Obstacle:
-    kind = table.get("kind")
-    if kind not in MAKERS:
-        raise TerrainError(f"[[obstacle]] kind = {kind!r}: expected {', '.join(MAKERS)}")
+def _obstacle(table: Mapping[str, Any], number: int) -> Obstacle:
+    kind, where = table.get("kind"), f"[[obstacle]] {number}"
+    if kind is None:
+        raise TerrainError(f"{where}: kind is missing; expected {', '.join(MAKERS)}")
+    if not isinstance(kind, str) or kind not in MAKERS:
+        raise TerrainError(f"{where}: kind = {kind!r}: expected {', '.join(MAKERS)}")
     given = {k: v for k, v in table.items() if k != "kind"}
-    obstacle: Obstacle = _of(MAKERS[kind], given, f"obstacle of kind {kind}")
+    obstacle: Obstacle = _of(MAKERS[kind], given, f"{where}, {kind}")
     return obstacle
 
 
 def _of(make: Any, table: Mapping[str, Any], where: str, **usual: Any) -> Any:
     """Calls a function with the numbers of a table. Raises TerrainError for a key that it has not, or lacks."""
     wanted = {name: p for name, p in inspect.signature(make).parameters.items()}
-    _known(table, [w for w in wanted if w != "t"], f"[{where}]")
+    _known(table, [w for w in wanted if w != "t"], where)
     given = usual | dict(table)
     if lacking := [n for n, p in wanted.items() if p.default is p.empty and n not in given]:
-        raise TerrainError(f"[{where}]: {lacking[0]} is missing")
+        raise TerrainError(f"{where}: {lacking[0]} is missing")
     for key, value in table.items():
         if key != "road_class" and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise TerrainError(f"[{where}] {key} = {value!r}: expected a number")
+            raise TerrainError(f"{where}: {key} = {value!r}: expected a number")
     try:
         return make(**given)
-    except TerrainError:
-        raise
     except ValueError as error:
-        raise TerrainError(f"[{where}]: {error}") from error
+        raise TerrainError(f"{where}: {error}") from error
 
 
 def _known(table: Mapping[str, Any], known: Any, where: str) -> None:

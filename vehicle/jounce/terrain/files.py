@@ -9,7 +9,7 @@ import numpy as np
 
 from jounce.terrain.crg import read_crg
 from jounce.terrain.described import described
-from jounce.terrain.packed import SUFFIX, Terrain, TerrainError, load, to_bytes
+from jounce.terrain.packed import SUFFIX, Terrain, TerrainError, check, load, to_bytes
 
 
 def read(path: str | os.PathLike[str]) -> Terrain:
@@ -26,11 +26,23 @@ def read(path: str | os.PathLike[str]) -> Terrain:
         if path.suffix == ".toml":
             return described(path, read)
         if path.suffix == ".npy":
-            heights = np.load(path, allow_pickle=False)
-            return Terrain("HEIGHTMAP", np.asarray(heights, dtype=float), 1.0)
-    except (OSError, ValueError) as error:
-        raise TerrainError(f"{path}: {error}") from error
+            return _heights(path)
+    except OSError as error:
+        raise TerrainError(f"{path}: {error.strerror or error}") from error
     raise TerrainError(f"{path}: expected a file that ends in {SUFFIX}, .crg, .toml or .npy")
+
+
+def _heights(path: Path) -> Terrain:
+    try:
+        heights = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise TerrainError(f"{path}: not a whole array of numbers; expected what numpy.save writes") from error
+    if not isinstance(heights, np.ndarray) or heights.dtype.kind not in "fiu":
+        kind = getattr(heights, "dtype", type(heights).__name__)
+        raise TerrainError(f"{path}: an array of {kind}; expected one of real numbers")
+    terrain = Terrain("HEIGHTMAP", heights.astype(float), 1.0)
+    check(terrain, str(path))
+    return terrain
 
 
 def packed(path: str | os.PathLike[str]) -> bytes:

@@ -17,6 +17,11 @@ Shape = Literal["HALF_ROUND", "BUMP", "TRAPEZOID", "SINE"]
 SHAPES: tuple[Shape, ...] = ("HALF_ROUND", "BUMP", "TRAPEZOID", "SINE")
 STEEPEST = 4.0
 _MOST = 100.0
+#: Shape -> its numbers by name.
+_NUMBERS = {"HALF_ROUND": ("radius",), "BUMP": ("height", "length"), "TRAPEZOID": ("height", "rise", "top", "fall"),
+            "SINE": ("amplitude", "wavelength", "length", "left", "right")}  # fmt: skip
+#: Those that are above 0.
+_LENGTHS = ("width", "steepest", "radius", "length", "rise", "fall", "wavelength")
 
 
 @dataclass(frozen=True)
@@ -37,16 +42,17 @@ class Obstacle:
     steepest: float = STEEPEST
 
     def __post_init__(self) -> None:
-        wanted = {"HALF_ROUND": 1, "BUMP": 2, "TRAPEZOID": 4, "SINE": 5}.get(self.shape)
-        if len(self.numbers) != wanted:
-            raise ValueError(f"obstacle {self.shape!r} of {len(self.numbers)} numbers; expected {wanted}")
-        if not np.all(np.isfinite([self.x, self.y, self.yaw, self.width, self.steepest, *self.numbers])):
-            raise ValueError(f"obstacle {self.shape}: not a finite number in {self}")
-        lengths = {"HALF_ROUND": (0,), "BUMP": (1,), "TRAPEZOID": (1, 3), "SINE": (1, 2)}[self.shape]
-        if min(self.width, self.steepest, *(self.numbers[k] for k in lengths)) <= 0.0:
-            raise ValueError(f"obstacle {self.shape}: expected a width, a slope and lengths above 0 in {self}")
+        names = _NUMBERS.get(self.shape, ())
+        if len(self.numbers) != len(names) or not names:
+            raise ValueError(f"obstacle {self.shape!r} of {len(self.numbers)} numbers; expected {len(names)}")
+        own = {name: getattr(self, name) for name in ("x", "y", "yaw", "width", "steepest")}
+        for name, value in (own | dict(zip(names, self.numbers, strict=True))).items():
+            if not np.isfinite(value):
+                raise ValueError(f"{name} = {value:g}: expected a finite number")
+            if name in _LENGTHS and value <= 0.0:
+                raise ValueError(f"{name} = {value:g}: expected more than 0")
         if abs(self.numbers[0]) > _MOST:
-            raise ValueError(f"obstacle {self.shape} of {self.numbers[0]} m; expected up to {_MOST} m")
+            raise ValueError(f"{names[0]} = {self.numbers[0]:g} m: expected up to {_MOST:g} m")
 
     @property
     def extent(self) -> float:
@@ -65,7 +71,7 @@ class Obstacle:
     def of_numbers(cls, row: Array) -> Obstacle:
         """From its row in a packed file."""
         shape = SHAPES[int(row[0]) - 1]
-        count = {"HALF_ROUND": 1, "BUMP": 2, "TRAPEZOID": 4, "SINE": 5}[shape]
+        count = len(_NUMBERS[shape])
         yaw = float(np.arctan2(row[4], row[3]))
         return cls(shape, row[1], row[2], yaw, 2 * row[5], tuple(row[8 : 8 + count].tolist()), row[7])
 

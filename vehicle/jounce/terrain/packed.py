@@ -53,6 +53,16 @@ class Area:
     width: float
     mu: float
 
+    def __post_init__(self) -> None:
+        for name in ("x", "y", "yaw", "length", "width", "mu"):
+            value = getattr(self, name)
+            least, most = {"mu": (0.0, 2.0)}.get(name, (-np.inf, np.inf))
+            if not np.isfinite(value) or not least <= value <= most:
+                raise TerrainError(f"friction area: {name} = {value:g}: expected "
+                                   f"{'0 to 2' if name == 'mu' else 'a finite number'}")  # fmt: skip
+            if name in ("length", "width") and value <= 0.0:
+                raise TerrainError(f"friction area: {name} = {value:g} m: expected more than 0")
+
 
 @dataclass(frozen=True, eq=False)
 class Terrain:
