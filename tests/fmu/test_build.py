@@ -17,7 +17,7 @@ import pytest
 from jounce_fmu.build import library as build
 from jounce_fmu.build.library import BuildError, Sources, compile_library, ensure_library, has_cc
 from jounce_fmu.build.table_c import emit_table
-from jounce_fmu.importer.host import Factory, FmuError
+from jounce_fmu.importer.host import Factory, FmuError, open_builtin
 
 
 def own_sources(folder: Path) -> tuple[Sources, Path]:
@@ -105,6 +105,42 @@ def test_two_builds_that_want_the_same_objects_compile_each_once(
     assert sorted(compiled) == sorted(name for name in sources.packed() if name.endswith(".c"))
     assert all(ctypes.CDLL(str(library)).fmi2DoStep for library in made)
     assert not list(build.OBJECTS.glob("*.lock"))
+
+
+@pytest.mark.skipif(not has_cc(), reason="zig keeps objects itself")
+@pytest.mark.parametrize(("model", "name"), [("halfcar", "halfcar"), pytest.param(
+    "double_wishbone", "hmmwv", marks=pytest.mark.slow)])
+def test_every_level_of_optimization_gives_the_same_bits(
+    model: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources, interface = build.builtin_sources(model, name), open_builtin(name).interface
+    seen = set()
+    for level in build.LEVELS:
+        monkeypatch.setenv(build.OPTIMIZE, level)
+        library = ensure_library(sources, tmp_path / level)
+        assert library.parent == (tmp_path / "2" if level == "2" else tmp_path / level / f"O{level}")
+        seen.add(driven(Factory(name, library, interface)))
+    assert len(seen) == 1
+
+
+def driven(factory: Factory) -> bytes:
+    """Outputs over a second of driving, with each integrator that there is."""
+    rows, half_car = [], factory.name == "halfcar"
+    for parameters in ({},) if half_car else ({"integrator": "RK4"}, {"integrator": "ROSENBROCK"}):
+        with factory.instance("a") as one:
+            one.setup(parameters, {})
+            for k in range(100):
+                one.set_values({"motor_torque": 4.0 * k} if half_car else {"steering_wheel_angle": 0.02 * k})
+                one.step(10)
+                rows.append(one.get_outputs().tobytes())
+    assert len(set(rows)) == len(rows)
+    return b"".join(rows)
+
+
+def test_a_level_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOUNCE_OPTIMIZE", "fast")
+    with pytest.raises(build.BadRequest, match="JOUNCE_OPTIMIZE = 'fast': expected 0, 1, 2, 3, g"):
+        build.flags()
 
 
 def test_zig_makes_the_library_where_there_is_no_cc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,7 +217,8 @@ def test_simulate_fmu_in_event_mode_reaches_the_exact_solution(fmus: dict[bool, 
 # ---- sources -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("compiler", [["cc", "-std=c99"], [sys.executable, "-m", "ziglang", "cc", "-std=c99"],
+@pytest.mark.parametrize("compiler", [["cc", "-std=c99"],
+                                      [sys.executable, "-m", "ziglang", "cc", "-fno-sanitize=undefined", "-std=c99"],
                                       ["g++", "-x", "c++", "-std=c++17"]], ids=["cc", "zig", "c++17"])
 def test_exactly_the_listed_files_compile_without_a_warning(
     fmus: dict[bool, Path], tmp_path: Path, compiler: list[str]

@@ -48,6 +48,10 @@ FLAGS = (
     "-fPIC",
     "-Wall",
 )
+#: Variable of the environment with another level of optimization for what is compiled. The bits are the same, so it is
+#: no part of the build hash. Such libraries lie in a folder of their own, so that nobody else gets slower ones.
+OPTIMIZE = "JOUNCE_OPTIMIZE"
+LEVELS = ("0", "1", "2", "3", "g")
 #: Folders of C that a model takes beside its own.
 _SHARED = {"double_wishbone": ("terrain",)}
 HASH_FILE = "jn_build_hash.c"
@@ -165,6 +169,19 @@ def compiler(target: str = "") -> list[str]:
     return [*command, "-target", target] if target else command
 
 
+def level() -> str:
+    """The compiler option of the level that JOUNCE_OPTIMIZE asks for, else that of FLAGS. Raises BadRequest."""
+    asked = os.environ.get(OPTIMIZE) or "2"
+    if asked not in LEVELS:
+        raise BadRequest(f"{OPTIMIZE} = {asked!r}: expected {', '.join(LEVELS)}")
+    return f"-O{asked}"
+
+
+def flags() -> list[str]:
+    """FLAGS with that level. Raises BadRequest."""
+    return [level() if flag.startswith("-O") else flag for flag in FLAGS]
+
+
 def compile_library(sources: Sources, destination: Path, target: str = "", kept: Path | None = None) -> None:
     """Compiles all sources into ``destination``, which is replaced atomically. Raises BuildError.
 
@@ -180,7 +197,7 @@ def compile_library(sources: Sources, destination: Path, target: str = "", kept:
         math_library = [] if "windows" in target else ["-lm"]
         strip = ["-s"] if target else []  # zig's debug information would name the temporary folder
         library = sources.identifier + library_suffix(target)  # The final name, since a library contains its name.
-        command = [*compiler(target), *FLAGS, *strip]
+        command = [*compiler(target), *flags(), *strip]
 
         def run(*arguments: str) -> None:
             full = [*command, *arguments]
@@ -248,12 +265,19 @@ def is_current(library: Path, build_hash: str) -> bool:
 def ensure_library(sources: Sources, folder: Path = NATIVE) -> Path:
     """Path of the current native library, which is built first if it is missing or stale.
 
-    If several processes call it at once, one builds under a lock file and the others wait. Raises BuildError.
+    One of another `level` is built only where there is no current one of the usual level, in a folder within
+    ``folder``. If several processes call it at once, one builds under a lock file and the others wait. Raises
+    BuildError.
     """
     library = folder / (sources.identifier + library_suffix())
     build_hash = sources.build_hash()
     if is_current(library, build_hash):
         return library
+    if level() not in FLAGS:
+        folder = folder / level().lstrip("-")
+        library = folder / library.name
+        if is_current(library, build_hash):
+            return library
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder / f"{sources.identifier}.lock"):

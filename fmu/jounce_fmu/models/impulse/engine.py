@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.architecture.layout import Layout
-from jounce_fmu.build.library import FLAGS, NATIVE, BuildError, compiler, library_suffix
+from jounce_fmu.build.library import NATIVE, BuildError, compiler, flags, library_suffix
 
 Array = NDArray[np.float64]
 
@@ -35,13 +35,13 @@ class EngineFault(RuntimeError):
 def library() -> ctypes.CDLL:
     """The compiled engine. Raises BuildError."""
     parts = sorted([*FOLDER.glob("*.inc"), FOLDER / "impulse.h", FOLDER / "impulse_door.c"])
-    digest = hashlib.sha256(repr(FLAGS).encode() + b"".join(p.read_bytes() for p in parts)).hexdigest()[:16]
+    digest = hashlib.sha256(repr(flags()).encode() + b"".join(p.read_bytes() for p in parts)).hexdigest()[:16]
     made = NATIVE / f"impulse_engine-{digest}{library_suffix()}"
     if not made.is_file():
         made.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=made.parent, prefix=".build-") as folder:
             part = Path(folder) / made.name
-            command = [*compiler(), *FLAGS, "-shared", "-o", str(part), str(FOLDER / "impulse_door.c"), "-lm"]
+            command = [*compiler(), *flags(), "-shared", "-o", str(part), str(FOLDER / "impulse_door.c"), "-lm"]
             result = subprocess.run(command, capture_output=True, text=True, check=False)
             if result.returncode:
                 raise BuildError(f"compiling the engine failed:\n{shlex.join(command)}\n{result.stderr}")

@@ -115,7 +115,7 @@ class Code:
         return {
             "double_wishbone_inputs.inc": emit_inputs(self.wheel),
             "double_wishbone_lanes.inc": emit_file(lanes, GENERATOR, SHARED, self.quick),
-            "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR),
+            "double_wishbone_scalar.inc": emit_file(scalars, GENERATOR, pieces=True),
             "double_wishbone_lanes_forward.inc": emit_file(forward_functions(lanes), GENERATOR, shared_forward(lanes),
                                                                self.quick, pieces=self.pieces),
             "double_wishbone_scalar_forward.inc": emit_file(forward_functions(scalars), GENERATOR),
