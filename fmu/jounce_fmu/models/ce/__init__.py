@@ -19,7 +19,7 @@ from jounce.architecture import composite, load
 from jounce.architecture.spin import merged
 from jounce.data import DataError
 from jounce.models.ce import emit as of_truck
-from jounce.models.ce.choice import POWERED, engine_of
+from jounce.models.ce.choice import engine_of
 from jounce.models.ce.forest import Branch, Forest, NotMinimal, forest
 from jounce.models.ce.signals import LEDGER, table
 from jounce.models.impulse.emit import header
@@ -40,7 +40,7 @@ SIZES = GENERATED / "branches.json"
 EXAMPLES = LEDGER.parent / "examples.toml"
 #: C of the impulse engine that serves here too.
 _SHARED = ("impulse.h", "impulse_tables.inc", "impulse_rows.inc", "impulse_road.inc", "impulse_derive.inc",
-           "impulse_outputs.inc", "impulse_limits.inc")  # fmt: skip
+           "impulse_outputs.inc", "impulse_limits.inc", "impulse_powertrain.inc")  # fmt: skip
 
 
 def has_own_model(name: str | Path) -> bool:
@@ -93,8 +93,6 @@ def _truck(name: str | Path) -> Truck:
 
 def _forest(own: Truck) -> Forest:
     try:
-        if own.made.powertrain is not None:
-            raise NotMinimal(POWERED)
         return forest(own.layout.model)
     except NotMinimal as error:
         raise BadRequest(f"{own.name}: engine ce: {error}; expected engine impulse") from error

@@ -30,6 +30,14 @@ enum { N_SCRATCH = (int)CE_N_NUMBERS > (int)IMP_N_DENSE ? (int)CE_N_NUMBERS : (i
 #include "ce_functions.inc"
 
 #include "ce_motion.inc"
+#if IMP_POWERED
+#include "impulse_powertrain.inc"
+#include "ce_powertrain.inc"
+#else
+enum { N_X = CE_N_X };
+#define PERIOD NULL
+#define DECIDE NULL
+#endif
 #include "ce_wheels.inc"
 
 /* Numbers of the branches behind those of the impulse engine, in place of what its trim has worked with. */
@@ -79,6 +87,7 @@ static int ce_check(const double *x, const double *p, const ce_motion *m, jn_fau
     for (k = 0; k < IMP_N_SPINS; k++)
         if (!ce_bounded(x + CE_X_SPIN + 2 * k + 1, 1) || !ce_bounded(x + CE_X_BRAKE + k, 1))
             return ce_diverged(IMP_WHEEL_NAME[IMP_SPIN_WHEEL[k]], p, m, f);
+    if (IMP_POWERED && !ce_bounded(x + CE_X_ENGINE, 1)) return ce_diverged("the engine's shaft", p, m, f);
     for (k = 0; k < IMP_N_CONTACTS; k++)
         if (!ce_bounded(x + CE_X_TIRE + 2 * k, 2)) return ce_diverged(IMP_WHEEL_NAME[IMP_WHEEL_OF[k]], p, m, f);
     return 0;
@@ -122,6 +131,10 @@ static int rhs(double tau, const double *x, const double *u, const double *p, co
     }
     memcpy(dx + CE_X_SPIN, m.rates, sizeof m.rates);
     dx[CE_X_STEER] = m.steer[1];
+#if IMP_POWERED
+    dx[CE_X_ENGINE] = m.train[1];
+    memset(dx + CE_N_X, 0, (N_X - CE_N_X) * sizeof *dx);
+#endif
     return 0;
 }
 
@@ -130,7 +143,10 @@ static int start(const double *p, const double *d, const double *u, double *x, j
     int k;
     (void)u; (void)f;
     ce_open(d, &m);
-    memset(x, 0, CE_N_X * sizeof *x);
+    memset(x, 0, N_X * sizeof *x);
+#if IMP_POWERED
+    x[CE_X_ENGINE] = p[IMP_P_TRAIN + TRAIN_IDLE];
+#endif
     for (k = 0; k < CE_N_ROOTS; k++) {
         double *own = x + 13 * k;
         memcpy(own, m.n.body + IMP_D_BODY * CE_ROOT[k], 3 * sizeof *own);
@@ -174,13 +190,13 @@ static void finish(double *x, const double *u, const double *p) {
 #include "ce_slopes.inc"
 
 static const jn_model ce = {
-    .name = "ce", .build_hash = jn_build_hash_text, .n_x = CE_N_X, .n_u = JN_N_U, .n_y = JN_N_Y, .n_p = JN_N_P,
+    .name = "ce", .build_hash = jn_build_hash_text, .n_x = N_X, .n_u = JN_N_U, .n_y = JN_N_Y, .n_p = JN_N_P,
     .n_d = IMP_N_NUMBERS + N_SCRATCH, .p_tick = JN_P_tick,
     .p_integrator = JN_P_integrator, .signals = jn_table, .n_signals = JN_N_SIGNALS, .by_reference = jn_by_reference,
     .derive = derive_all, .start = start, .rhs = rhs, .outputs = outputs, .step = NULL, .n_work = 0, .begin = begin,
-    .finish = finish, .n_memory = 0, .nominals = jn_nominals, .state_references = jn_state_references,
+    .finish = finish, .n_memory = N_X - CE_N_X, .nominals = jn_nominals, .state_references = jn_state_references,
     .directional = directional, .finish_forward = finish_forward, .jacobian = jacobian, .parameter_warning = NULL,
-    .readable = NULL, .period = NULL, .decide = NULL, .open = NULL, .close = NULL, .d_resource = 0, .stores = NULL,
+    .readable = NULL, .period = PERIOD, .decide = DECIDE, .open = NULL, .close = NULL, .d_resource = 0, .stores = NULL,
     .remember = NULL, .n_store = 0, .d_store = 0,
 };
 const jn_model *const jn_models[] = {&ce, NULL};

@@ -34,6 +34,24 @@ typedef struct {
 } told;
 
 #if IMP_POWERED
+enum { TRAIN_SPEED, TRAIN_GEAR, TRAIN_SHIFTS, TRAIN_ENGINE, TRAIN_TORQUE, N_TRAIN }; /* states; the last two are read only */
+
+/* One tick: torque on all driven wheels together. */
+static double train_step(const double *p, const double *pedal, double wheels, double inertia, double speed, double radius,
+                         double h, double *state) {
+    const double engine = state[TRAIN_SPEED], torque = train_engine(p, pedal[PEDAL_THROTTLE], engine);
+    const int gear = train_gear(p, pedal, (int)state[TRAIN_GEAR], speed / radius, speed);
+    double taken = 0.0, on = 0.0;
+    if (gear != (int)state[TRAIN_GEAR]) state[TRAIN_SHIFTS] = p[IMP_P_TRAIN + TRAIN_TIME];
+    else state[TRAIN_SHIFTS] = fmax(state[TRAIN_SHIFTS] - h, 0.0);
+    state[TRAIN_GEAR] = gear;
+    if (!(state[TRAIN_SHIFTS] > 0.0) && gear != 0) taken = train_coupled(p, engine, train_ratio(p, gear), wheels, inertia, h, &on);
+    state[TRAIN_ENGINE] = torque;
+    state[TRAIN_TORQUE] = on;
+    state[TRAIN_SPEED] = fmax(engine + h * (torque - taken) / p[IMP_P_TRAIN + TRAIN_INERTIA], 0.0);
+    return on;
+}
+
 /* The powertrain's torque on the driven wheels, added to what the inputs say, and the brakes of the pedal. */
 static void drive(const double *u, const double *p, const imp_numbers *n, const imp_state *s, double h, double *train,
                   told *to) {
@@ -56,11 +74,9 @@ static void drive(const double *u, const double *p, const imp_numbers *n, const 
                         turn[0] * frame[7] + turn[3] * frame[8] + turn[6] * frame[9], radius, h, train);
     for (k = 0; k < IMP_N_MOTORS; k++) {
         const int at = IMP_MOTOR[k][1];
-        const double *pedal = u + IMP_U_PEDALS, most = p[IMP_P_TRAIN + TRAIN_BRAKE];
         if (IMP_MOTOR[k][0] == IMP_BY_DRIVE) to->torque[IMP_WHEEL[at][2]] += torque / IMP_N_DRIVES;
         else if (IMP_MOTOR[k][0] == IMP_BY_BRAKE)
-            to->motor[2 * k + 1] = fmax(to->motor[2 * k + 1], 0.0)
-                + most * fmin(train_unit(pedal[PEDAL_BRAKE]) + (at >= IMP_N_FRONT ? train_unit(pedal[PEDAL_HAND]) : 0.0), 1.0);
+            to->motor[2 * k + 1] = fmax(to->motor[2 * k + 1], 0.0) + train_brake(p, u + IMP_U_PEDALS, at);
     }
 }
 #endif

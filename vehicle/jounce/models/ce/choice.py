@@ -16,9 +16,6 @@ from jounce.models.ce.forest import Branch, NotMinimal, forest
 #: The engines that there are, as ends of a vehicle's name: `class3-ce`.
 SUFFIXES: Final = tuple(f"-{engine}" for engine in ENGINES if engine != "auto")
 
-#: Why a vehicle with a powertrain runs on impulse.
-POWERED: Final = "its powertrain acts within the step of the other engine"
-
 
 def split(name: str | Path) -> tuple[str, str]:
     """(architecture, engine) of a name; the engine is empty where the name asks for none."""
@@ -34,8 +31,6 @@ def prevents(made: Architecture, model: Multibody, has_functions: Callable[[Bran
 
     ``has_functions``: whether there are emitted functions of a branch, or CasADi to emit them.
     """
-    if made.powertrain is not None:
-        return POWERED
     own, spun = merged(model)
     if len(spun) < len(model.wheels):
         wheel = next(w.name for k, w in enumerate(model.wheels) if k not in spun)

@@ -20,7 +20,9 @@ class Places:
     brake: int
     tire: int
     steer: int
+    engine: int
     size: int
+    """Without what a gearbox remembers."""
 
 
 def places(of: Truck, forest: Forest) -> Places:
@@ -32,11 +34,13 @@ def places(of: Truck, forest: Forest) -> Places:
         at += 2 * b.independent + b.dependent
     spins, contacts = len(of.layout.spins), len(of.layout.contacts)
     tire = at + 3 * spins
-    return Places(roots, tuple(branches), at, at + 2 * spins, tire, tire + 2 * contacts, tire + 2 * contacts + 1)
+    steer = tire + 2 * contacts
+    return Places(roots, tuple(branches), at, at + 2 * spins, tire, steer, steer + 1,
+                  steer + 1 + (of.made.powertrain is not None))  # fmt: skip
 
 
 def states(of: Truck, forest: Forest) -> Iterator[State]:
-    """Roots, branches, turns of the wheels, windings of the brakes, deflections of the tires, steering wheel."""
+    """Roots, branches, turns of the wheels, windings of the brakes, deflections of the tires, steering wheel, engine."""
     labels = of.labels
     for root in forest.roots:
         name = f"state.{labels[root]}"
@@ -62,6 +66,8 @@ def states(of: Truck, forest: Forest) -> Iterator[State]:
         yield State(f"{name}.forward", "m", "deflection along the ground", 1e-3)
         yield State(f"{name}.left", "m", "deflection along the ground", 1e-3)
     yield State("state.steering_wheel_angle", "rad", "of the steering wheel, which follows its input")
+    if of.made.powertrain is not None:
+        yield State("state.engine.speed", "rad/s", "of the shaft", 100.0)
 
 
 def _group(name: str, suffixes: str | Sequence[str], unit: str, text: str) -> Iterator[State]:
