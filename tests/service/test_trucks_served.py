@@ -36,12 +36,12 @@ def _ten_wheels(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(("name", "driven"), [
-    ("class3", WHEELS[2:]), ("class3-ce", WHEELS[2:]), ("ten", ("5L", "5R")),
+    ("class3-impulse", WHEELS[2:]), ("class3", WHEELS[2:]), ("ten", ("5L", "5R")),
 ])  # fmt: skip
 def test_it_advances_in_lockstep_with_the_bits_of_the_model_alone_and_replays(
     serve: Callable[..., Any], tmp_path: Path, name: str, driven: tuple[str, str]
 ) -> None:
-    own = (name,) if name == "class3-ce" else (str(_ten_wheels(tmp_path / name)),) if name == "ten" else ()
+    own = () if name == "class3" else (name,) if name == "class3-impulse" else (str(_ten_wheels(tmp_path / name)),)
     server = serve(record=str(tmp_path / "rec"), record_every=1, vehicle=own)
     models = server.server.manager.registry = registry(server.server.config)
     starts = {"init.speed": 8.0, "road.start": 1.0}

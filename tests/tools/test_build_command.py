@@ -13,7 +13,7 @@ from jounce.architecture.entries import OTHERS
 from jounce.architecture.load import architecture_file
 from jounce.architecture.target import ROWS
 from jounce.architecture.templates import TEMPLATES
-from jounce_fmu.models import find, impulse
+from jounce_fmu.models import ce, find, impulse
 from jounce_tools.architecture.report import weight_class
 from jounce_tools.cli.main import main
 
@@ -23,7 +23,7 @@ def test_class3_is_reported_with_bodies_rest_engine_and_steps(capsys: pytest.Cap
     text = capsys.readouterr().out
     for line in (
         "class3: 22 components, 12 bodies, 52 rows, 20 motions, 3880.0 kg",
-        "engine: impulse, class3 asks for it",
+        "engine: ce, its joints leave coordinates of their own to every suspension, cab and mount",
         "1870.000; -2.6246 0.0241 1.0139; 416.96 4494.84 4730.14, 250.16 -10.11",
         "RL (rear.wheel_L): 10619, ",
         "longest step of all springs together, dampers centred: 27.96 ms",
@@ -47,19 +47,17 @@ def test_a_built_folder_builds_again_to_the_same_report(tmp_path: Path, capsys: 
     assert json.loads(capsys.readouterr().out) | {"sources": 0} == report | {"sources": 0}  # named by file
 
 
-def test_the_engine_in_minimal_coordinates_is_taken_where_asked_for_or_where_nothing_prevents_it(
+def test_minimal_coordinates_are_taken_where_nothing_prevents_it_and_no_other_engine_is_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, own = tmp_path / "truck", tmp_path / "own.toml"
-    assert main(["build", "class3", "--engine", "ce", "-o", str(out)]) == 0
-    assert "engine: ce, asked for" in capsys.readouterr().out
-    assert (out / "architecture.toml").read_text().startswith('engine = "ce"\n')
+    out = tmp_path / "truck"
+    assert main(["build", "class3", "--engine", "impulse", "-o", str(out)]) == 0
+    assert "engine: impulse, asked for" in capsys.readouterr().out
+    assert (out / "architecture.toml").read_text().startswith('engine = "impulse"\n')
     assert main(["build", str(out)]) == 0
-    assert "engine: ce, class3 asks for it" in capsys.readouterr().out
-    text = architecture_file("class3").read_text().replace('engine = "impulse"\n', "")
-    own.write_text(text)
-    assert main(["build", str(own)]) == 0
-    assert "engine: ce, its joints leave coordinates" in capsys.readouterr().out
+    assert "engine: impulse, class3 asks for it" in capsys.readouterr().out
+    taken = {name: ce.has_own_model(name) for name in ("class3", f"{out}-ce", str(out), "class3-impulse")}
+    assert [*taken.values()] == [True, True, False, False]
 
 
 @pytest.mark.parametrize(("connection", "reason"), [
@@ -74,7 +72,7 @@ def test_what_minimal_coordinates_cannot_take_is_named(
     connection: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "truck.toml"
-    path.write_text(architecture_file("class3").read_text().replace('engine = "impulse"\n', "")
+    path.write_text(architecture_file("class3").read_text()
                     + f"[[connection]]\n{connection}")  # fmt: skip
     assert main(["build", str(path)]) == 0
     assert f"engine: impulse, {reason}" in capsys.readouterr().out

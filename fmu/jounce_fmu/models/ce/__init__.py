@@ -1,4 +1,4 @@
-"""Vehicles from an architecture in minimal coordinates: ``class3-ce``, ``my/truck-ce``, or with `engine = "ce"`.
+"""Vehicles from an architecture in minimal coordinates: ``class3``, ``my/truck``, ``my/truck-ce``.
 
 They share parameters, numbers, springs and roads with the impulse engine. The functions of each kind of branch are
 emitted once, which needs CasADi: those of the trucks that come with jounce are in its package, others in this user's
@@ -113,7 +113,7 @@ def _model(name: str, _contents: str) -> Model:
         "impulse_table.h": emit_header(signals, "impulse"),
     }  # fmt: skip
     digest = hashlib.sha256("\0".join((*texts, *texts.values())).encode()).hexdigest()[:16]
-    folder = axles.cache_folder() / f"{own.name}-ce-{digest}"
+    folder = axles.cache_folder() / f"{own.vehicle}-{digest}"
     written = axles.write(folder, texts)
     common = sorted((PACKAGE / "models" / "common").glob("*.h"))
     own_code = sorted(f for f in FOLDER.iterdir() if f.suffix in (".c", ".inc"))
@@ -121,7 +121,7 @@ def _model(name: str, _contents: str) -> Model:
     return Model(
         name=f"ce_{digest}",
         data_sets=(name,),
-        sources=Sources(identifier(f"{own.name}_ce"), (*shared, *written)),
+        sources=Sources(identifier(own.vehicle), (*shared, *written)),
         read=read,
         emit=dict,
         libraries=folder,

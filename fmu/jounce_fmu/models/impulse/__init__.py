@@ -1,4 +1,4 @@
-"""Vehicles from an architecture: ``class3``, ``class7``, and users' own.
+"""Vehicles from an architecture on the impulse engine: ``class3-impulse``, and those that ask for it or need it.
 
 Each has a model of its own, made when it is asked for: the engine's C with the tables of its bodies, joints and order
 of elimination. They are kept in a folder of this user's cache beside the library. This needs no CasADi.
@@ -73,10 +73,10 @@ def model(name: str | Path) -> Model:
 
 def truck_of(name: str | Path) -> Truck:
     """What an architecture becomes, by its name or path. Raises DataError, BadRequest."""
-    found = asked(name)
-    made, built = composite.build(found[0] if found else name)
+    architecture, engine = asked(name) or (name, "")
+    made, built = composite.build(architecture)
     try:
-        return truck(made, built)
+        return truck(made, built, engine)
     except LayoutError as error:
         raise BadRequest(str(error)) from error
 
@@ -91,13 +91,13 @@ def _model(name: str, _contents: str) -> Model:
         "impulse_table.h": emit_header(signals, "impulse"),
     }
     digest = hashlib.sha256("\0".join((*texts, *texts.values())).encode()).hexdigest()[:16]
-    folder = axles.cache_folder() / f"{own.name}-{digest}"
+    folder = axles.cache_folder() / f"{own.vehicle}-{digest}"
     written = axles.write(folder, texts)
     shared = [f for f in sorted(FOLDER.iterdir()) if f.suffix in (".c", ".h", ".inc") and f.stem != "impulse_door"]
     return Model(
         name=f"impulse_{digest}",
         data_sets=(name,),
-        sources=Sources(identifier(own.name), (*shared, *written)),
+        sources=Sources(identifier(own.vehicle), (*shared, *written)),
         read=read,
         emit=dict,
         libraries=folder,

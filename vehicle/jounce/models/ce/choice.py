@@ -13,7 +13,7 @@ from jounce.architecture.spin import merged
 from jounce.architecture.target import Multibody
 from jounce.models.ce.forest import Branch, NotMinimal, forest
 
-#: The engines that there are, as ends of a vehicle's name: `class3-ce`.
+#: The engines that there are, as ends of a vehicle's name: `class3-impulse`.
 SUFFIXES: Final = tuple(f"-{engine}" for engine in ENGINES if engine != "auto")
 
 

@@ -61,7 +61,8 @@ def header(of: Truck, forest: Forest, kinds: Mapping[str, Mapping[str, Any]]) ->
         "CE_N_BEHIND": max([len(b.bodies) for b in forest.branches] or [0]),
         "CE_N_ROWS": max([sum(own.model.joints[k].rows for k in b.joints) for b in forest.branches] or [0]),
         "CE_N_SPRINGS": len(own.model.springs), "CE_D_JOINT": first_joint(forest.model, len(own.spins)),
-        "CE_X_SPIN": at.spin, "CE_X_BRAKE": at.brake, "CE_X_TIRE": at.tire, "CE_X_STEER": at.steer, "CE_X_ENGINE": at.engine, "CE_N_X": at.size,
+        "CE_X_SPIN": at.spin, "CE_X_BRAKE": at.brake, "CE_X_TIRE": at.tire, "CE_X_STEER": at.steer,
+        "CE_X_ENGINE": at.engine, "CE_N_X": at.size,
     }  # fmt: skip
     functions = [b.function for b in forest.branches]
     close = [f"{b.function}_close_1" if b.dependent else "0" for b in forest.branches]

@@ -26,7 +26,7 @@ DAMPED = 1e-3
 def table(of: impulse.Truck, forest: Forest) -> SignalTable:
     """The signal table of a truck."""
     ledger = Ledger.read(LEDGER) if LEDGER.exists() else Ledger()
-    return SignalTable(f"{of.name}-ce", tuple(_signals(of)), tuple(states(of, forest)), ledger=ledger, derivatives=True)
+    return SignalTable(of.vehicle, tuple(_signals(of)), tuple(states(of, forest)), ledger=ledger, derivatives=True)
 
 
 def _signals(of: impulse.Truck) -> Iterator[Signal]:

@@ -40,7 +40,7 @@ def places(of: Truck, forest: Forest) -> Places:
 
 
 def states(of: Truck, forest: Forest) -> Iterator[State]:
-    """Roots, branches, turns of the wheels, windings of the brakes, deflections of the tires, steering wheel, engine."""
+    """Roots, branches, turns of the wheels, windings of the brakes, deflections of tires, steering wheel, engine."""
     labels = of.labels
     for root in forest.roots:
         name = f"state.{labels[root]}"

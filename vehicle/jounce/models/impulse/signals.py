@@ -35,6 +35,13 @@ class Truck:
     model: Multibody
     """Its bodies, trimmed."""
     layout: Layout
+    engine: str = ""
+    """That its name asks for."""
+
+    @property
+    def vehicle(self) -> str:
+        """Name of the vehicle: with the engine that it asks for."""
+        return f"{self.name}-{self.engine}" if self.engine else self.name
 
     @property
     def name(self) -> str:
@@ -59,22 +66,25 @@ class Truck:
         return self.model.wheels[0].friction if self.model.wheels else 0.8
 
 
-def truck(made: Architecture, model: Multibody) -> Truck:
-    """The truck of a model that is not trimmed yet. Raises ArchitectureError, LayoutError."""
+def truck(made: Architecture, model: Multibody, engine: str = "") -> Truck:
+    """The truck of a model that is not trimmed yet, and of the engine that its name asks for.
+
+    Raises ArchitectureError, LayoutError.
+    """
     rest = trimmed(model)
     found = layout(rest, wheel_motors=True)
     if len(found.spins) != len(rest.wheels):
         k = next(k for k in range(len(rest.wheels)) if k not in found.spins)
         raise LayoutError(f"{model.where}: wheel {rest.wheels[k].name}: expected one hinge alone to hold it, along its "
                           "axle, and its body symmetric about it")  # fmt: skip
-    return Truck(made, rest, found)
+    return Truck(made, rest, found, engine)
 
 
 def table(of: Truck) -> SignalTable:
     """The signal table of a truck."""
     signals = (*_inputs(of), *_outputs(of), *_parameters(of))
     ledger = Ledger.read(LEDGER) if LEDGER.exists() else Ledger()
-    return SignalTable(of.name, signals, ledger=ledger)
+    return SignalTable(of.vehicle, signals, ledger=ledger)
 
 
 def points(joint: Joint) -> tuple[str, ...]:
