@@ -215,12 +215,17 @@ def test_soft_soil_and_contact_by_the_area_are_refused(dually: Path, parameter: 
         instance.setup({parameter: there})
 
 
-def test_on_tires_of_the_magic_formula_loads_and_slips_are_those_by_hand(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [
+    '"HMMWV_Pac02Tire.tir"', '"synthetic_mf61_large.tir"',
+    '{front = "HMMWV_Pac02Tire.tir", rear = "synthetic_mf61_large.tir"}',
+], ids=["PAC2002", "MF 6.1", "one of each"])  # fmt: skip
+def test_on_tires_of_the_magic_formula_loads_and_slips_are_those_by_hand(files: str, tmp_path: Path) -> None:
     """Each tire of a side carries half; in a turn slips differ by yaw rate times distance over speed."""
     folder = dual("pickup", tmp_path / "magic")
-    shutil.copy(TIRES / "HMMWV_Pac02Tire.tir", folder)
+    for tire in ("HMMWV_Pac02Tire.tir", "synthetic_mf61_large.tir"):
+        shutil.copy(TIRES / tire, folder)
     file = folder / "vehicle.toml"
-    file.write_text(file.read_text().replace("\n[[axles]]", '\ntire_file = "HMMWV_Pac02Tire.tir"\n\n[[axles]]', 1))
+    file.write_text(file.read_text().replace("\n[[axles]]", f"\ntire_file = {files}\n\n[[axles]]", 1))
     factory, turns = open_builtin(folder), []
     with factory.instance("rest") as instance:
         instance.setup()

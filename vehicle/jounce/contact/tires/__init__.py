@@ -116,7 +116,7 @@ _PRESSURE = Signal("tire_pressure", "input", "Pa", "inflation pressure; 0: that 
 
 def _magic_formula(name: str, more: tuple[str, ...], *, curve: bool = False) -> Law:
     module = "jounce.contact.tires.magic_formula"
-    stiffnesses, rising = TMEASY.stiffnesses, TMEASY.rising
+    stiffnesses, rising = TMEASY.stiffnesses, (*TMEASY.rising, ("min_load", "max_load"))
     if curve:
         parts = [(f"load_curve_deflection_{k}", f"load_curve_stiffness_{k}") for k in range(POINTS)]
         more = (*more, *(name for part in parts for name in part))

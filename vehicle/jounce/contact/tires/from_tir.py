@@ -21,7 +21,7 @@ __all__ = ["law_of", "tire_entries", "tires_of_axles"]
 _OWN: Final[Mapping[str, tuple[float, str, str, float]]] = {
     "rim_stiffness": (2e7, "N/m", "stiffness once the tire is pressed down to the rim", 0.0),
     "rim_damping": (6e4, "N.s/m", "damping once the tire is pressed down to the rim", 0.0),
-    "reference_friction": (1.0, "1", "friction coefficient of the ground that the file is for", 0.001),
+    "reference_friction": (1.0, "1", "friction coefficient of the ground that the file is for", 0.1),
     "blend_begin": (1.0, "m/s", "speed up to which the bristles carry the forces", 0.0),
     "blend_end": (3.0, "m/s", "speed from which the formula carries them", 0.0),
     "rolling_deflection": (0.005, "m", "distance the wheel rolls until its rolling resistance is all there", 1e-4),
