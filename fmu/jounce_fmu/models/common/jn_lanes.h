@@ -38,6 +38,7 @@
 #undef JN_PUT
 #undef JN_SQRT
 #undef JN_ABS
+#undef JN_SIGNED
 #undef JN_FLOOR
 #undef JN_SIN
 #undef JN_COS
@@ -81,6 +82,7 @@
 #define JN_PUT(a, k, x) (a)[(k) * JN_STRIDE] = (x)
 #define JN_SQRT(x) sqrt(x)
 #define JN_ABS(x) fabs(x)
+#define JN_SIGNED(x, by) copysign(x, by) /* of x >= 0 */
 #define JN_FLOOR(x) floor(x)
 #define JN_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define JN_MAX(a, b) ((a) > (b) ? (a) : (b))
@@ -134,6 +136,7 @@ typedef long long jn_m2 __attribute__((vector_size(16), aligned(8), may_alias));
 #define JN_GET(a, k) (*(const T *)((a) + (k) * JN_STRIDE))
 #define JN_SAME(a, k) JN_SPLAT((a)[k])
 #define JN_PUT(a, k, x) (*(T *)((a) + (k) * JN_STRIDE) = (x))
+#define JN_SIGNED(x, by) ((T)((JN_MASK)(x) | ((JN_MASK)(by) & (JN_MASK)JN_CONST(-0.0))))
 #define JN_LT(a, b) ((JN_MASK)((a) < (b)))
 #define JN_LE(a, b) ((JN_MASK)((a) <= (b)))
 #define JN_EQ(a, b) ((JN_MASK)((a) == (b)))

@@ -10,16 +10,14 @@ JN_FN T JN_NAME(jn_quick_atan)(T x) {
     const T one = JN_CONST(1.0), size = JN_ABS(x), low = JN_MIN(size, one), high = JN_MAX(size, one);
     const JN_MASK middle = JN_LT(high * JN_CONST(0.41421356237309504880), low);
     const T y = (low - JN_IF(middle, high)) / (high + JN_IF(middle, low)), z = y * y, w = z * z;
-    T angle, p = JN_CONST(-0.06027206570111165), q = JN_CONST(0.03295499114305327);
-    p = JN_CONST(-0.09084099522493076) + w * p;
-    q = JN_CONST(0.07604778003555679) + w * q;
-    p = JN_CONST(-0.1428570810699188) + w * p;
-    q = JN_CONST(0.11110819586603747) + w * q;
-    p = JN_CONST(-0.33333333333266146) + w * p;
-    q = JN_CONST(0.19999999949822453) + w * q;
-    angle = JN_IF(middle, JN_CONST(0.78539816339744830962)) + (y + y * (z * (p + z * q)));
+    const T a = JN_CONST(-0.33333333333266146) + z * JN_CONST(0.19999999949822453);
+    const T b = JN_CONST(-0.1428570810699188) + z * JN_CONST(0.11110819586603747);
+    const T c = JN_CONST(-0.09084099522493076) + z * JN_CONST(0.07604778003555679);
+    const T d = JN_CONST(-0.06027206570111165) + z * JN_CONST(0.03295499114305327);
+    T angle;
+    angle = JN_IF(middle, JN_CONST(0.78539816339744830962)) + (y + y * (z * ((a + w * b) + w * w * (c + w * d))));
     angle = JN_CHOOSE(JN_LT(one, size), JN_CONST(1.57079632679489661923) - angle, angle);
-    return JN_CHOOSE(JN_LT(x, JN_CONST(0.0)), -angle, angle);
+    return JN_SIGNED(angle, x);
 }
 
 /* x less its nearest multiple k pi, in two parts (Cody and Waite); *sign is -1 for odd k, else 1. |x| up to 1e5. */

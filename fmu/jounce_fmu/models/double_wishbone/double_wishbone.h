@@ -178,6 +178,9 @@ extern const double jn_reaction[2 * JN_CORNERS];
 #define JN_IS_PAIR(axle) 0
 #endif
 
+/* Whether a lane is that of a wheel, and no copy of the last one. */
+#define JN_HAS_WHEEL(lane) (JN_LANE_OF(JN_WHEEL_OF(lane)) == (lane))
+
 /* States in lanes from those outside, and back without the memory. */
 const double *jn_in_lanes(const double *x, double *lanes);
 void jn_out_of_lanes(const double *lanes, double *x);
