@@ -47,6 +47,10 @@ int lanes_differ(const jn_terrain *t, const double *x, const double *y, int n) {
     }
     return differ;
 }
+void fours(const jn_terrain *t, const double *x, const double *y, int n, double *out) {
+    int k;
+    for (k = 0; k + 4 <= n; k += 4) jn_terrain_under_4(t, x + k, y + k, out + JN_GROUND_N * k);
+}
 void places(const jn_terrain *t, const double *at, int n, double *out) {
     int k;
     for (k = 0; k < n; k++) {
@@ -76,6 +80,7 @@ def build(folder: Path) -> ct.CDLL:
     made.jn_terrain_close.argtypes = [ct.c_void_p]
     made.jn_terrain_edge.argtypes = [ct.c_void_p, ct.c_double, ct.c_char_p, ct.c_size_t]
     made.lanes_differ.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int]
+    made.fours.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
     made.many.argtypes = made.places.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
     return made
 
@@ -124,6 +129,12 @@ class Ground:
         """Where it is steeper than that; empty where it is nowhere."""
         text = ct.create_string_buffer(120)
         return text.value.decode() if self.library.jn_terrain_edge(self._t, limit, text, len(text)) else ""
+
+    def fours(self, x: Array, y: Array) -> Array:
+        """(n / 4, 5, 4): height, slopes x y, friction, off, each of four places at once."""
+        out, at = np.empty((len(x) // 4, 5, 4)), [np.ascontiguousarray(v, dtype=float) for v in (x, y)]
+        self.library.fours(self._t, *(v.ctypes.data for v in at), len(x), out.ctypes.data)
+        return out
 
     def close(self) -> None:
         """Closes it."""
