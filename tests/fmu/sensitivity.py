@@ -8,9 +8,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from raw import OK, Raw
+from raw3 import Raw3
 
 from jounce.references import RATE_OFFSET
 from jounce.signals import SignalTable
+from jounce_fmu.importer.host import Factory
 
 Array = NDArray[np.float64]
 
@@ -18,8 +20,9 @@ Array = NDArray[np.float64]
 class Vehicle(Raw):
     """Model exchange in continuous-time mode; reals are read and written by value reference."""
 
-    def __init__(self, library: str, guid: str, table: SignalTable, kind: int = 0, **parameters: float) -> None:
-        super().__init__(library, guid, kind=kind)
+    def __init__(self, library: str, guid: str, table: SignalTable, kind: int = 0, *,
+                 resources: str = "", **parameters: float) -> None:  # fmt: skip
+        super().__init__(library, guid, kind=kind, resources=resources.encode() or None)
         assert self.component, self.log
         self.table, self.kind = table, kind
         self.states = list(table.state_references)
@@ -81,6 +84,46 @@ def differences(f: Callable[[Array], Array], at: Array, step: Array) -> tuple[Ar
     whole = np.array([quotient(k, h) for k, h in enumerate(step)]).T
     half = np.array([quotient(k, 0.5 * h) for k, h in enumerate(step)]).T
     return half, np.abs(whole - half)
+
+
+def same_in_fmi_3(factory: Factory, two: Vehicle, u: Array, speed: float, **parameters: int) -> None:
+    """Asserts that FMI 3 gives the bits of FMI 2 where `two` is: rates by inputs, in model exchange by some states too.
+
+    In co-simulation that is half a second after the start with that speed [m/s] and those inputs.
+    """
+    exchange, table = two.kind == 0, factory.table
+    three = Raw3(str(factory.library), factory.interface.guid, exchange=exchange,
+                 resources=factory.resources.encode() or None)  # fmt: skip
+    first = table.by_name("init.speed").value_reference
+    assert three.values("Set", "Float64", [first], (ct.c_double * 1)(speed)) == OK
+    for name, value in parameters.items():
+        reference = table.by_name(name.replace("__", ".")).value_reference
+        assert three.values("Set", "Int64", [reference], (ct.c_int64 * 1)(value)) == OK, three.log
+    three.ready()
+    if exchange:
+        assert three.call("EnterContinuousTimeMode") == OK
+    at = 0
+    for s in table.signals:
+        if s.causality == "input":
+            part = u[at : at + len(s.components)]
+            at += len(part)
+            first = table.by_name(s.name + s.components[0]).value_reference
+            assert three.values("Set", "Float64", [first], (ct.c_double * len(part))(*part)) == OK, three.log
+    if not exchange:
+        assert three.step(0.0, 0.5) == OK
+    else:
+        x = two.read(two.states)
+        assert three.call("SetContinuousStates", ct.c_void_p(x.ctypes.data), ct.c_size_t(len(x))) == OK
+    single = [s.value_reference for s in table.inputs if s.signal.components == ("",)]
+    assert len(single) > 10
+    for known in [*single, *(two.states[::7] if exchange else [])]:
+        found, seed, unknown = np.full(len(two.rates), np.nan), np.ones(1), (ct.c_uint * len(two.rates))(*two.rates)
+        size, number = ct.c_size_t(len(two.rates)), ct.c_void_p(found.ctypes.data)
+        status = three.call("GetDirectionalDerivative", unknown, size, (ct.c_uint * 1)(known), ct.c_size_t(1),
+                            ct.c_void_p(seed.ctypes.data), ct.c_size_t(1), number, size)  # fmt: skip
+        assert status == OK, three.log
+        assert found.tobytes() == two.directional(two.rates, [known], seed).tobytes()
+    three.free()
 
 
 #: Input by the last part of its name: mean and spread of the random ones.

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes as ct
+import hashlib
+import struct
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from ground import Array, build, opened
 from jounce.terrain.crg import read_crg
 from jounce.terrain.iso8608 import iso_road
 from jounce.terrain.obstacles import bump, half_round, heights, pothole, ramp, sine, step
-from jounce.terrain.packed import Area, Terrain, save
+from jounce.terrain.packed import MAGIC, VERSION, Area, Terrain, TerrainError, load, save, to_bytes
 
 ROADS = Path(__file__).parents[1] / "data" / "roads"
 NAMES = ("curved", "banked", "closed", "nan_border", "straight")
@@ -258,3 +261,40 @@ def test_an_edge_is_found_and_named(library: ct.CDLL, tmp_path: Path) -> None:
         with opened(library, save(t, tmp_path / f"{k}.jnt")) as ground:
             found = ground.edge(limit)
             assert (text in found) if text else not found, (k, found)
+
+
+ODD = [np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 3.0, 1e9, 1e18, 1e300, 1e-300]
+
+
+def _signed(body: bytes) -> bytes:
+    return struct.pack("<8sIIQ32sQ", MAGIC, VERSION, 0, 64 + len(body), hashlib.sha256(body).digest(), 0) + body
+
+
+@pytest.mark.parametrize("name", ["banked", "closed", "map", "tracks"])
+def test_a_file_with_odd_numbers_and_a_right_hash_is_refused_or_gives_numbers(
+    library: ct.CDLL, tmp_path: Path, name: str
+) -> None:
+    """Each number of the header and some of the arrays are put to odd ones; Python has no other error than its own."""
+    made = {"map": replace(_grid(), friction=np.full((9, 7), 0.5), areas=(Area(4.0, 0.0, 0.4, 1.0, 2.0, 0.125),)),
+            "tracks": iso_road("B", 1, 20.0)}  # fmt: skip
+    body = bytearray(to_bytes(_shaped(made[name] if name in made else read_crg(ROADS / f"{name}.crg")))[64:])
+    path, rng, refused = tmp_path / "odd.jnt", np.random.default_rng(3), 0
+    x, y = rng.uniform(-10.0, 40.0, (2, 200))
+    header = [(8 * k, "<d") for k in range(24)]
+    arrays = [(int(at), code) for code, size in (("<d", 8), ("<f", 4), ("<i", 4))
+              for at in 256 + size * rng.integers(0, (len(body) - 256) // size, 25)]  # fmt: skip
+    for at, code in header + arrays:
+        for odd in ODD if code == "<d" else ODD[:6]:
+            changed = bytearray(body)
+            whole = int(np.clip(np.nan_to_num(odd), -(2**31), 2**31 - 1))
+            value = {"<i": whole, "<f": np.float32(odd), "<d": odd}[code]
+            struct.pack_into(code, changed, at, value)
+            path.write_bytes(_signed(bytes(changed)))
+            try:
+                with opened(library, path) as ground:
+                    assert np.isfinite(ground(x, y)).all(), (at, code, odd)
+            except OSError:
+                refused += 1
+            with suppress(TerrainError):
+                load(path)
+    assert refused > 250

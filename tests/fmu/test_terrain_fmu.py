@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ctypes as ct
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from raw import OK
+from sensitivity import Vehicle, differences, same_in_fmi_3, steps
 
 import jounce
 from jounce.data import load_vehicle
@@ -147,3 +150,55 @@ def test_derivatives_on_any_ground_are_those_of_difference_quotients(tmp_path: P
             close += 1
             assert np.abs(column - fine).max() < noise
     assert close >= 10
+
+
+@pytest.mark.parametrize("name", ["cubic", "road", "profile", "area", "soil"])
+@pytest.mark.parametrize("exchange", [True, False], ids=["model exchange", "co-simulation"])
+def test_derivatives_in_co_simulation_and_in_fmi_3(tmp_path: Path, name: str, exchange: bool) -> None:
+    """By inputs against difference quotients of the outputs after a step; FMI 3 has the bits of FMI 2."""
+    car, parameters = grounds(tmp_path)[name]
+    factory, inside = open_builtin(car), {"steering_wheel_angle": 0.5, "drive_torque": 100.0}
+    table, choices = factory.table, {n.replace(".", "__"): int(v) for n, v in parameters.items()}
+    choices["terrain_source"] = int(factory.defaults.get("terrain_source", 1))
+    two = Vehicle(str(factory.library), factory.interface.guid, table, kind=0 if exchange else 1, init__speed=5.0,
+                  resources=factory.resources, **choices)  # fmt: skip
+    u = np.array([inside.get(s.name.partition(".")[2] or s.name, s.start) for s in table.inputs])
+    two.put(two.read(two.states) if exchange else np.zeros(0), u)
+    if not exchange:
+        assert two.call("DoStep", ct.c_double(0.0), ct.c_double(0.5), 1) == OK
+        known = [k for k, s in enumerate(table.inputs) if "brake" not in s.name and "terrain" not in s.name]
+        size = steps(table)[len(table.states) :][known]
+
+        def at(values: np.ndarray) -> np.ndarray:
+            moved = u.copy()
+            moved[known] = values
+            return two.at(np.zeros(0), moved)
+
+        quotient, spread = differences(at, u[known], size)
+        two.put(np.zeros(0), u)
+        unknown = [*two.rates, *two.outputs]
+        exact = np.array([two.directional(unknown, [two.inputs[k]], np.ones(1)) for k in known]).T
+        keep = np.array([r != table.by_name("closure_residual").value_reference for r in unknown])
+        smooth = spread <= 1e-7 * np.abs(quotient) + 1e-6
+        near = np.abs(exact - quotient) <= 1e-6 * np.abs(quotient) + 1e-5
+        assert (near | ~smooth)[keep].all() and smooth[keep].mean() > 0.9
+    same_in_fmi_3(factory, two, u, 5.0, **choices)
+    two.free()
+
+
+def test_resources_are_found_by_every_form_of_a_uri(tmp_path: Path, rough: str) -> None:
+    """FMI 2 has URIs; one that names no folder is told as the path that was sought."""
+    factory = open_fmu(fmu(tmp_path / "on a road.fmu", rough, 2))
+    folder = tmp_path / "a b%c öd"
+    folder.mkdir()
+    (folder / "terrain.jnt").write_bytes(road_resources(rough)["terrain.jnt"])
+    plain = str(folder)
+    quoted = folder.as_uri().removeprefix("file://")
+    uris = [f"file://{quoted}", f"file:{quoted}", f"file://localhost{quoted}", f"file://{quoted}/"]
+    for place in (*uris, plain, f"{plain}/"):
+        with replace(factory, resources=place).instance("here") as there:
+            there.setup({"terrain_source": 3}, {})
+    for place, told in (("file:///C:/no%20drive", "C:/no drive/terrain.jnt"), ("file:/no", "/no/terrain.jnt")):
+        with (replace(factory, resources=place).instance("nowhere") as there,
+              pytest.raises(FmuError, match=rf"terrain file {told}: No such file")):  # fmt: skip
+            there.setup({"terrain_source": 3}, {})

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from raw import OK
-from raw3 import Raw3
-from sensitivity import Vehicle, differences, random_point, steps
+from sensitivity import Vehicle, differences, random_point, same_in_fmi_3, steps
 
 from jounce_fmu.importer.host import Factory, open_builtin
 from jounce_fmu.models.tires import on_tires
@@ -97,32 +96,5 @@ def test_in_co_simulation_they_are_those_of_the_outputs_after_a_step(factory: Fa
 @pytest.mark.parametrize("exchange", [True, False], ids=["model exchange", "co-simulation"])
 def test_fmi_3_gives_those_of_fmi_2(factory: Factory, exchange: bool) -> None:
     two, u = driven(factory, kind=0 if exchange else 1)
-    three = Raw3(str(factory.library), factory.interface.guid, exchange=exchange)
-    speed = factory.table.by_name("init.speed").value_reference
-    assert three.values("Set", "Float64", [speed], (ct.c_double * 1)(12.0)) == OK
-    three.ready()
-    if exchange:
-        assert three.call("EnterContinuousTimeMode") == OK
-    at = 0
-    for s in factory.table.signals:
-        if s.causality == "input":
-            part = u[at : at + len(s.components)]
-            at += len(part)
-            first = factory.table.by_name(s.name + s.components[0]).value_reference
-            assert three.values("Set", "Float64", [first], (ct.c_double * len(part))(*part)) == OK, three.log
-    if not exchange:
-        assert three.step(0.0, 0.5) == OK
-    else:
-        x = two.read(two.states)
-        assert three.call("SetContinuousStates", ct.c_void_p(x.ctypes.data), ct.c_size_t(len(x))) == OK
-    single = [s.value_reference for s in factory.table.inputs if s.signal.components == ("",)]
-    assert len(single) > 20
-    for known in [*single, *(two.states[::7] if exchange else [])]:
-        found, seed, unknown = np.full(len(two.rates), np.nan), np.ones(1), (ct.c_uint * len(two.rates))(*two.rates)
-        size, number = ct.c_size_t(len(two.rates)), ct.c_void_p(found.ctypes.data)
-        status = three.call("GetDirectionalDerivative", unknown, size, (ct.c_uint * 1)(known), ct.c_size_t(1),
-                            ct.c_void_p(seed.ctypes.data), ct.c_size_t(1), number, size)  # fmt: skip
-        assert status == OK, three.log
-        assert found.tobytes() == two.directional(two.rates, [known], seed).tobytes()
-    three.free()
+    same_in_fmi_3(factory, two, u, 12.0)
     two.free()

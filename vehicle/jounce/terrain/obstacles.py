@@ -51,6 +51,8 @@ class Obstacle:
                 raise ValueError(f"{name} = {value:g}: expected a finite number")
             if name in _LENGTHS and value <= 0.0:
                 raise ValueError(f"{name} = {value:g}: expected more than 0")
+        if self.shape == "TRAPEZOID" and self.numbers[2] < 0.0:
+            raise ValueError(f"{names[2]} = {self.numbers[2]:g}: expected 0 or more")
         if abs(self.numbers[0]) > _MOST:
             raise ValueError(f"{names[0]} = {self.numbers[0]:g} m: expected up to {_MOST:g} m")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +34,7 @@ _HEADER = ("kind", "edge", "rows", "columns", "du", "dv", "x", "y", "cos", "sin"
            "friction", "mu", "areas", "buckets_x", "buckets_y", "bucket_x", "bucket_y", "bucket", "runs", "smooth",
            "start", *(f"spare{k}" for k in range(8)))  # fmt: skip
 _MOST_CELLS = 10**9
+_LEAST, _MOST_SPACING, _FARTHEST = 1e-6, 1e6, 1e9
 
 
 class TerrainError(ValueError):
@@ -122,8 +123,9 @@ def check(t: Terrain, name: str = "terrain") -> None:
     if t.heights.ndim != 2 or min(t.heights.shape) < 2 or t.heights.size > _MOST_CELLS:
         raise wrong(f"heights of shape {t.heights.shape}: expected at least 2 x 2 and up to {_MOST_CELLS} of them")
     numbers = (t.du, t.dv, *t.origin, t.yaw, t.height, t.mu, t.start)
-    if not np.all(np.isfinite(numbers)) or not (t.du > 0 and t.dv > 0 and 0 <= t.mu <= 2):
-        raise wrong(f"du = {t.du}, dv = {t.dv}, mu = {t.mu}: expected spacings above 0 and friction of 0 to 2")
+    if not np.all(np.isfinite(numbers)) or not (_spacing(t.du) and _spacing(t.dv) and 0 <= t.mu <= 2):
+        raise wrong(f"du = {t.du}, dv = {t.dv}, mu = {t.mu}: expected spacings of {_LEAST} to {_MOST_SPACING:g} m and "
+                    "friction of 0 to 2, and numbers everywhere")  # fmt: skip
     if (bad := np.argwhere(~np.isfinite(t.heights) | (np.abs(t.heights) > 1e6))).size:
         i, j = bad[0]
         raise wrong(f"height {t.heights[i, j]} in row {i}, column {j}: expected numbers up to 1e6 m")
@@ -131,16 +133,27 @@ def check(t: Terrain, name: str = "terrain") -> None:
         known = t.friction[~np.isnan(t.friction)]
         if t.friction.shape != t.heights.shape or np.any((known < 0) | (known > 2)):
             raise wrong(f"friction of shape {t.friction.shape}: expected that of the heights, with numbers of 0 to 2")
+    for a in t.areas:
+        if not np.all(np.isfinite(astuple(a))) or min(a.length, a.width) < 0 or not 0 <= a.mu <= 2:
+            raise wrong(f"{a}: expected numbers, a length and a width of 0 or more and friction of 0 to 2")
     if t.kind != "ROAD":
         return
     if t.smooth:
         raise wrong("smooth: expected a HEIGHTMAP or PROFILE; a ROAD is bilinear")
-    if t.v.shape != t.heights.shape[1:] or np.any(np.diff(t.v) <= 0) or not np.all(np.isfinite(t.v)):
+    if t.v.shape != t.heights.shape[1:] or np.any(np.diff(t.v) < _LEAST) or not np.all(np.isfinite(t.v)):
         raise wrong(f"{len(t.v)} positions v: expected {t.heights.shape[1]}, rising")
-    if t.line.shape != (len(t.heights), 4) or not np.all(np.isfinite(t.line)):
-        raise wrong(f"line of shape {t.line.shape}: expected {(len(t.heights), 4)}, without NaN")
-    if np.any(np.hypot(*np.diff(t.line[:, :2], axis=0).T) < 1e-6):
+    if t.line.shape != (len(t.heights), 4) or not np.all(np.abs(t.line) < _FARTHEST):
+        raise wrong(f"line of shape {t.line.shape}: expected {(len(t.heights), 4)}, numbers below {_FARTHEST:g}")
+    along = np.diff(t.line[:, :2], axis=0)
+    if np.any(np.hypot(*along.T) < _LEAST):
         raise wrong("two neighbouring points of the reference line coincide")
+    turned = along[1:] + along[:-1]
+    if np.any(back := np.minimum((turned * along[1:]).sum(1), (turned * along[:-1]).sum(1)) <= 0):
+        raise wrong(f"the reference line turns back at its point {int(np.argmax(back)) + 1}")
+
+
+def _spacing(d: float) -> bool:
+    return bool(_LEAST <= d <= _MOST_SPACING)
 
 
 def to_bytes(t: Terrain, name: str = "terrain") -> bytes:
@@ -188,7 +201,10 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
     except OSError as error:
         raise TerrainError(f"terrain file {path}: {error.strerror}") from error
     _check_start(start, size, path)
-    return KINDS[int(struct.unpack_from("<d", start, _START)[0]) - 1]
+    number = struct.unpack_from("<d", start, _START)[0]
+    if number not in (1.0, 2.0, 3.0):
+        raise TerrainError(f"terrain file {path}: kind {number}: expected 1 to {len(KINDS)}")
+    return KINDS[int(number) - 1]
 
 
 def load(path: str | os.PathLike[str]) -> Terrain:
@@ -198,7 +214,21 @@ def load(path: str | os.PathLike[str]) -> Terrain:
     except OSError as error:
         raise TerrainError(f"terrain file {path}: {error.strerror}") from error
     check_bytes(data, path)
+    try:
+        found = _unpacked(data)
+        check(found)
+    except (ValueError, IndexError, OverflowError) as error:
+        raise TerrainError(f"terrain file {path}: its header and its arrays do not fit together: {error}") from error
+    return found
+
+
+def _unpacked(data: bytes) -> Terrain:
     h = dict(zip(_HEADER, np.frombuffer(data, "<f8", len(_HEADER), _START).tolist(), strict=True))
+    sizes = {"rows": 2, "columns": 2, "obstacles": 0, "areas": 0}
+    for name, low, high in (("kind", 1, len(KINDS)), ("edge", 1, len(EDGES)),
+                            *((n, k, _MOST_CELLS) for n, k in sizes.items())):  # fmt: skip
+        if not (low <= h[name] <= high and h[name] == int(h[name])):
+            raise ValueError(f"{name} = {h[name]}: expected a whole number of {low} to {high}")
     at, kind = _START + 8 * len(_HEADER), KINDS[int(h["kind"]) - 1]
 
     def array(kind_of_number: str, *shape: float) -> NDArray[Any]:

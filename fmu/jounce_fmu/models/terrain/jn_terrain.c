@@ -108,6 +108,8 @@ static int find_arrays(jn_terrain *t) {
     return 1;
 }
 
+#include "jn_terrain_sound.inc"
+
 static const char *check(jn_terrain *t) {
     const jn_file *file = &t->file;
     uint32_t version;
@@ -121,7 +123,7 @@ static const char *check(jn_terrain *t) {
     if (memcmp(t->resource.id, file->bytes + 24, sizeof t->resource.id)) return "damaged: its SHA-256 is not that of its contents";
     t->h = (const double *)(const void *)(file->bytes + START);
     if (!is_sound(t->h) || !find_arrays(t)) return "its header and its arrays do not fit together";
-    return NULL;
+    return unsound(t);
 }
 
 jn_terrain *jn_terrain_open(const char *path, char *why, size_t n) {
