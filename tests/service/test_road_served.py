@@ -54,3 +54,22 @@ def test_two_clients_drive_over_soft_ground_and_the_session_replays_to_the_bit(
     recorded = {s.tick: s.values for s in Reader(path) if isinstance(s, Sample) and len(s.values) == len(outputs)}
     assert len(alone) == 40 and all(recorded[tick].tobytes() == alone[tick].tobytes() for tick in alone)
     assert recorded[400][outputs.index("wheel_FL.sinkage")] > 0.02
+
+
+@pytest.mark.parametrize("workers", [False, True], ids=["here", "in a process of its own"])
+def test_a_snapshot_over_grpc_has_the_ruts(serve: Callable[..., Any], road: Path, workers: bool) -> None:
+    """Rear wheels that come to the ruts of the front ones go on with the same bits, and sink deeper than elsewhere."""
+    server = serve(vehicle=(str(on_road("hmmwv", road)),), workers=workers)
+    models = server.server.manager.registry = registry(server.server.config)
+    [name] = [n for n in models.names if n.endswith("waves")]
+    start = {"init.speed": 5.0, "terrain.soil": 2.0}
+    session = server.stub.CreateSession(pb.CreateSessionRequest(
+        model=name, parameters={n: pb.Value(number=v) for n, v in start.items()}))  # fmt: skip
+    outputs = [s.name for s in models.get(name).table.outputs]
+    before = server.advance(session, 400)
+    kept = server.call("SaveSnapshot", session)
+    on = [server.advance(session, 200, steering_wheel_angle=0.2) for _ in range(3)]
+    server.call("RestoreSnapshot", session, snapshot_id=kept.snapshot_id)
+    assert [server.advance(session, 200, steering_wheel_angle=0.2) for _ in range(3)] == on
+    rear = outputs.index("wheel_RL.sinkage")
+    assert on[-1][rear] > 1.1 * before[rear]

@@ -133,7 +133,7 @@ def test_a_packed_file_gives_back_what_was_packed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("change", "text"), [
     ({"heights": np.array([[0.0, np.nan], [0.0, 0.0]])}, "row 0, column 1"),
-    ({"du": 0.0}, "spacings above 0"), ({"mu": 3.0}, "friction of 0 to 2"), ({"edge": "WALL"}, "edge 'WALL'"),
+    ({"du": 0.0}, "expected spacings of 1e-06"), ({"mu": 3.0}, "friction of 0 to 2"), ({"edge": "WALL"}, "edge 'WALL'"),
     ({"heights": np.zeros((1, 5))}, "at least 2 x 2"), ({"friction": np.zeros((2, 3))}, "friction of shape"),
 ])  # fmt: skip
 def test_what_no_file_may_hold_is_refused(change: dict, text: str) -> None:  # type: ignore[type-arg]
