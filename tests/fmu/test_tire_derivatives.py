@@ -11,6 +11,7 @@ import pytest
 from raw import OK
 from sensitivity import Vehicle, differences, random_point, same_in_fmi_3, steps
 
+from jounce.axles import AXLES
 from jounce_fmu.importer.host import Factory, open_builtin
 from jounce_fmu.models.tires import on_tires
 
@@ -19,7 +20,8 @@ DATA = Path(__file__).parents[1] / "data" / "tires"
 PRESSURE = {"PPX1": -0.3, "PPX3": 0.2, "PPY1": 0.4, "PFZ1": 0.7}
 
 
-@pytest.fixture(scope="module", params=["pac2002", pytest.param("mf61", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=["pac2002", *(pytest.param(name, marks=pytest.mark.slow)
+                                                     for name in ("mf61", "one of each"))])
 def factory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Factory:
     pytest.importorskip("casadi")
     text, file = (DATA / "HMMWV_Pac02Tire.tir").read_text(), tmp_path_factory.mktemp("tires") / "pressure.tir"
@@ -27,9 +29,10 @@ def factory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         text = re.sub(rf"^{key} .*\n", "", text, flags=re.MULTILINE)
         text = text.replace("[LONGITUDINAL_COEFFICIENTS]\n", f"[LONGITUDINAL_COEFFICIENTS]\n{key} = {value}\n")
     file.write_text(text)
-    if request.param == "mf61":
-        file = DATA / "synthetic_mf61_large.tir"
-    return open_builtin(on_tires("hmmwv", file))
+    other = DATA / "synthetic_mf61_large.tir"
+    front = other if request.param == "mf61" else file
+    files = {"": front} if request.param != "one of each" else dict(zip(AXLES, (front, other), strict=True))
+    return open_builtin(on_tires("hmmwv", files))
 
 
 def test_every_derivative_is_that_of_central_differences_at_random_states(factory: Factory) -> None:
