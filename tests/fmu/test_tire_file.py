@@ -247,6 +247,9 @@ def test_a_vehicle_toml_may_name_one_for_each_axle_and_overrides_count_after_it(
     (tmp_path / "vehicle.toml").write_text('base = "hmmwv"\ntire_file = {front = 3}\n')
     with pytest.raises(DataError, match="expected the name of a tire file"):
         load_vehicle(tmp_path)
+    (tmp_path / "vehicle.toml").write_text('base = "hmmwv"\ntire_file = {}\n')
+    with pytest.raises(DataError, match=r"tire_file = \{\}: expected the name of a tire file"):
+        load_vehicle(tmp_path)
     (tmp_path / "vehicle.toml").write_text('base = "hmmwv"\ntire = "tmeasy"\ntire_file = "x.tir"\n')
     with pytest.raises(DataError, match="expected the file alone"):
         load_vehicle(tmp_path)

@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jounce.contact.tires.coefficients import MF61, PAC2002
+from jounce.contact.tires.from_tir import tire_entries
 from jounce.contact.tires.tir import TireFileError, read_tir
 
 DATA = Path(__file__).parents[1] / "data" / "tires"
 HMMWV = (DATA / "HMMWV_Pac02Tire.tir").read_text()
 MADE_UP = (DATA / "synthetic_mf61.tir").read_text()
+FEDA = (DATA / "335_65R22_5_G275MSA_60psi.tir").read_text()
 
 
 def written(folder: Path, text: str) -> Path:
@@ -155,8 +157,9 @@ def test_a_file_cut_at_any_byte_is_refused_or_has_the_same_numbers(name: str, tm
 
 
 def test_a_missing_file_and_one_without_sections_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(TireFileError, match=r"expected a tire file"):
-        read_tir(tmp_path / "none.tir")
+    for path in (tmp_path / "none.tir", tmp_path, "/dev/zero"):
+        with pytest.raises(TireFileError, match=r"expected a tire file"):
+            read_tir(path)
     for text in ("", "$ nothing\n", "A = 1\n", "\0\1\2", "$ x".encode("utf-16").decode("latin-1")):
         with pytest.raises(TireFileError, match=r"x\.tir: line 1"):
             read_tir(written(tmp_path, text))
@@ -167,14 +170,17 @@ def test_a_missing_file_and_one_without_sections_are_refused(tmp_path: Path) -> 
 def test_a_garbled_file_is_refused_or_has_finite_numbers(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    text = data.draw(st.sampled_from([HMMWV, MADE_UP]))
+    text = data.draw(st.sampled_from([HMMWV, MADE_UP, FEDA]))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(text)))
         gone = data.draw(st.integers(0, 30))
         text = text[:at] + data.draw(st.text(st.characters(max_codepoint=255), max_size=6)) + text[at + gone :]
     try:
         tire = read_tir(written(tmp_path_factory.mktemp("bad"), text))
-    except TireFileError:
+        assert all(math.isfinite(v) for v in tire.values.values())
+        assert all(math.isfinite(tire.coefficient(n)) for n in (PAC2002 if tire.law == "pac2002" else MF61))
+        entries = tire_entries(tire)
+    except TireFileError as error:
+        assert str(error).startswith("x.tir: line ")  # noqa: PT017
         return
-    assert all(math.isfinite(v) for v in tire.values.values())
-    assert all(math.isfinite(tire.coefficient(n)) for n in (PAC2002 if tire.law == "pac2002" else MF61))
+    assert all(e.minimum <= e.value <= e.maximum and math.isfinite(e.value) for e in entries.values())

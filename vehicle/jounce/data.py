@@ -263,6 +263,8 @@ def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
             inner = list(value.values())
         if not isinstance(value, kind) or not all(isinstance(f, str) for f in inner):
             raise DataError(f"{manifest}: {key} = {value!r:.80}: expected {words}")
+        if key == "tire_file" and not value:
+            raise DataError(f"{manifest}: {key} = {value!r}: expected {words}")
         texts = [f for f in (value, *inner) if isinstance(f, str)]
         odd = next((f for f in texts if not (f.isprintable() and 0 < len(f) <= _LONGEST)), None)
         if odd is not None and key != "description":

@@ -163,9 +163,11 @@ def find(name: str) -> Law:
 
 
 def register(law: Law) -> None:
-    """Add a law for this process. Raises ValueError where the name is taken."""
+    """Add a law for this process. Raises ValueError where the name is taken, or stands for a law made of others."""
     if law.name in _known:
         raise ValueError(f"there is a tire law named {law.name!r} already")
+    if JOINER in law.name or law.name.endswith(ENDING):
+        raise ValueError(f"tire law {law.name!r}: expected a name without {JOINER!r} that does not end with {ENDING!r}")
     _known[law.name] = law
 
 
