@@ -14,6 +14,7 @@ from jounce.architecture.graph import Architecture
 from jounce.architecture.mobility import Mobility
 from jounce.architecture.target import Multibody
 from jounce.models.ce import choice
+from jounce.powertrain.sketched import Powertrain
 from jounce_fmu.models import ce
 
 #: Largest gross weight [lb] of the classes 1 to 7 of the US Federal Highway Administration (49 CFR 565.15, table II).
@@ -71,6 +72,9 @@ def text(report: Report) -> Iterator[str]:
     yield "springs: preload, pushing [N]; stiffness [N/m]; damping [N s/m]"
     for spring in model.springs:
         yield f"  {spring.name}: {round(spring.preload)}; {spring.stiffness:.6g}; {spring.damping:.6g}"
+    train = report.architecture.powertrain
+    if train is not None:
+        yield from _powertrain(train, model)
     hertz = report.modes.frequencies / (2 * np.pi)
     if len(hertz):
         yield f"undamped modes [Hz], without weight and friction: {' '.join(f'{f:.3f}' for f in hertz)}"
@@ -80,6 +84,32 @@ def text(report: Report) -> Iterator[str]:
                f"{1e3 * limit.step:.2f} ms")  # fmt: skip
     for warning in warnings(report):
         yield f"warning: {warning}"
+
+
+def _powertrain(train: Powertrain, model: Multibody) -> Iterator[str]:
+    found = _driven(train, model)
+    ratios, wheels = " ".join(f"{r:g}" for r in train.ratios), ", ".join(w.name for w in model.wheels if w.driven)
+    yield (f"powertrain: engine {found['torque']:.0f} N m, {found['power'] / 1e3:.0f} kW; gears {ratios}, final "
+           f"{train.numbers['final']:g}; drives {wheels}")  # fmt: skip
+    yield (f"  most pull {found['pull']:.0f} N, {100 * found['pull'] / found['weight']:.0f} % of the weight; most power at "
+           f"{found['speed']:.1f} m/s in the last gear; brakes {100 * found['braking'] / found['weight']:.0f} % of the weight")  # fmt: skip
+
+
+def _driven(train: Powertrain, model: Multibody) -> dict[str, float]:
+    """What it can do on the driven wheels of a trimmed model, SI: at their mean radius under load."""
+    radius = float(np.mean([w.centre[2] for w in model.wheels if w.driven]))
+    ratio = train.numbers["final"] * train.numbers["efficiency"] * train.numbers["torque_ratio"] / radius
+    stalled = float(np.interp(train.numbers["stall_speed"], *np.array(train.curve).T))
+    speeds = np.linspace(train.curve[0][0], train.curve[-1][0], 1001)
+    powers = speeds * np.interp(speeds, *np.array(train.curve).T)
+    return {
+        "torque": max(torque for _, torque in train.curve),
+        "power": float(powers.max()),
+        "pull": stalled * train.ratios[0] * ratio,
+        "speed": float(speeds[powers.argmax()]) * radius / (train.numbers["final"] * train.ratios[-1]),
+        "braking": sum(train.numbers["max_brake_torque"] / w.centre[2] for w in model.wheels),
+        "weight": model.mass * model.gravity,
+    }
 
 
 def warnings(report: Report) -> Iterator[str]:
@@ -96,7 +126,7 @@ def warnings(report: Report) -> Iterator[str]:
 
 def as_json(report: Report) -> dict[str, Any]:
     """One object for programs, SI units."""
-    model, count = report.model, report.mobility
+    model, count, train = report.model, report.mobility, report.architecture.powertrain
     return {
         "name": model.name,
         "components": len(report.architecture.components),
@@ -122,6 +152,7 @@ def as_json(report: Report) -> dict[str, Any]:
             {"name": s.name, "frequency": s.frequency, "damping_ratio": s.damping, "step": s.step,
              "step_damping_explicit": s.step_explicit} for s in report.limits
         ],
+        "powertrain": train and {"ratios": list(train.ratios), **train.numbers, **_driven(train, model)},
         "frequencies": report.modes.frequencies.tolist(),
         "warnings": list(warnings(report)),
         "sources": report.architecture.sources,
