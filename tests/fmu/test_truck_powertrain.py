@@ -24,6 +24,7 @@ ratios = [6.3, 3.4, 1.9, 1.3, 1.0]
 final = 4.1
 max_brake_torque = 6000.0
 """
+DRIVES = {"gear_selector": 1.0, "throttle": 0.35}
 SEEN = ["speed", "engine.speed", "engine.torque", "gearbox.gear", "driveline.torque",
         "wheel_RL.omega", "wheel_RR.omega"]  # fmt: skip
 
@@ -32,7 +33,7 @@ SEEN = ["speed", "engine.speed", "engine.torque", "gearbox.gear", "driveline.tor
 def sketch(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("powered") / "powered.toml"
     text = architecture_file("class3").read_text().replace('name = "class3"', 'name = "powered"', 1)
-    path.write_text(text + POWERTRAIN)
+    path.write_text(text.partition("[powertrain]")[0] + POWERTRAIN)
     return str(path)
 
 
@@ -43,7 +44,7 @@ def truck(sketch: str, request: pytest.FixtureRequest) -> str:
 
 def test_braked_truck_at_full_throttle_stalls_the_converter_where_it_is_said(truck: str) -> None:
     """Engine at `stall_speed` (180 rad/s), its full torque there times the converter's 2, gears and efficiency."""
-    held = {"throttle": 1.0, "brake_pedal": 1.0, "wheel_RL.brake_torque": 12e3, "wheel_RR.brake_torque": 12e3}
+    held = {"gear_selector": 1.0, "throttle": 1.0, "brake_pedal": 1.0, "wheel_RL.brake_torque": 12e3, "wheel_RR.brake_torque": 12e3}
     run = jounce.simulate(truck, held, 4.0, SEEN, output_interval=0.1, mu=3.0)
     assert abs(run["speed"][-1]) < 0.02
     assert run["engine.speed"][-1] == pytest.approx(180, rel=2e-3)
@@ -51,7 +52,7 @@ def test_braked_truck_at_full_throttle_stalls_the_converter_where_it_is_said(tru
 
 
 def test_truck_drives_off_shifts_up_one_gear_at_a_time_and_gives_no_more_power_than_its_engine(truck: str) -> None:
-    run = jounce.simulate(truck, {"throttle": 0.35}, 15.0, SEEN, output_interval=0.05)
+    run = jounce.simulate(truck, DRIVES, 15.0, SEEN, output_interval=0.05)
     gear, speed = run["gearbox.gear"], run["speed"]
     assert gear[-1] == 4
     assert set(np.diff(gear)) <= {0.0, 1.0}
@@ -81,7 +82,8 @@ def test_its_state_goes_on_in_another_instance_bit_by_bit(truck: str) -> None:
         for each in (one, two):
             each.setup({})
         inputs = np.array([s.start for s in one.table.inputs])
-        inputs[[s.index for s in one.table.inputs if s.name == "throttle"]] = 0.5
+        for s in one.table.inputs:
+            inputs[s.index] = {"throttle": 0.5, "gear_selector": 1.0}.get(s.name, inputs[s.index])
         one.set_inputs(inputs)
         one.step(2300)  # in the middle of a shift
         two.set_state(one.get_state())
@@ -101,7 +103,7 @@ def test_its_source_compiles_without_a_warning(truck: str, tmp_path: Path) -> No
 
 
 def test_both_engines_drive_off_alike(sketch: str) -> None:
-    runs = [jounce.simulate(f"{sketch}-{engine}", {"throttle": 0.35}, 12.0, SEEN, output_interval=0.05)
+    runs = [jounce.simulate(f"{sketch}-{engine}", DRIVES, 12.0, SEEN, output_interval=0.05)
             for engine in ("ce", "impulse")]  # fmt: skip
     one, other = ({n: run[n][1:] for n in SEEN} for run in runs)  # the impulse engine is in neutral at 0 s
     assert np.abs(one["speed"] - other["speed"]).max() < 0.005 * other["speed"].max()
@@ -113,12 +115,32 @@ def test_both_engines_drive_off_alike(sketch: str) -> None:
 @pytest.mark.slow
 def test_gears_change_at_time_events_in_model_exchange(sketch: str, tmp_path: Path) -> None:
     archive = export_builtin(tmp_path / "powered.fmu", f"{sketch}-ce")
-    ours = jounce.simulate(f"{sketch}-ce", {"throttle": 0.35}, 6.0, SEEN, output_interval=0.05)
+    ours = jounce.simulate(f"{sketch}-ce", DRIVES, 6.0, SEEN, output_interval=0.05)
     found = fmpy.simulate_fmu(str(archive), stop_time=6.0, output_interval=0.05, output=SEEN, fmi_type="ModelExchange",
-                              start_values={"throttle": 0.35}, relative_tolerance=1e-6)  # fmt: skip
+                              start_values=DRIVES, relative_tolerance=1e-6)  # fmt: skip
     at = np.interp(ours.time, found["time"], found["speed"])
     assert at == pytest.approx(ours["speed"], abs=5e-3)
     assert found["gearbox.gear"][-1] == ours["gearbox.gear"][-1] == 3
+
+
+@pytest.mark.parametrize("name", ["class3-ce", "class3-impulse", "class7-ce", "class7-impulse"])
+def test_trucks_that_come_with_jounce_drive_off_brake_on_a_slope_and_stay_in_park(name: str) -> None:
+    driven = "wheel_RL" if "3" in name else "wheel_2L"
+    seen = ["speed", "gearbox.gear", f"{driven}.omega", "ref_frame.pos.x", "engine.speed"]
+    away = jounce.simulate(name, {"gear_selector": 1.0, "throttle": 0.7}, 12.0, seen, output_interval=0.05)
+    assert away["speed"][-1] > 10
+    assert away["gearbox.gear"][-1] >= 3
+    assert (np.diff(away["gearbox.gear"])[2:] >= 0).all()
+    starts = {"grade": 0.3, "init.speed": 8.0}
+    braked = jounce.simulate(name, {"brake_pedal": 0.6}, 3.0, seen, output_interval=0.05, **starts)
+    assert 4 < (8 - braked["speed"][10]) / 0.5 < 9
+    assert abs(braked["speed"][-1]) < 0.2
+    parked = jounce.simulate(name, {"gear_selector": -2.0}, 60.0, seen, output_interval=0.5, grade=0.3)
+    assert np.ptp(parked["ref_frame.pos.x"][30:]) < 1e-3
+    assert abs(parked["ref_frame.pos.x"][-1] - parked["ref_frame.pos.x"][0]) < 0.1
+    assert 60 < parked["engine.speed"][-1] < 80
+    rolling = jounce.simulate(name, {"gear_selector": -2.0}, 0.5, seen, output_interval=0.1, **{"init.speed": 8.0})
+    assert rolling["speed"][-1] > 7.9
 
 
 @pytest.mark.parametrize(("old", "new", "said"), [

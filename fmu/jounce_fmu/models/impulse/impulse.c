@@ -52,6 +52,20 @@ static double train_step(const double *p, const double *pedal, double wheels, do
     return on;
 }
 
+/* Turn rate of a wheel against its carrier. */
+static double turns(const imp_numbers *n, const imp_state *s, const int *wheel) {
+    const double *body = s->body + 13 * wheel[1];
+    double turn[9], axle[3];
+    imp_rotation(body + 3, turn);
+    imp_turned(turn, n->spin + IMP_D_SPIN * wheel[2] + 1, axle);
+    return s->spin[2 * wheel[2] + 1] - imp_dot(axle, body + 10);
+}
+
+/* Height of a wheel's centre as drawn: its radius under load. */
+static double loaded(const imp_numbers *n, const int *wheel) {
+    return n->contact[IMP_D_CONTACT * wheel[3] + 2] + n->body[IMP_D_BODY * wheel[1] + 2];
+}
+
 /* The powertrain's torque on the driven wheels, added to what the inputs say, and the brakes of the pedal. */
 static void drive(const double *u, const double *p, const imp_numbers *n, const imp_state *s, double h, double *train,
                   told *to) {
@@ -59,24 +73,20 @@ static void drive(const double *u, const double *p, const imp_numbers *n, const 
     double wheels = 0.0, inertia = 0.0, radius = 1.0, torque, turn[9];
     int k;
     for (k = 0; k < IMP_N_MOTORS; k++) {
-        const int *wheel = IMP_WHEEL[IMP_MOTOR[k][1]], spin = wheel[2];
-        const double *body = s->body + 13 * wheel[1];
-        double axle[3];
+        const int *wheel = IMP_WHEEL[IMP_MOTOR[k][1]];
         if (IMP_MOTOR[k][0] != IMP_BY_DRIVE) continue;
-        imp_rotation(body + 3, turn);
-        imp_turned(turn, n->spin + IMP_D_SPIN * spin + 1, axle);
-        wheels += (s->spin[2 * spin + 1] - imp_dot(axle, body + 10)) / IMP_N_DRIVES;
-        inertia += n->spin[IMP_D_SPIN * spin];
-        radius = n->contact[IMP_D_CONTACT * wheel[3] + 2] + n->body[IMP_D_BODY * wheel[1] + 2];
+        wheels += turns(n, s, wheel) / IMP_N_DRIVES;
+        inertia += n->spin[IMP_D_SPIN * wheel[2]];
+        radius = loaded(n, wheel);
     }
     imp_rotation(frame + 3, turn);
     torque = train_step(p, u + IMP_U_PEDALS, wheels, inertia,
                         turn[0] * frame[7] + turn[3] * frame[8] + turn[6] * frame[9], radius, h, train);
     for (k = 0; k < IMP_N_MOTORS; k++) {
-        const int at = IMP_MOTOR[k][1];
-        if (IMP_MOTOR[k][0] == IMP_BY_DRIVE) to->torque[IMP_WHEEL[at][2]] += torque / IMP_N_DRIVES;
+        const int at = IMP_MOTOR[k][1], *wheel = IMP_WHEEL[at];
+        if (IMP_MOTOR[k][0] == IMP_BY_DRIVE) to->torque[wheel[2]] += torque / IMP_N_DRIVES;
         else if (IMP_MOTOR[k][0] == IMP_BY_BRAKE)
-            to->motor[2 * k + 1] = fmax(to->motor[2 * k + 1], 0.0) + train_brake(p, u + IMP_U_PEDALS, at);
+            to->motor[2 * k + 1] = fmax(to->motor[2 * k + 1], 0.0) + train_brake(p, u + IMP_U_PEDALS, at, loaded(n, wheel) * turns(n, s, wheel));
     }
 }
 #endif

@@ -70,7 +70,7 @@ def header(of: Truck, forest: Forest, kinds: Mapping[str, Mapping[str, Any]]) ->
              f"#define CE_FOLLOWS {FOLLOWS!r} /* with which the steering wheel follows its input [s] */", "enum {",
              *(f"    {name} = {value}," for name, value in sizes.items()), "    CE_N_DONE", "};",
              ints("CE_ROOT", forest.roots), ints("CE_BODY", bodies), ints("CE_TOLD", told),
-             ints("CE_JOINT", joints), ints("CE_DRIVEN", (int(w.driven) for w in of.model.wheels)),
+             ints("CE_JOINT", joints),
              ints("CE_BRANCH", (v for r in records for v in r)), ints("CE_NUMBER", (v for n in numbers for v in n)),
              "", "/* Where ce_functions.inc is included. */",
              f"#define CE_FUNCTIONS {{{_listed(f'{name}_1' for name in functions)}}}",

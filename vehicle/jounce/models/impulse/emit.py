@@ -89,6 +89,7 @@ def _arrays(of: Truck) -> Iterator[str]:
     yield ints("IMP_WHEEL_OF", contact_wheel)
     yield _table("int", "IMP_WHEEL", [(w.body, merged[w.body], own.spins.index(k), starts[k], len(w.offsets))
                                       for k, w in enumerate(wheels)], 5)  # fmt: skip
+    yield ints("IMP_DRIVEN", (int(w.driven) for w in wheels))
     yield _table("int", "IMP_MOTOR", [(MOTORS.index(kind), k) for kind, k in own.motors], 2)
     axes = [model.motors[k].axis if kind == "motor" else wheels[k].axis for kind, k in own.motors]
     yield _table("double", "IMP_MOTOR_AXIS", axes)

@@ -110,7 +110,8 @@ def _inputs(of: Truck) -> Iterator[Signal]:
         for pedal, text in (("throttle", "pedal"), ("brake_pedal", "on all wheels"),
                             ("hand_brake", "on the wheels behind the first axle")):  # fmt: skip
             yield Signal(pedal, "input", "1", text, minimum=0.0, maximum=1.0, frame="")
-        yield Signal("gear_selector", "input", "1", "-1 R, 0 N, 1 D", start=(1.0,), minimum=-1.0, maximum=1.0, frame="")
+        yield Signal("gear_selector", "input", "1", "-2 P: holds the driven wheels, -1 R, 0 N, 1 D", minimum=-2.0,
+                     maximum=1.0, frame="")  # fmt: skip
         yield Signal("gear_request", "input", "1", "0 automatic, 1 and up: that gear in D", minimum=0.0,
                      maximum=float(len(of.made.powertrain.ratios)), frame="")  # fmt: skip
     for motor in of.model.motors:
@@ -161,7 +162,7 @@ def _outputs(of: Truck) -> Iterator[Signal]:
     if of.made.powertrain is not None:
         yield out("engine.speed", "rad/s", "of the shaft", frame="", nominal=100.0)
         yield out("engine.torque", "N.m", "on its shaft, before its inertia", frame="", nominal=100.0)
-        yield out("gearbox.gear", "1", "-1 reverse, 0 neutral", frame="")
+        yield out("gearbox.gear", "1", "-1 reverse, 0 neutral or parked", frame="")
         yield out("driveline.torque", "N.m", "on all driven wheels together", frame="wheel", nominal=1e3)
     yield out("closure_residual", "m", "largest gap of a joint before the projection", frame="", nominal=1e-9)
     yield out("active_set_changes", "1", "in the last tick", frame="")
