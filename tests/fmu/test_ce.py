@@ -118,7 +118,8 @@ def test_fmu_is_valid_and_runs_in_fmpy_in_both_kinds(fmi: int, tmp_path: Path) -
             if kind == "CoSimulation":
                 assert np.array_equal(found[name], ours[name])
             else:
-                assert found[name] == pytest.approx(ours[name], rel=2e-3, abs=5e-3)
+                at = np.interp(ours.time, found["time"], found[name])  # fmpy shows both sides of a time event
+                assert at == pytest.approx(ours[name], rel=2e-3, abs=5e-3)
 
 
 @pytest.mark.parametrize(("values", "fault"), [

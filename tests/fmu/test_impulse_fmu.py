@@ -203,18 +203,18 @@ def test_run_that_cannot_go_on_ends_with_a_fault_that_names_the_part(parameters:
 
 def test_steering_beyond_the_reach_of_its_rods_ends_with_a_fault_that_names_one() -> None:
     with pytest.raises(FmuError, match=r"joint front\.\w+ has come apart by 0\.0\d+: expected what it joins within"):
-        jounce.simulate("class3", {"steering_wheel_angle": 20.0}, 2.0, ["speed"], **{"init.speed": 5.0})
+        jounce.simulate("class3-impulse", {"steering_wheel_angle": 20.0}, 2.0, ["speed"], **{"init.speed": 5.0})
 
 
 def test_sequential_impulses_are_a_solver_of_a_truck_whose_state_goes_on_elsewhere() -> None:
     """Design page, section 5: after 20 sweeps with a warm start the cab is a few micrometres off."""
     bump = {"road": "BUMP", "init.speed": 8.0}
-    runs = [jounce.simulate("class3", {}, 1.5, ["body_cab.pos.z"], **bump, **how)["body_cab.pos.z"]
+    runs = [jounce.simulate("class3-impulse", {}, 1.5, ["body_cab.pos.z"], **bump, **how)["body_cab.pos.z"]
             for how in ({}, {"solver": "SEQUENTIAL"}, {"solver": "SEQUENTIAL", "sweeps": 100})]  # fmt: skip
     off = [np.abs(z - runs[0]).max() for z in runs[1:]]
     assert 1e-7 < off[0] < 5e-6
     assert off[1] < 0.2 * off[0]
-    factory = open_builtin("class3")
+    factory = open_builtin("class3-impulse")
     with factory.instance("one") as one, factory.instance("two") as two:
         for each in (one, two):
             each.setup({"road": 2, "init.speed": 8.0, "solver": 2})

@@ -133,7 +133,7 @@ def test_trucks_that_come_with_jounce_drive_off_brake_on_a_slope_and_stay_in_par
     assert (np.diff(away["gearbox.gear"])[2:] >= 0).all()
     starts = {"grade": 0.3, "init.speed": 8.0}
     braked = jounce.simulate(name, {"brake_pedal": 0.6}, 3.0, seen, output_interval=0.05, **starts)
-    assert 4 < (8 - braked["speed"][10]) / 0.5 < 9
+    assert 7 < (8 - braked["speed"][10]) / 0.5 < 9.81 * (0.8 + 0.3) / np.hypot(1, 0.3)  # all that friction gives
     assert abs(braked["speed"][-1]) < 0.2
     parked = jounce.simulate(name, {"gear_selector": -2.0}, 60.0, seen, output_interval=0.5, grade=0.3)
     assert np.ptp(parked["ref_frame.pos.x"][30:]) < 1e-3

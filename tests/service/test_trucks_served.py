@@ -21,7 +21,7 @@ from jounce_service.recording.replay import replay
 def _ten_wheels(folder: Path) -> Path:
     """The class 7 truck with two more swing arms like its last."""
     text = (Path(architecture.__file__).parent / "trucks" / "class7.toml").read_text(encoding="utf-8")
-    last = next(b for b in text.split("[[suspension]]\n") if b.startswith('name = "rear2"')).partition("\n[[")[0] + "\n"
+    last = next(b for b in text.split("[[suspension]]\n") if b.startswith('name = "rear2"')).partition("\n[")[0] + "\n"
     more = [
         re.sub(r"\[(-\d+\.\d+), ", lambda m, dx=dx: f"[{float(m[1]) + dx:.4f}, ", last).replace('"rear2"', f'"{name}"')
         for name, dx in (("rear3", 1.7), ("rear4", 3.0))
@@ -49,10 +49,10 @@ def test_it_advances_in_lockstep_with_the_bits_of_the_model_alone_and_replays(
     session = server.stub.CreateSession(pb.CreateSessionRequest(
         model=name, parameters=parameters, expected_participants=["driver", "engine"]))
     what = "steering_wheel_angle" if name != "ten" else "drive.target_speed"  # the last has no steered axle
-    driver = server.member(session, "driver", inputs=[what], period=10)
+    driver = server.member(session, "driver", inputs=[what, "gear_selector", "throttle"], period=10)
     torques = [f"wheel_{w}.drive_torque" for w in driven]
     engine = server.member(session, "engine", inputs=torques, period=5)
-    applied = lockstep([(driver, 10, lambda t: (wave(t + 3, 2.0, 400.0),)),
+    applied = lockstep([(driver, 10, lambda t: (wave(t + 3, 2.0, 400.0), 1.0, 0.5)),
                         (engine, 5, lambda t: tuple(100.0 + wave(t, 50.0, 100.0 + 10 * k) for k in range(2)))], 400)
     server.call("DeleteSession", session)
     path = only(tmp_path / "rec")

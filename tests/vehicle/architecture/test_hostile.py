@@ -101,6 +101,10 @@ def _springs_without_names(d: dict[str, Any]) -> None:
         c.pop("name")
 
 
+def _wheels_gone(d: dict[str, Any]) -> None:
+    d["suspension"], _ = [], d.pop("powertrain")
+
+
 def _set(*path: Any) -> Callable[[dict[str, Any]], None]:
     *inside, key, value = path
 
@@ -125,7 +129,8 @@ def _set(*path: Any) -> Callable[[dict[str, Any]], None]:
     (_set("connection", 1, "a", "cap"), "'cap' is no component or assembly; expected one of frame.rail, "),
     (_set("connection", 1, "a", "cab.shel"), "'cab.shel' is no component or assembly; did you mean cab.shell?"),
     (_set("assembly", 2, "component", 0, "mass", -480.0), "component block: mass = -480 kg: expected more than 0"),
-    (_set("suspension", []), "class3: body frame.rail cannot stand still as drawn"),
+    (_wheels_gone, "class3: body frame.rail cannot stand still as drawn"),
+    (_set("suspension", []), "powertrain: no wheel is driven"),
     (_set("component", [{"name": "spare", "kind": "box", "mass": 30, "com": [0, 0, 1], "size": [1, 1, 1]}]),
      "component spare: no connection leads from frame.rail to spare"),
 ])  # fmt: skip
