@@ -44,7 +44,8 @@ def truck(sketch: str, request: pytest.FixtureRequest) -> str:
 
 def test_braked_truck_at_full_throttle_stalls_the_converter_where_it_is_said(truck: str) -> None:
     """Engine at `stall_speed` (180 rad/s), its full torque there times the converter's 2, gears and efficiency."""
-    held = {"gear_selector": 1.0, "throttle": 1.0, "brake_pedal": 1.0, "wheel_RL.brake_torque": 12e3, "wheel_RR.brake_torque": 12e3}
+    held = {"gear_selector": 1.0, "throttle": 1.0, "brake_pedal": 1.0,
+            "wheel_RL.brake_torque": 12e3, "wheel_RR.brake_torque": 12e3}  # fmt: skip
     run = jounce.simulate(truck, held, 4.0, SEEN, output_interval=0.1, mu=3.0)
     assert abs(run["speed"][-1]) < 0.02
     assert run["engine.speed"][-1] == pytest.approx(180, rel=2e-3)

@@ -91,8 +91,9 @@ def _powertrain(train: Powertrain, model: Multibody) -> Iterator[str]:
     ratios, wheels = " ".join(f"{r:g}" for r in train.ratios), ", ".join(w.name for w in model.wheels if w.driven)
     yield (f"powertrain: engine {found['torque']:.0f} N m, {found['power'] / 1e3:.0f} kW; gears {ratios}, final "
            f"{train.numbers['final']:g}; drives {wheels}")  # fmt: skip
-    yield (f"  most pull {found['pull']:.0f} N, {100 * found['pull'] / found['weight']:.0f} % of the weight; most power at "
-           f"{found['speed']:.1f} m/s in the last gear; brakes {100 * found['braking'] / found['weight']:.0f} % of the weight")  # fmt: skip
+    yield f"  pull at standstill {found['pull']:.0f} N, {100 * found['pull'] / found['weight']:.0f} % of the weight"
+    yield f"  brakes {found['braking']:.0f} N, {100 * found['braking'] / found['weight']:.0f} % of the weight"
+    yield f"  most power in the last gear at {found['speed']:.1f} m/s"
 
 
 def _driven(train: Powertrain, model: Multibody) -> dict[str, float]:
