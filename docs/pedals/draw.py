@@ -13,13 +13,14 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
+from jounce.axles import WHEELS
 from jounce_fmu.importer.host import FmuInstance, open_builtin
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-VEHICLE, LOAD, AIR = open_builtin("hmmwv_pedals"), 436.0, 1.2
+VEHICLE, LOADED, AIR = open_builtin("hmmwv_pedals"), 3009.0, 1.2
 Plan = Sequence[tuple[float, Mapping[str, float]]]
 
 
@@ -47,6 +48,13 @@ def _blow(fmu: FmuInstance, area: float, speed: float) -> None:
     fmu.set_values({"chassis.ext_force.x": -0.5 * AIR * area * speed * abs(speed)})
 
 
+def whole_mass() -> float:
+    """Mass of the vehicle [kg]: what its wheels stand on the ground with."""
+    o = run([(0.0, {})], 0.01)
+    gravity = VEHICLE.table.by_name("gravity").start
+    return float(sum(o[f"wheel_{w}.tire_force.z"][0] for w in WHEELS) / gravity)
+
+
 def _say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
 
@@ -72,20 +80,21 @@ def drive() -> plt.Figure:
 
 def performance() -> None:
     """Times to speeds, and the speed that it reaches."""
-    mass = VEHICLE.table.by_name("chassis.mass").start
-    for load, area in ((0.0, 0.0), (LOAD, 1.6), (LOAD, 2.0)):
+    mass, whole = VEHICLE.table.by_name("chassis.mass").start, whole_mass()
+    for load, area in ((0.0, 0.0), (LOADED - whole, 1.6), (LOADED - whole, 2.0)):
         o = run([(0.0, {"brake_pedal": 0.3}), (1.0, {"brake_pedal": 0.0, "throttle": 1.0})], 90.0,
                 {"chassis.mass": mass + load}, area=area)  # fmt: skip
         v = o["speed"] * 3.6
         at = [o["time"][np.argmax(v > wanted)] - 1.0 for wanted in (50.0, 96.6)]
-        _say(f"{2573 + load:.0f} kg, drag area {area} m2: 0-50 {at[0]:.1f} s, 0-96.6 {at[1]:.1f} s, "
+        _say(f"{whole + load:.0f} kg, drag area {area} m2: 0-50 {at[0]:.1f} s, 0-96.6 {at[1]:.1f} s, "
               f"after 90 s {v[-1]:.0f} km/h in gear {o['gearbox.gear'][-1]:.0f}")  # fmt: skip
 
 
 def why() -> None:
     """What each assumption is worth: 0 to 96.6 km/h with load and a drag area of 1.8 m2, and the speed after 90 s."""
     start = {s.name: s.start for s in VEHICLE.table.parameters}
-    base = {"chassis.mass": start["chassis.mass"] + LOAD}
+    load = LOADED - whole_mass()
+    base = {"chassis.mass": start["chassis.mass"] + load}
     torques = [n for n in start if n.startswith("engine.full_load.torque.")]
     cases = {
         "as it is": {},
@@ -95,7 +104,7 @@ def why() -> None:
         "accessories 60 N.m for 25": {"engine.accessories": 60.0},
         "rolling resistance 0.03 for 0.015": {"tire.rolling_resistance": 0.03},
         "up at 2800 rpm for 3200": {n: start[n] * 2800 / 3200 for n in ("gearbox.up_closed", "gearbox.up_full")},
-        "4.0 t for 3.0": {"chassis.mass": start["chassis.mass"] + LOAD + 991.0},
+        "4.0 t for 3.0": {"chassis.mass": start["chassis.mass"] + load + 991.0},
     }  # fmt: skip
     for name, changed in cases.items():
         o = run([(0.0, {"brake_pedal": 0.3}), (1.0, {"brake_pedal": 0.0, "throttle": 1.0})], 90.0, base | changed,
@@ -106,7 +115,7 @@ def why() -> None:
 
 def grades() -> None:
     """Speed along the slope after 10 s of pulling away on a slope, at the throttle that is best of four."""
-    mass = VEHICLE.table.by_name("chassis.mass").start
+    mass = VEHICLE.table.by_name("chassis.mass").start + LOADED - whole_mass()
     for grade in (0.2, 0.3, 0.4, 0.5, 0.6, 0.65):
         for high, low in ((1.0, "H"), (3.0, "L")):
             found = {}
@@ -114,7 +123,7 @@ def grades() -> None:
                 plan = [(0.0, {"brake_pedal": 1.0, "gear_selector": 0.0, "transfer_range": high}),
                         (0.5, {"gear_selector": 1.0}), (1.0, {"throttle": throttle}),
                         (1.6, {"brake_pedal": 0.0})]  # fmt: skip
-                o = run(plan, 11.6, {"chassis.mass": mass + LOAD, "terrain.slope": math.atan(grade)})
+                o = run(plan, 11.6, {"chassis.mass": mass, "terrain.slope": math.atan(grade)})
                 found[throttle] = o["ref_frame.lin_vel.x"][-1] * math.hypot(1.0, grade)
             best = max(found, key=found.__getitem__)
             _say(f"{grade:.0%} {low}: {found[best]:.1f} m/s at throttle {best}")

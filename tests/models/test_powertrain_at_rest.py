@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,33 +12,52 @@ from drives import HELD, SLOPE, factory, position, run
 
 from jounce.axles import WHEELS
 from jounce_fmu.importer.host import FmuInstance
+from jounce_fmu.models.tires import on_tires
+
+#: Parameters that give both kinds of tires about the same grip: that of the file has 0.77 of the ground's friction.
+GRIP = {"TMeasy": {"terrain.mu": 0.8}, "Magic Formula": {"terrain.mu": 1.0}}
+TIRE = Path(__file__).parents[1] / "data" / "tires" / "HMMWV_Pac02Tire.tir"
+
+
+@pytest.fixture(scope="module", params=["TMeasy", pytest.param("Magic Formula", marks=pytest.mark.slow)])
+def law(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def vehicle(law: str) -> str:
+    """The HMMWV by pedals on tires of that law."""
+    return "hmmwv_pedals" if law == "TMeasy" else str(on_tires("hmmwv_pedals", TIRE))
+
+
+def shake(fmu: FmuInstance, t: float) -> None:
+    """2 kN along and 1 kN across at 3 Hz; whole seconds apart it is where it was."""
+    push = 2000.0 * math.sin(6 * math.pi * t)
+    fmu.set_values({"chassis.ext_force.x": push, "chassis.ext_force.y": push / 2})
 
 
 @pytest.mark.parametrize("how", HELD)
-@pytest.mark.parametrize("shaken", [False, True])
-def test_held_on_thirty_percent_it_stays(how: str, shaken: bool) -> None:
-    """Shaken by 2 kN at 3 Hz; whole seconds apart it is where it was. A minute of it takes `slow` (below)."""
-    seconds = 9.0
-
-    def shake(fmu: FmuInstance, t: float) -> None:
-        push = 2000.0 * math.sin(6 * math.pi * t) if shaken else 0.0
-        fmu.set_values({"chassis.ext_force.x": push, "chassis.ext_force.y": push / 2})
-
-    p = position(run([(0.0, HELD[how])], seconds, SLOPE, every_row=shake))
+@pytest.mark.parametrize("every_row", [shake, lambda _fmu, _t: None], ids=["shaken", "left alone"])
+def test_held_on_thirty_percent_it_stays(
+    how: str, every_row: Callable[[FmuInstance, float], None], vehicle: str, law: str
+) -> None:
+    """A minute of it takes `slow` (below)."""
+    p = position(run([(0.0, HELD[how])], 9.0, SLOPE | GRIP[law], every_row=every_row, vehicle=vehicle))
     settled = 500
     assert np.linalg.norm(p[:, settled] - p[:, 0]) < 0.06
     assert np.abs(p[:, settled::100] - p[:, settled : settled + 1]).max() < 1e-4
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("slope", [0.3, -0.3], ids=["uphill", "downhill"])
 @pytest.mark.parametrize("how", HELD)
-def test_held_on_thirty_percent_it_stays_for_a_minute(how: str) -> None:
-    def shake(fmu: FmuInstance, t: float) -> None:
-        push = 2000.0 * math.sin(6 * math.pi * t)
-        fmu.set_values({"chassis.ext_force.x": push, "chassis.ext_force.y": push / 2})
-
-    p = position(run([(0.0, HELD[how])], 65.0, SLOPE, every_row=shake))
-    assert np.abs(p[:, 500::100] - p[:, 500:501]).max() < 1e-3
+def test_held_on_a_slope_and_shaken_it_stays_for_a_minute(how: str, slope: float, vehicle: str, law: str
+                                                                 ) -> None:  # fmt: skip
+    """Also across the slope. Downhill the rear wheels carry little, and P asks as much of them as of the front ones."""
+    least = -0.2 if how == "hand brake" else -0.25
+    slopes = {"terrain.slope": math.atan(max(slope, least)), "terrain.bank": 0.1}
+    p = position(run([(0.0, HELD[how])], 65.0, slopes | GRIP[law], every_row=shake, vehicle=vehicle))
+    assert np.abs(p[:, 500::100] - p[:, 500:501]).max() < 1e-4
 
 
 def test_with_one_wheel_of_each_axle_on_ice_open_differentials_let_a_vehicle_in_park_go() -> None:
@@ -55,16 +76,17 @@ def test_with_one_wheel_of_each_axle_on_ice_open_differentials_let_a_vehicle_in_
     assert abs(o["speed"][-1]) > 0.3
 
 
-def test_taking_off_on_a_slope_it_does_not_roll_back_further_than_its_brakes_unwind() -> None:
-    o = run([(0.0, {"brake_pedal": 1.0}), (0.5, {"throttle": 1.0}), (1.1, {"brake_pedal": 0.0})], 3.0, SLOPE)
+def test_taking_off_on_a_slope_it_does_not_roll_back_further_than_its_brakes_unwind(vehicle: str) -> None:
+    o = run([(0.0, {"brake_pedal": 1.0}), (0.5, {"throttle": 1.0}), (1.1, {"brake_pedal": 0.0})], 3.0, SLOPE,
+            vehicle=vehicle)  # fmt: skip
     x = o["ref_frame.pos.x"]
     assert x.min() - x[0] > -0.01
     assert o["speed"][-1] > 1.5
 
 
-def test_from_forward_through_rest_into_reverse_nothing_chatters() -> None:
+def test_from_forward_through_rest_into_reverse_nothing_chatters(vehicle: str) -> None:
     o = run([(0.0, {"throttle": 0.4}), (2.0, {"throttle": 0.0, "brake_pedal": 0.5}),
-             (4.0, {"gear_selector": -1.0, "brake_pedal": 0.0, "throttle": 0.3})], 6.5)  # fmt: skip
+             (4.0, {"gear_selector": -1.0, "brake_pedal": 0.0, "throttle": 0.3})], 6.5, vehicle=vehicle)  # fmt: skip
     v, rest = o["speed"], (o["time"] > 3.7) & (o["time"] < 4.0)
     assert v.max() > 1.5
     assert v[-1] < -0.8

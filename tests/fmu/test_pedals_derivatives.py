@@ -1,0 +1,119 @@
+"""Directional derivatives of the HMMWV by pedals as importers read them, and its state in another process."""
+
+from __future__ import annotations
+
+import ctypes as ct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from raw import OK
+from raw3 import Raw3
+from sensitivity import Array, Vehicle, differences
+
+from jounce_fmu.importer.host import Factory, open_builtin
+
+#: Inputs of a vehicle that pulls away in a bend, one wheel braked by a controller.
+INPUTS = {"throttle": 0.6, "steering_wheel_angle": 0.6, "wheel_RL.brake_pressure": 2e5, "front.diff_lock": 0.1}
+#: Inputs by which derivatives are taken, and the step of their quotients. A brake that slides has two slopes.
+BY = {"throttle": 1e-4, "brake_pedal": 1e-5, "steering_wheel_angle": 1e-4, "steering_wheel_rate": 1e-3,
+      "wheel_FR.drive_torque": 1.0, "chassis.ext_force.x": 10.0}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def factory() -> Factory:
+    return open_builtin("hmmwv_pedals")
+
+
+def driving(factory: Factory, *, exchange: bool) -> tuple[Vehicle, Array]:
+    """In co-simulation after 0.9 s of acceleration, in model exchange at the start; the inputs."""
+    u = np.array([INPUTS.get(s.name, s.start) for s in factory.table.inputs])
+    made = Vehicle(str(factory.library), factory.interface.guid, factory.table, 0 if exchange else 1, init__speed=6.0)
+    made.put(made.read(made.states) if exchange else np.zeros(0), u)
+    if not exchange:
+        assert made.call("DoStep", ct.c_double(0.0), ct.c_double(0.9), 1) == OK
+    return made, u
+
+
+def test_after_a_step_of_co_simulation_they_are_those_of_difference_quotients(factory: Factory) -> None:
+    made, u = driving(factory, exchange=False)
+    table = factory.table
+    columns = [table.by_name(name).index for name in BY]
+    step = np.array(list(BY.values()))
+
+    def values(changed: Array) -> Array:
+        whole = u.copy()
+        whole[columns] += changed
+        return made.at(np.zeros(0), whole)
+
+    quotient, unsure = differences(values, np.zeros(len(step)), step)
+    made.put(np.zeros(0), u)
+    unknown = [*made.rates, *made.outputs]
+    exact = np.array([made.directional(unknown, [made.inputs[k]], np.ones(1)) for k in columns]).T
+    keep = [i for i, r in enumerate(unknown) if r != table.by_name("closure_residual").value_reference]
+    quotient, unsure, exact = quotient[keep], unsure[keep], exact[keep]
+    noise = 4e-15 * (np.abs(values(np.zeros(len(step))))[keep, None] + 1e4) / step
+    smooth = unsure <= 1e-6 * np.abs(quotient) + noise
+    assert smooth.mean() > 0.98
+    assert (np.abs(exact - quotient) <= 1e-6 * np.abs(quotient) + noise + unsure)[smooth].all()
+    assert (np.abs(exact).max(axis=0) > 1e-9).all()  # each input acts
+    made.free()
+
+
+@pytest.mark.parametrize("exchange", [True, False], ids=["model exchange", "co-simulation"])
+def test_fmi_3_gives_those_of_fmi_2(factory: Factory, exchange: bool) -> None:
+    two, u = driving(factory, exchange=exchange)
+    three = Raw3(str(factory.library), factory.interface.guid, exchange=exchange)
+    speed = factory.table.by_name("init.speed").value_reference
+    assert three.values("Set", "Float64", [speed], (ct.c_double * 1)(6.0)) == OK
+    three.ready()
+    if exchange:
+        assert three.call("EnterContinuousTimeMode") == OK
+    at = 0
+    for s in factory.table.signals:
+        if s.causality == "input":
+            part = u[at : at + len(s.components)]
+            at += len(part)
+            first = factory.table.by_name(s.name + s.components[0]).value_reference
+            assert three.values("Set", "Float64", [first], (ct.c_double * len(part))(*part)) == OK, three.log
+    if not exchange:
+        assert three.step(0.0, 0.9) == OK
+    else:
+        x = two.read(two.states)
+        assert three.call("SetContinuousStates", ct.c_void_p(x.ctypes.data), ct.c_size_t(len(x))) == OK
+    single = [s.value_reference for s in factory.table.inputs if s.signal.components == ("",)]
+    parts = tuple(f"state.{part}" for part in ("engine", "gearbox", "converter", "differential"))
+    named = zip(two.states, factory.table.states, strict=True)
+    of_driveline = [reference for reference, s in named if s.name.startswith(parts)]
+    for known in [*single, *(of_driveline if exchange else [])]:
+        found, seed, unknown = np.full(len(two.rates), np.nan), np.ones(1), (ct.c_uint * len(two.rates))(*two.rates)
+        size, number = ct.c_size_t(len(two.rates)), ct.c_void_p(found.ctypes.data)
+        status = three.call("GetDirectionalDerivative", unknown, size, (ct.c_uint * 1)(known), ct.c_size_t(1),
+                            ct.c_void_p(seed.ctypes.data), ct.c_size_t(1), number, size)  # fmt: skip
+        assert status == OK, three.log
+        assert found.tobytes() == two.directional(two.rates, [known], seed).tobytes()
+    three.free()
+    two.free()
+
+
+def test_amid_a_shift_another_process_goes_on_bit_for_bit(factory: Factory, tmp_path: Path) -> None:
+    gear = factory.table.by_name("gearbox.gear").index
+    with factory.instance("here") as here:
+        here.setup({"throttle": 1.0, "init.speed": 11.6})
+        while here.get_outputs()[gear] == 1.0:
+            here.step(1)
+        here.step(40)  # the clutch closes
+        (tmp_path / "blob").write_bytes(here.get_state())
+        here.step(500)
+        wanted = here.get_outputs().tobytes()
+    script = (
+        "import sys; from pathlib import Path; from jounce_fmu.importer.host import open_builtin\n"
+        "folder = Path(sys.argv[1])\n"
+        "with open_builtin('hmmwv_pedals').instance('there') as there:\n"
+        "    there.set_state((folder / 'blob').read_bytes()); there.step(500)\n"
+        "    (folder / 'outputs').write_bytes(there.get_outputs().tobytes())\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
+    assert (tmp_path / "outputs").read_bytes() == wanted
