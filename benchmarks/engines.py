@@ -2,9 +2,10 @@
 
 usage: python benchmarks/engines.py [--ticks N]
 
-Per truck and engine: microseconds per tick of 1 ms over bumps (CPU time, best of several stretches, everything
-included; ce by RK4), those of a right-hand side, and the largest error of the cab's height over one bump without
-friction, against ce at 0.1 ms; then its largest difference from the direct solver with friction.
+Per truck and engine: microseconds per tick of 1 ms over bumps (CPU time, best of several stretches; direct and ce by
+RK4 of the whole vehicle, pgs of the engine alone), those of a right-hand side, and the largest error of the cab's
+height over one bump without friction, against ce at 0.1 ms; then its largest difference from the direct solver with
+friction.
 """
 
 from __future__ import annotations
@@ -52,20 +53,26 @@ def cost(engine: Engine, ticks: int) -> float:
     return float(1e6 * best / STRETCH)
 
 
-def cost_of_ce(truck: str, ticks: int) -> tuple[float, float]:
-    """Microseconds per tick and per right-hand side."""
-    values = {"init.speed": 8.0, "road": 3.0, "road.count": 1000.0}
+VALUES = {"init.speed": 8.0, "road": 3.0, "road.count": 1000.0}
+
+
+def cost_of_vehicle(name: str, ticks: int) -> float:
+    """Microseconds per tick of the whole vehicle, with its powertrain, brakes and outputs."""
     best = np.inf
-    with open_builtin(f"{truck}-ce").instance("timed") as instance:
-        instance.setup(values)
+    with open_builtin(name).instance("timed") as instance:
+        instance.setup(VALUES)
         for _ in range(max(ticks // STRETCH, 1)):
             start = time.process_time()
             instance.step(STRETCH)
             best = min(best, time.process_time() - start)
+    return float(1e6 * best / STRETCH)
+
+
+def cost_of_slope(name: str) -> float:
+    """Microseconds per right-hand side."""
     with tempfile.TemporaryDirectory() as kept:
-        core = Core(Path(kept), find(f"{truck}-ce").sources)
-        rhs = core.measure(core.open(0, values), RHS, blocks=40, calls=1000).best()
-    return float(1e6 * best / STRETCH), 1e-3 * rhs
+        core = Core(Path(kept), find(name).sources)
+        return 1e-3 * core.measure(core.open(0, VALUES), RHS, blocks=40, calls=1000).best()
 
 
 def height(truck: str, sweeps: int | None, mu: float, tick: float = 1e-3) -> NDArray[np.float64]:
@@ -92,8 +99,9 @@ def main() -> None:
         for name, sweeps in (("pgs 10", 10), ("pgs 20", 20), ("pgs 50", 50), ("direct", 0), ("ce", None)):
             rhs = ""
             if sweeps is None:
-                us, own = cost_of_ce(truck, ticks)
-                rhs = f"{own:.2f}"
+                us, rhs = cost_of_vehicle(f"{truck}-ce", ticks), f"{cost_of_slope(f'{truck}-ce'):.2f}"
+            elif sweeps == 0:
+                us = cost_of_vehicle(f"{truck}-impulse", ticks)
             else:
                 us = cost(engine_of(model, sweeps, Piece(6.0, 0.12, length=1.2, pitch=3.0, count=1000)), ticks)
             error = np.abs(height(truck, sweeps, 0.0) - exact).max()

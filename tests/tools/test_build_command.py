@@ -43,6 +43,8 @@ def test_a_built_folder_builds_again_to_the_same_report(tmp_path: Path, capsys: 
     assert [w["driven"] for w in report["wheels"]] == [False, False, True, True, True, True]
     assert [round(w["load"]) for w in report["wheels"]] == [25784, 25704, 15183, 14431, 11590, 10838]
     assert any("Chrono" in source for source in report["sources"].values())
+    assert report["powertrain"]["power"] == pytest.approx(979 * 251)  # at 251 rad/s, by its torque there
+    assert report["powertrain"]["speed"] == pytest.approx(94 / 3.6, rel=0.01)  # as published
     assert main(["build", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) | {"sources": 0} == report | {"sources": 0}  # named by file
 

@@ -40,6 +40,14 @@ def test_modes_of_a_trucks_tick_are_those_of_a_prototype(truck: Multibody) -> No
         assert damping == "-" or mode.damping == pytest.approx(float(damping), abs=6e-4)
 
 
+def test_modes_without_friction_and_dampers_are_those_of_a_prototype(truck: Multibody) -> None:
+    """Design page, section 7: what the eigenvalues of springs alone miss is 3 % in the heave of class3."""
+    found = [m.frequency for m in frequencies.modes(frequencies.damped(truck, 1e-3), 1e-3, friction=0.0)]
+    for expected in {"class3": (1.2593, 1.6322, 3.7288, 4.2742, 6.6588),
+                     "class7": (1.6959, 2.8183, 3.2514, 3.6973, 7.5019)}[truck.name]:  # fmt: skip
+        assert min(abs(f - expected) for f in found) < 1e-3 * expected
+
+
 def test_peaks_behind_a_bump_are_modes_within_what_the_time_resolves(truck: Multibody) -> None:
     found = frequencies.study(frequencies.damped(truck, 0.1), tick_length=1e-3, road=Road(), duration=15.0)
     every = np.array([f for s in found.spectra for f, _ in dft.peaks(s, 0.3)])
@@ -91,7 +99,7 @@ def test_frame_on_four_wheels_on_one_page_with_the_frequencies_of_lagrange(
     ("frame4 -o OUT --speed -1", "--speed -1.0: expected more than 0"),
     ("frame4 -o OUT --damping 0", "--damping 0.0: expected more than 0"),
     ("frame4 -o OUT --duration 0.1", "--duration 0.1: expected 1000 to 10 million ticks"),
-    ("class3 -o OUT --bumps 9", "--bumps 9: expected 1 to 8"),
+    ("class3 -o OUT --bumps 0", "--bumps 0: expected 1 or more"),
     ("class3 -o OUT --bumps 2 --pitch 0.5", "a pitch of at least their length"),
 ])  # fmt: skip
 def test_what_cannot_be_used_is_refused_and_writes_nothing(
@@ -106,7 +114,7 @@ def test_a_run_that_ends_in_a_fault_is_told_and_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["spectrum", "frame4", "-o", str(tmp_path / "out"), "--tick", "0.1", "--duration", "1000"]) == 1
-    assert "jounce spectrum: the motion of " in capsys.readouterr().err
+    assert "jounce spectrum: joint guide_RL has come apart by " in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

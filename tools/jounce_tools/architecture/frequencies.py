@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce import dft, spectrum
-from jounce.architecture.layout import PIECES, Piece, layout
+from jounce.architecture.layout import Piece, layout
 from jounce.architecture.target import Body, Multibody
 from jounce.spectrum import Mode
 from jounce_fmu.models.impulse.engine import Engine
@@ -77,12 +77,12 @@ def damped(model: Multibody, factor: float) -> Multibody:
                    wheels=tuple(replace(w, damping=factor * w.damping) for w in model.wheels))  # fmt: skip
 
 
-def modes(model: Multibody, tick_length: float) -> tuple[Mode, ...]:
-    """Modes of a tick of that length [s] about rest, of a trimmed model."""
+def modes(model: Multibody, tick_length: float, friction: float = _HELD) -> tuple[Mode, ...]:
+    """Modes of a tick of that length [s] about rest, of a trimmed model whose tires have that friction."""
     made = layout(model)
     engine = Engine(made, tick_length)
     engine.start()
-    engine.friction[:] = _HELD
+    engine.friction[:] = friction
 
     def step(x: Array) -> Array:
         engine.motion[:] = x
@@ -98,11 +98,11 @@ def study(model: Multibody, *, tick_length: float, road: Road, duration: float) 
 
     Raises UsageError for a road that cannot be driven, EngineFault where the run ends.
     """
-    if not 1 <= road.bumps <= PIECES or (road.bumps > 1 and road.pitch < road.length):
-        raise UsageError(f"--bumps {road.bumps}: expected 1 to {PIECES}, and a pitch of at least their length")
+    if not road.bumps >= 1 or (road.bumps > 1 and road.pitch < road.length):
+        raise UsageError(f"--bumps {road.bumps}: expected 1 or more, and a pitch of at least their length")
     front = max((w.centre[0] for w in model.wheels), default=0.0)
     rear = min((w.centre[0] for w in model.wheels), default=0.0)
-    pieces = [Piece(front + _AHEAD + k * road.pitch, road.height, 4, road.length) for k in range(road.bumps)]
+    pieces = [Piece(front + _AHEAD, road.height, length=road.length, pitch=road.pitch, count=road.bumps)]
     row = road.bumps > 1  # over many bumps the driven wheels hold the speed, else its lines smear
     made = layout(model, road=pieces if model.wheels else (), wheel_motors=row)
     engine = Engine(made, tick_length)

@@ -101,7 +101,8 @@ def _driven(train: Powertrain, model: Multibody) -> dict[str, float]:
     radius = float(np.mean([w.centre[2] for w in model.wheels if w.driven]))
     ratio = train.numbers["final"] * train.numbers["efficiency"] * train.numbers["torque_ratio"] / radius
     stalled = float(np.interp(train.numbers["stall_speed"], *np.array(train.curve).T))
-    speeds = np.linspace(train.curve[0][0], train.curve[-1][0], 1001)
+    points = [speed for speed, _ in train.curve]
+    speeds = np.union1d(points, np.linspace(points[0], points[-1], 1001))
     powers = speeds * np.interp(speeds, *np.array(train.curve).T)
     return {
         "torque": max(torque for _, torque in train.curve),

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 FOLDER = Path(__file__).parent
 FAULTS = ("", "the pivot of {what} has vanished: its rows are singular", "{what} is not finite any more",
           "{what} is {value:.3g} m below the road", "what {what} does has not settled for 10 ticks",
-          "{what} has come apart by {value:.3g}")  # fmt: skip
+          "joint {what} has come apart by {value:.3g}")  # fmt: skip
 
 
 class EngineFault(RuntimeError):
