@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from jounce.terrain.packed import load
@@ -33,6 +34,23 @@ def test_an_opencrg_road_is_shown_and_a_description_packed(tmp_path: Path, capsy
     assert main(["terrain", "pack", str(tmp_path / "course.toml"), "-o", str(tmp_path / "course.jnt")]) == 0
     assert "closed" in capsys.readouterr().out
     assert len(load(tmp_path / "course.jnt").obstacles) == 1
+
+
+def test_a_picture_is_packed_to_scale_and_shown_as_a_mesh(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "map.npy", np.arange(12.0).reshape(3, 4))
+    made = str(tmp_path / "map.jnt")
+    how = ["--spacing", "0.5", "--scale", "2", "--smooth", "-o", made]
+    assert main(["terrain", "pack", str(tmp_path / "map.npy"), *how]) == 0
+    assert load(made).heights.max() == 22.0 and load(made).smooth
+    assert main(["terrain", "show", made, "--mesh", str(tmp_path / "map.obj")]) == 0
+    lines = (tmp_path / "map.obj").read_text().splitlines()
+    points = np.array([[float(n) for n in line.split()[1:]] for line in lines if line.startswith("v ")])
+    faces = np.array([[int(n) for n in line.split()[1:]] for line in lines if line.startswith("f ")])
+    a, b, c = (points[faces[:, k] - 1] for k in range(3))
+    assert np.all(np.cross(b - a, c - b)[:, 2] > 0.0)  # seen from above
+    assert points[:, 2].min() == 0.0 and points[:, 2].max() == 22.0
+    assert main(["terrain", "pack", str(tmp_path / "map.npy"), "--spacing", "-1", "-o", made]) == 2
+    assert "spacing = -1" in capsys.readouterr().err
 
 
 def test_a_road_that_is_not_packed_carries_the_vehicle(tmp_path: Path) -> None:

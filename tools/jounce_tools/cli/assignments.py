@@ -45,7 +45,7 @@ def add_vehicle(parser: argparse.ArgumentParser, default: str | None = "hmmwv", 
     tire = ("tire file (.tir) of the Magic Formula: PAC2002, MF 6.1 or 6.2; AXLE=FILE for the tires of one axle, once "
             "for each (default: the vehicle's tires)")  # fmt: skip
     parser.add_argument("--tire", action="append", metavar="[AXLE=]FILE", help=tire)
-    road = "terrain under it: a packed file (.jnt), an OpenCRG road (.crg), a description (.toml) or heights (.npy)"
+    road = "terrain under it: a packed file (.jnt), an OpenCRG road (.crg), a description (.toml), heights (.npy ...)"
     parser.add_argument("--road", type=Path, metavar="FILE", help=road)
 
 

@@ -13,28 +13,46 @@ import numpy as np
 from jounce.optional import missing
 from jounce.terrain.files import read
 from jounce.terrain.iso8608 import CLASSES, iso_road
+from jounce.terrain.layout import Layout
 from jounce.terrain.obstacles import heights
 from jounce.terrain.packed import SUFFIX, Terrain, TerrainError, save, to_bytes
 from jounce_tools.errors import UsageError, check_output
+from jounce_tools.view.surface import surface
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+#: Options of `pack`, for what a file of heights does not say.
+_LAYOUT = {
+    "spacing": "distance of neighbouring heights [m]; a .png needs it (.npy: 1)",
+    "scale": "height of one unit [m]; a .png needs it (others: 1)",
+    "offset": "height of 0 units [m] (default: 0)",
+    "x": "place of the file's origin, of a picture its south-west corner [m] (default: 0)",
+    "y": "the same along y [m]",
+    "yaw": "direction of the file's x axis [rad] (default: 0)",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the three actions and their options."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    pack = actions.add_parser("pack", help="pack an OpenCRG road (.crg), a description (.toml) or heights (.npy)")
+    pack = actions.add_parser("pack", help="pack an OpenCRG road (.crg), a description (.toml), heights (.npy, .png, "
+                              ".tif) or a profile (.csv)")  # fmt: skip
     pack.add_argument("file", type=Path, metavar="FILE")
+    for name, text in _LAYOUT.items():
+        pack.add_argument(f"--{name}", type=float, help=text)
+    pack.add_argument("--smooth", action="store_true", default=None, help="splines in place of bilinear patches")
     iso = actions.add_parser("iso", help="make a random road of a class of ISO 8608")
     iso.add_argument("--class", dest="road_class", choices=CLASSES, required=True, help="A (smooth) to H")
     iso.add_argument("--seed", type=int, default=0, help="the same seed gives the same road everywhere (default: 0)")
     iso.add_argument("--length", type=float, default=1000.0, help="[m], up to 13107.2 (default: %(default)s)")
     iso.add_argument("--track", type=float, default=1.82, help="distance of its two tracks [m] (default: %(default)s)")
+    iso.add_argument("--rms", type=float, help="scale it to that root of the mean square of its heights [m]")
     for action in (pack, iso):
         action.add_argument("-o", "--output", type=Path, metavar="FILE", required=True, help="file to write (.jnt)")
     show = actions.add_parser("show", help="print extent, heights and hash of a file, and draw it")
     show.add_argument("file", type=Path, metavar="FILE")
+    show.add_argument("--mesh", type=Path, metavar="FILE", help="mesh of up to 256 x 256 points to write (.obj)")
     show.add_argument("--picture", type=Path, metavar="FILE", help="picture to write (.png)")
 
 
@@ -44,8 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.action == "show":
             return _show(read(arguments.file), arguments)
         check_output(arguments.output, SUFFIX)
-        made = read(arguments.file) if arguments.action == "pack" else iso_road(
-            arguments.road_class, arguments.seed, arguments.length, track=arguments.track)  # fmt: skip
+        if arguments.action == "pack":
+            made = read(arguments.file, Layout(smooth=arguments.smooth, **{k: getattr(arguments, k) for k in _LAYOUT}))
+        else:
+            made = iso_road(arguments.road_class, arguments.seed, arguments.length, track=arguments.track,
+                            rms=arguments.rms)  # fmt: skip
         sys.stdout.write(f"wrote {save(made, arguments.output)}: {_summary(made)}\n")
     except TerrainError as error:
         raise UsageError(str(error)) from error
@@ -71,6 +92,10 @@ def _show(t: Terrain, arguments: argparse.Namespace) -> int:
     lines += [f"obstacle {o.shape} at {o.x:.6g}, {o.y:.6g} m" for o in t.obstacles]
     lines += [f"friction {a.mu:.4g} around {a.x:.6g}, {a.y:.6g} m" for a in t.areas]
     sys.stdout.write("\n".join((*lines, f"sha256 {digest}")) + "\n")
+    if arguments.mesh:
+        check_output(arguments.mesh, ".obj")
+        arguments.mesh.write_text(mesh(t), encoding="ascii")
+        sys.stdout.write(f"wrote {arguments.mesh}\n")
     if arguments.picture:
         if missing("matplotlib"):
             raise UsageError("--picture needs matplotlib: pip install matplotlib")
@@ -78,6 +103,17 @@ def _show(t: Terrain, arguments: argparse.Namespace) -> int:
         picture(t).savefig(arguments.picture, dpi=110)
         sys.stdout.write(f"wrote {arguments.picture}\n")
     return 0
+
+
+def mesh(t: Terrain) -> str:
+    """The ground with its obstacles as the text of a Wavefront file: points in the world [m], then quadrangles."""
+    whole = np.full(2, 1e9)
+    points = surface(t, -whole, whole, most=256 * 256)
+    rows, columns, _ = points.shape
+    lines = [f"v {x:.6g} {y:.6g} {z:.6g}" for x, y, z in points.reshape(-1, 3)]
+    first = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1) + 1).ravel()
+    lines += [f"f {k} {k + columns} {k + columns + 1} {k + 1}" for k in first.tolist()]
+    return "\n".join(lines) + "\n"
 
 
 def picture(t: Terrain) -> Figure:

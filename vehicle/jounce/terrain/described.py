@@ -2,7 +2,7 @@
 
     edge = "CLAMP"                 # or PLANE, FAULT
     [ground]                       # level, where it is left out
-    class = "C"                    # ISO 8608; or file = "road.crg" (.jnt, .npy)
+    class = "C"                    # ISO 8608; or file = "road.crg" (.jnt, .npy, .png, ...)
     seed = 7
     length = 500.0
     [[obstacle]]
@@ -25,7 +25,7 @@ import inspect
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ import numpy as np
 from jounce.terrain import packed
 from jounce.terrain.envelope import enveloped
 from jounce.terrain.iso8608 import iso_road
+from jounce.terrain.layout import Layout
 from jounce.terrain.obstacles import MAKERS, Obstacle
 from jounce.terrain.packed import EDGES, Area, Terrain, TerrainError
 
@@ -41,7 +42,7 @@ _HEAD = ("edge", "height", "mu", "ground", "obstacle", "friction", "envelope")
 _LEVEL = {"x": -50.0, "y": -50.0, "length": 1000.0, "width": 100.0, "spacing": 1.0}
 
 
-def described(path: str | os.PathLike[str], read: Callable[[Path], Terrain]) -> Terrain:
+def described(path: str | os.PathLike[str], read: Callable[[Path, Layout], Terrain]) -> Terrain:
     """The terrain of a description; `read` reads the file of a ground.
 
     Raises TerrainError with the path and the key that is wrong, OSError.
@@ -70,12 +71,17 @@ def described(path: str | os.PathLike[str], read: Callable[[Path], Terrain]) -> 
     return terrain
 
 
-def _ground(table: Mapping[str, Any], path: Path, read: Callable[[Path], Terrain]) -> Terrain:
+def _ground(table: Mapping[str, Any], path: Path, read: Callable[[Path, Layout], Terrain]) -> Terrain:
     if "file" in table:
-        _known(table, ("file",), "[ground]")
+        of_files = [f.name for f in fields(Layout)]
+        _known(table, ("file", *of_files), "[ground]")
         if not isinstance(table["file"], str) or table["file"].endswith(".toml"):
-            raise TerrainError(f"[ground] file = {table['file']!r}: expected the name of a .jnt, .crg or .npy")
-        return read(path.parent / table["file"])
+            raise TerrainError(f"[ground] file = {table['file']!r}: expected the name of a file of another kind")
+        try:
+            layout = Layout(**{k: v for k, v in table.items() if k != "file"})
+        except TerrainError as error:
+            raise TerrainError(f"[ground]: {error}") from error
+        return read(path.parent / table["file"], layout)
     if "class" in table:
         given = {("road_class" if k == "class" else k): v for k, v in table.items()}
         road: Terrain = _of(iso_road, given, "[ground]", seed=0)

@@ -6,33 +6,58 @@ import os
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jounce.terrain.crg import read_crg
 from jounce.terrain.described import described
+from jounce.terrain.images import geotiff, png
+from jounce.terrain.layout import Layout
 from jounce.terrain.packed import SUFFIX, Terrain, TerrainError, check, load, to_bytes
 
+Array = NDArray[np.float64]
+_SUFFIXES = (SUFFIX, ".crg", ".toml", ".npy", ".png", ".tif", ".csv")
 
-def read(path: str | os.PathLike[str]) -> Terrain:
-    """A terrain from a packed file (.jnt), an OpenCRG road (.crg), a description (.toml) or an array of heights (.npy).
 
-    Heights have a row per x and a column per y, 1 m apart, from the origin on. Raises TerrainError.
+def read(path: str | os.PathLike[str], layout: Layout | None = None) -> Terrain:
+    """A terrain from a packed file (.jnt), an OpenCRG road (.crg), a description (.toml), heights or a profile.
+
+    Heights: an array (.npy) with a row per x and a column per y; a grey picture (.png of 8 or 16 bits) or a GeoTIFF
+    (.tif), whose first row is the northernmost, at the largest y. A profile (.csv) has the columns x, left and right
+    [m], x in equal steps. Raises TerrainError.
     """
-    path = Path(path)
-    if path.suffix == SUFFIX:
-        return load(path)
+    path, layout = Path(path), layout or Layout()
     try:
         if path.suffix == ".crg":
-            return read_crg(path)
+            return layout.elsewhere(read_crg(path))
         if path.suffix == ".toml":
-            return described(path, read)
-        if path.suffix == ".npy":
-            return _heights(path)
+            return layout.elsewhere(described(path, read))
+        made = _other(path, layout)
     except OSError as error:
         raise TerrainError(f"{path}: {error.strerror or error}") from error
-    raise TerrainError(f"{path}: expected a file that ends in {SUFFIX}, .crg, .toml or .npy")
+    except TerrainError as error:
+        raise error if str(path) in str(error) else TerrainError(f"{path}: {error}") from error
+    check(made, str(path))
+    return made
 
 
-def _heights(path: Path) -> Terrain:
+def _other(path: Path, layout: Layout) -> Terrain:
+    if path.suffix == SUFFIX:
+        return layout.elsewhere(load(path))
+    if path.suffix == ".npy":
+        return layout.grid(_array(path))
+    if path.suffix == ".png":
+        return layout.grid(png(path)[::-1].T, needs=("spacing", "scale"))
+    if path.suffix in (".tif", ".tiff"):
+        heights, along_x, along_y = geotiff(path)
+        if none := int(np.isnan(heights).sum()):
+            raise TerrainError(f"{path}: {none} of {heights.size} points have no height; gdal_fillnodata fills them")
+        return layout.grid(heights[::-1].T, cell=(along_x, along_y))
+    if path.suffix == ".csv":
+        return layout.elsewhere(_profile(path))
+    raise TerrainError(f"{path}: expected a file that ends in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
+
+
+def _array(path: Path) -> Array:
     try:
         heights = np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
@@ -40,9 +65,32 @@ def _heights(path: Path) -> Terrain:
     if not isinstance(heights, np.ndarray) or heights.dtype.kind not in "fiu":
         kind = getattr(heights, "dtype", type(heights).__name__)
         raise TerrainError(f"{path}: an array of {kind}; expected one of real numbers")
-    terrain = Terrain("HEIGHTMAP", heights.astype(float), 1.0)
-    check(terrain, str(path))
-    return terrain
+    return heights.astype(float)
+
+
+def _profile(path: Path, track: float = 1.82) -> Terrain:
+    """Two tracks that far apart [m], around the file's x axis."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except ValueError as error:
+        raise TerrainError(f"{path}: {error}") from error
+    if not lines or [c.strip() for c in lines[0].split(",")] != ["x", "left", "right"]:
+        raise TerrainError(f"{path}: its first line is {(lines or [''])[0][:60]!r}: expected x,left,right")
+    rows = []
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            x, left, right = map(float, line.split(","))
+        except ValueError as error:
+            raise TerrainError(f"{path}: line {number} is {line[:60]!r}: expected three numbers") from error
+        rows.append((x, left, right))
+    if len(rows) < 2:
+        raise TerrainError(f"{path}: {len(rows)} places: expected two or more")
+    x, left, right = np.array(rows).T
+    step = (x[-1] - x[0]) / (len(x) - 1)
+    if not step > 0.0 or not np.all(np.abs(np.diff(x) - step) <= 1e-6 * step):
+        uneven = int(np.argmax(np.abs(np.diff(x) - step))) + 3
+        raise TerrainError(f"{path}: line {uneven}: x does not go on by {step:.6g} m; expected equal steps, rising")
+    return Terrain("PROFILE", np.stack([right, left], 1), float(step), track, (float(x[0]), -track / 2))
 
 
 def packed(path: str | os.PathLike[str]) -> bytes:

@@ -50,9 +50,12 @@ def tracks(road_class: str, seed: int, track: float) -> tuple[Array, Array]:
     return _heights(j, left), _heights(j, right)
 
 
-def iso_road(road_class: str, seed: int, length: float = 1000.0, *, track: float = 1.82) -> Terrain:
+def iso_road(road_class: str, seed: int, length: float = 1000.0, *, track: float = 1.82,
+             rms: float | None = None) -> Terrain:  # fmt: skip
     """A road along x from the origin, faded in over `FADE`; between its two tracks the height is linear.
 
+    With ``rms`` [m] it is scaled so that the heights of the left track have that root of the mean square over
+    `LONGEST`, by which courses of ride tests are named.
     Raises TerrainError for a class, a seed, a length up to `LONGEST` [m] or a track that cannot be.
     """
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
@@ -61,8 +64,13 @@ def iso_road(road_class: str, seed: int, length: float = 1000.0, *, track: float
         raise TerrainError(f"length {length} m: expected {2 * FADE} to {LONGEST} m, after which the road would repeat")
     if not 0.1 <= track <= 10.0:
         raise TerrainError(f"track {track} m: expected 0.1 to 10 m")
+    if rms is not None and not 0.0 < rms <= 1.0:
+        raise TerrainError(f"rms {rms} m: expected up to 1 m")
     rows = int(length / SPACING) + 1
     left, right = tracks(road_class, seed, track)
+    if rms is not None:
+        scale = rms / math.sqrt(math.fsum((left * left).tolist()) / POINTS)
+        left, right = scale * left, scale * right
     fade = np.minimum(np.arange(rows) * (SPACING / FADE), 1.0)[:, None]
     both = np.stack([np.resize(right, rows), np.resize(left, rows)], 1) * (fade * fade * (3.0 - 2.0 * fade))
     return Terrain("PROFILE", both, SPACING, track, (0.0, -track / 2))

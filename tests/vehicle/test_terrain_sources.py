@@ -1,0 +1,171 @@
+"""Terrain from pictures, arrays and profiles: what lies where, and what is refused."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jounce.terrain.files import read
+from jounce.terrain.iso8608 import iso_road, tracks
+from jounce.terrain.layout import Layout
+from jounce.terrain.obstacles import half_round
+from jounce.terrain.packed import Area, Terrain, TerrainError, save
+
+LEVELS = np.random.default_rng(1).integers(0, 65536, (7, 5))
+#: Row 0 is the north.
+ON_GROUND = LEVELS[::-1].T
+
+
+def chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def filtered(rows: np.ndarray, step: int, how: int) -> bytes:
+    """Lines of bytes with one of the five filters, straight from their definition."""
+    out, rows = b"", rows.astype(int)
+    for k, row in enumerate(rows):
+        line = []
+        for j, value in enumerate(row):
+            a, b = row[j - step] if j >= step else 0, rows[k - 1][j] if k else 0
+            c = rows[k - 1][j - step] if k and j >= step else 0
+            paeth = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            line.append((value - (0, a, b, (a + b) // 2, paeth)[how]) % 256)
+        out += bytes([how, *line])
+    return out
+
+
+def png(path: Path, levels: np.ndarray, *, depth: int = 16, colour: int = 0, how: int = 0) -> Path:
+    rows, columns = levels.shape
+    raw = levels.astype(">u2" if depth == 16 else "u1").view(np.uint8).reshape(rows, -1)
+    head = struct.pack(">IIBBBBB", columns, rows, depth, colour, 0, 0, 0)
+    body = zlib.compress(filtered(raw, depth // 8, how))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body[:9]) + chunk(b"IDAT", body[9:])
+                     + chunk(b"IEND", b""))  # fmt: skip
+    return path
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+@pytest.mark.parametrize("how", range(5))
+def test_a_grey_picture_lies_with_its_first_row_in_the_north(tmp_path: Path, depth: int, how: int) -> None:
+    levels = LEVELS if depth == 16 else LEVELS % 256
+    path, layout = png(tmp_path / "map.png", levels, depth=depth, how=how), Layout(0.5, scale=1e-3, offset=-2.0, x=3.0)
+    t = read(path, layout)
+    assert np.array_equal(t.heights, levels[::-1].T * 1e-3 - 2.0)
+    assert (t.du, t.dv, t.origin, t.kind) == (0.5, 0.5, (3.0, 0.0), "HEIGHTMAP")
+
+
+def test_another_program_s_picture_has_the_same_heights(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    image.fromarray(LEVELS.astype(np.uint16)).save(tmp_path / "map.png")
+    assert np.array_equal(read(tmp_path / "map.png", Layout(spacing=1.0, scale=1.0)).heights, ON_GROUND)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint16])
+def test_a_geotiff_has_the_size_of_its_cells(tmp_path: Path, dtype: type) -> None:
+    image, tiff = pytest.importorskip("PIL.Image"), pytest.importorskip("PIL.TiffImagePlugin")
+    tags = tiff.ImageFileDirectory_v2()
+    tags[33550] = (2.0, 3.0, 0.0)
+    tags.tagtype[33550] = 12
+    image.fromarray(LEVELS.astype(dtype)).save(tmp_path / "dem.tif", tiffinfo=tags, compression="tiff_lzw")
+    t = read(tmp_path / "dem.tif", Layout(offset=-5.0))
+    assert np.array_equal(t.heights, ON_GROUND - 5.0)
+    assert (t.du, t.dv) == (2.0, 3.0)
+    with pytest.raises(TerrainError, match=r"dem\.tif: spacing = 1\.0: the file has its own, 2 m"):
+        read(tmp_path / "dem.tif", Layout(spacing=1.0))
+    tags[42113] = str(LEVELS[0, 0])
+    image.fromarray(LEVELS.astype(dtype)).save(tmp_path / "hole.tif", tiffinfo=tags)
+    with pytest.raises(TerrainError, match=r"hole\.tif: 1 of 35 points have no height"):
+        read(tmp_path / "hole.tif")
+    tags[34735] = (1, 1, 0, 1, 1024, 0, 1, 2)
+    image.fromarray(LEVELS.astype(dtype)).save(tmp_path / "degrees.tif", tiffinfo=tags)
+    with pytest.raises(TerrainError, match="in degrees"):
+        read(tmp_path / "degrees.tif")
+    image.fromarray(LEVELS.astype(dtype)).save(tmp_path / "plain.tif")
+    with pytest.raises(TerrainError, match="no size of a cell"):
+        read(tmp_path / "plain.tif")
+    whole = (tmp_path / "dem.tif").read_bytes()
+    for cut in range(0, len(whole), 7):
+        (tmp_path / "cut.tif").write_bytes(whole[:cut])
+        with pytest.raises(TerrainError, match=r"cut\.tif"):
+            read(tmp_path / "cut.tif")
+
+
+def test_a_picture_cut_at_any_byte_is_refused_with_its_path(tmp_path: Path) -> None:
+    whole, how = png(tmp_path / "map.png", LEVELS).read_bytes(), Layout(spacing=1.0, scale=1.0)
+    for cut in range(len(whole)):
+        (tmp_path / "cut.png").write_bytes(whole[:cut])
+        with pytest.raises(TerrainError, match=r"cut\.png"):
+            read(tmp_path / "cut.png", how)
+    for at in range(len(whole)):
+        changed = bytearray(whole)
+        changed[at] ^= 0x15
+        (tmp_path / "bad.png").write_bytes(changed)
+        with pytest.raises(TerrainError, match=r"bad\.png"):
+            read(tmp_path / "bad.png", how)
+    for wrong in ({"colour": 2}, {"depth": 4}):
+        with pytest.raises(TerrainError, match="expected grey levels"):
+            read(png(tmp_path / "wrong.png", LEVELS, **wrong), how)
+    for lacking in ({"spacing": 1.0}, {"scale": 1.0}):
+        with pytest.raises(TerrainError, match=r"map\.png: (scale|spacing) is missing"):
+            read(tmp_path / "map.png", Layout(**lacking))
+
+
+def test_a_table_is_two_tracks(tmp_path: Path) -> None:
+    (tmp_path / "road.csv").write_text("x,left,right\n1.0,0.1,0.2\n1.5,0.3,0.4\n2.0,0.5,0.6\n")
+    t = read(tmp_path / "road.csv")
+    assert (t.kind, t.du, t.origin) == ("PROFILE", 0.5, (1.0, -0.91))
+    assert np.array_equal(t.heights, [[0.2, 0.1], [0.4, 0.3], [0.6, 0.5]])
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("", "expected x,left,right"), ("x,z\n", "expected x,left,right"), ("x,left,right\n0,0,0\n", "1 places"),
+    ("x,left,right\n0,0,0\n1,0\n", "line 3 is '1,0'"), ("x,left,right\n0,0,0\n1,0,0\n3,0,0\n", r"line \d: x does not"),
+    ("x,left,right\n0,0,0\n1,nan,0\n2,0,0\n", "height nan in row 1, column 1"),
+    ("x,left,right\n2,0,0\n1,0,0\n", "rising"),
+])  # fmt: skip
+def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "road.csv").write_text(text)
+    with pytest.raises(TerrainError, match=rf"road\.csv: .*{told}"):
+        read(tmp_path / "road.csv")
+
+
+def test_a_moved_terrain_has_the_heights_of_the_place_it_came_from(tmp_path: Path) -> None:
+    """Grid, obstacle and friction turn and move together; so does the line of a road."""
+    t = Terrain("HEIGHTMAP", np.zeros((9, 7)), 1.0, areas=(Area(2.0, 1.0, 0.1, 3.0, 2.0, 0.4),))
+    t = t.with_obstacles(half_round(4.0, 0.2, y=3.0, yaw=0.2))
+    there = read(save(t, tmp_path / "t.jnt"), Layout(x=100.0, y=-20.0, yaw=np.pi / 2))
+    assert there.origin == pytest.approx((100.0, -20.0)) and there.yaw == pytest.approx(np.pi / 2)
+    [o], [a] = there.obstacles, there.areas
+    assert (o.x, o.y, o.yaw) == pytest.approx((97.0, -16.0, np.pi / 2 + 0.2))
+    assert (a.x, a.y, a.yaw) == pytest.approx((99.0, -18.0, np.pi / 2 + 0.1))
+    line = np.array([[0.0, 0.0, 1.0, 0.1], [1.0, 0.5, 1.0, 0.1], [2.0, 0.5, 1.0, 0.1]])
+    road = Terrain("ROAD", np.zeros((3, 2)), 1.0, v=np.array([-1.0, 1.0]), line=line)
+    moved = Layout(x=1.0, yaw=np.pi / 2).placed(road).line
+    assert moved[:, :2] == pytest.approx(np.array([[1.0, 0.0], [0.5, 1.0], [0.5, 2.0]]), abs=1e-12)
+    assert np.array_equal(moved[:, 2:], line[:, 2:])
+    with pytest.raises(TerrainError, match="this file has its own"):
+        read(tmp_path / "t.jnt", Layout(scale=2.0))
+
+
+def test_a_description_says_how_its_file_lies(tmp_path: Path) -> None:
+    np.save(tmp_path / "map.npy", LEVELS)
+    keys = "spacing = 0.25\nscale = 1e-3\nx = -5\nsmooth = true\n"
+    (tmp_path / "a.toml").write_text(f'[ground]\nfile = "map.npy"\n{keys}')
+    t = read(tmp_path / "a.toml")
+    assert (t.du, t.origin, t.smooth) == (0.25, (-5.0, 0.0), True) and np.array_equal(t.heights, LEVELS * 1e-3)
+    for key, told in (("spacing = 0", "more than 0 m"), ("scale = 'a'", "expected a number"),
+                      ("smooth = 1", "true or false"), ("step = 1", "unknown key 'step'")):  # fmt: skip
+        (tmp_path / "b.toml").write_text(f'[ground]\nfile = "map.npy"\n{key}\n')
+        with pytest.raises(TerrainError, match=rf"b\.toml: \[ground\].*{told}"):
+            read(tmp_path / "b.toml")
+
+
+def test_a_random_road_can_be_scaled_to_an_rms() -> None:
+    plain, scaled = iso_road("C", 3, 100.0), iso_road("C", 3, 100.0, rms=0.0254)
+    assert scaled.heights == pytest.approx(plain.heights * (0.0254 / np.sqrt(np.mean(tracks("C", 3, 1.82)[0] ** 2))))
+    with pytest.raises(TerrainError, match="rms 0"):
+        iso_road("C", 3, 100.0, rms=0.0)
