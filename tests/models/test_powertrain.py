@@ -79,6 +79,23 @@ def test_what_comes_out_of_the_driveline_is_what_the_half_shafts_do_to_the_wheel
     assert np.abs(work - o["energy.delivered"]).max() < 2e-3 * np.ptp(o["energy.delivered"])
 
 
+def test_an_engine_that_speeds_up_turns_the_chassis_as_much_as_its_angular_momentum_grows() -> None:
+    """Against the same moment from outside, by the inertias of engine (1.1) and turbine (0.3 kg.m2)."""
+    plan = [(0.0, {"gear_selector": 0.0, "throttle": 1.0})]
+    o = run(plan, 0.6, in_the_air() | {"engine.reaction": 1.0})
+    momentum = 1.1 * o["engine.speed"] + 0.3 * o["gearbox.turbine_speed"]
+
+    def turn(fmu: FmuInstance, t: float) -> None:
+        k = round(t / ROW)
+        fmu.set_values({"chassis.ext_moment.x": float(momentum[k] - momentum[k + 1]) / ROW})
+
+    same, none = run(plan, 0.6, in_the_air(), every_row=turn), run(plan, 0.6, in_the_air())
+    roll = o["ref_frame.roll"]
+    assert np.ptp(momentum) > 150.0 and np.abs(roll).max() > 0.01
+    assert np.abs(roll - same["ref_frame.roll"]).max() < 0.01 * np.abs(roll).max()
+    assert np.abs(none["ref_frame.roll"]).max() < 1e-9
+
+
 WISHES = st.one_of(
     st.fixed_dictionaries({"throttle": st.sampled_from([0.0, 0.4, 1.0])}),
     st.fixed_dictionaries({"gear_request": st.integers(0, 3), "gear_selector": st.integers(0, 1)}),
@@ -400,7 +417,7 @@ def test_derivatives_are_those_of_central_differences_away_from_events(mode: str
     unknown = np.array([*table.rate_references, *(s.value_reference for s in outputs)], np.uint32)
     with Exchange(made.library, made.interface, "lin") as at:
         at.defaults = made.defaults
-        at.setup({"steering.mode": mode})
+        at.setup({"steering.mode": mode, "engine.reaction": float(mode == "TORQUE")})
 
         def values(z: Array) -> Array:
             at.set_inputs(z[n:].copy())

@@ -94,7 +94,8 @@ enum {
     D_BY_TORQUE = D_COLUMN + JN_COLUMN_NUMBER_N, /* 1: a torque turns the steering wheel */
     D_SHAFTS = D_BY_TORQUE + 1, /* JN_SHAFT_... of each wheel */
     D_INBOARD = D_SHAFTS + JN_CORNERS * JN_SHAFT_N, /* of each wheel whose brake is at the inner end of its half shaft */
-    JN_N_D = D_INBOARD + JN_CORNERS,
+    D_REACTION = D_INBOARD + JN_CORNERS, /* 1: the engine's inertia reacts on the chassis */
+    JN_N_D = D_REACTION + 1,
     JN_END_ROWS = JN_X_powertrain, /* of what each wheel has */
 #else
     JN_N_D = D_END,

@@ -78,9 +78,12 @@ def evaluation() -> tuple[Step, ...]:
                                "    drive_half_shafts_forward(x, u, d, d_x, d_u, e, d_e);")]  # fmt: skip
             case Call("chassis"):
                 steps += [Call("port", ("corner", "articulated_body", "axial", "angular", "shaft numbers"), ("port",)),
-                          Glue("if (full == BY_TORQUE) JN_NAME(arm_ports)(arm, x, d, e);\n"
+                          Glue("react_on_chassis(e->power, d, loads);\n"
+                               "    if (full == BY_TORQUE) JN_NAME(arm_ports)(arm, x, d, e);\n"
                                "    JN_NAME(join)(x, u, d, total, loads, full, e);",
-                               "join_forward(x, d, d_x, total, d_total, loads, d_loads, e, d_e);")]  # fmt: skip
+                               "react_on_chassis(e->power, d, loads);\n"
+                               "    react_on_chassis(d_e->power, d, d_loads);\n"
+                               "    join_forward(x, d, d_x, total, d_total, loads, d_loads, e, d_e);")]  # fmt: skip
             case _:
                 steps.append(step)
     return tuple(steps)
