@@ -52,13 +52,13 @@ def test_one_that_cannot_be_read_or_started_is_unavailable_and_the_others_serve(
 
 
 def test_a_missing_file_and_a_name_that_is_taken_are_refused_at_the_start(tmp_path: Path) -> None:
-    for place, text in ((str(tmp_path / "no.toml"), "expected a vehicle.toml, or a folder with one"),
+    for place, text in ((str(tmp_path / "no.toml"), "no.toml.: expected a file that exists, or one of .*hmmwv_pedals"),
                         (vehicle(tmp_path / "u.toml", "utv"), "there is a model named utv already")):  # fmt: skip
         with pytest.raises(ConfigError, match=text):
             hosted(place)
     with pytest.raises(ConfigError, match="named mine already"):
         hosted(vehicle(tmp_path / "a.toml"), vehicle(tmp_path / "b.toml"))
-    assert "hmmwv" in hosted("hmmwv").names
+    assert {"hmmwv", "hmmwv_pedals", "car"} <= set(hosted("hmmwv", "hmmwv_pedals", "car").names)  # examples by name, too
 
 
 def test_other_numbers_are_another_build_also_in_a_library_that_is_shared(tmp_path: Path) -> None:

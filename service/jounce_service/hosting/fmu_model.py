@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from jounce import __version__
-from jounce.data import DataError
+from jounce.data import DataError, vehicle_file
 from jounce.signals import SignalTable
 from jounce_fmu.build.library import BuildError
 from jounce_fmu.importer.host import Factory, FmuError, FmuInstance, open_builtin, open_fmu
@@ -283,7 +283,10 @@ def _own_vehicle(place: str) -> tuple[str, str | Path]:
             raise ConfigError(str(error)) from error
     path = Path(place).resolve()
     if not path.exists():
-        raise ConfigError(f"vehicle {place!r}: expected a vehicle.toml, or a folder with one")
+        try:
+            path = vehicle_file(place)
+        except DataError as error:
+            raise ConfigError(str(error)) from error
     try:
         return model_table(path).name, path
     except (BuildError, DataError):

@@ -82,7 +82,7 @@ class ServerConfig:
     max_call_seconds: float = _setting(600.0, "wall-clock seconds that one Advance or upload may take; 0 = any")
     fmu: tuple[str, ...] = _setting((), "FMU to host under its file name, or a folder of FMUs; may repeat")
     vehicle: tuple[str, ...] = _setting(
-        (), "your own vehicle to host under its name: its folder or vehicle.toml; may repeat"
+        (), "an example's name, or your own vehicle to host under its name: its folder or vehicle.toml; may repeat"
     )
     workers: bool = _setting(
         False, "run each session of a built-in model in its own process, as those of FMUs always are"
