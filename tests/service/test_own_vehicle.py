@@ -58,7 +58,7 @@ def test_a_missing_file_and_a_name_that_is_taken_are_refused_at_the_start(tmp_pa
             hosted(place)
     with pytest.raises(ConfigError, match="named mine already"):
         hosted(vehicle(tmp_path / "a.toml"), vehicle(tmp_path / "b.toml"))
-    assert {"hmmwv", "hmmwv_pedals", "car"} <= set(hosted("hmmwv", "hmmwv_pedals", "car").names)  # examples by name, too
+    assert {"hmmwv", "hmmwv_pedals", "car"} <= {*hosted("hmmwv", "hmmwv_pedals", "car").names}  # examples by name
 
 
 def test_other_numbers_are_another_build_also_in_a_library_that_is_shared(tmp_path: Path) -> None:
