@@ -11,6 +11,7 @@ from jounce_service.recording import require
 from jounce_service.recording.reader import RecordingError
 from jounce_service.recording.replay import Report, replay
 from jounce_service.server.config import ServerConfig
+from jounce_service.transport.errors import UnknownModel
 from jounce_service.transport.security import ConfigError
 from jounce_tools.errors import UsageError
 
@@ -33,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
         require("mcap")
         config = ServerConfig(fmu=tuple(arguments.fmu), vehicle=tuple(arguments.vehicle))
         report = replay(arguments.recording, registry(config))
+    except UnknownModel as error:
+        raise UsageError(f"{error}; expected it to be given with --vehicle or --fmu, as the server had it") from error
     except (RecordingError, ConfigError) as error:
         raise UsageError(str(error)) from error
     sys.stdout.write(text(report) + "\n")
