@@ -162,7 +162,7 @@ def test_a_recorded_session_of_a_foreign_fmu_replays_without_a_difference(
     (file,) = (tmp_path / "records").iterdir()
     assert main(["replay", str(file), f"--fmu={bad}"]) == 0
     assert "zero differences in " in capsys.readouterr().out
-    assert main(["replay", str(file)]) == 1
+    assert main(["replay", str(file)]) == 2
     assert "no model named 'hostile'; expected it to be given with --vehicle or --fmu" in capsys.readouterr().err
 
 
