@@ -93,3 +93,14 @@ def test_the_check_and_the_model_agree_on_files_with_other_values(decades: dict[
     assert warnings == []
     assert bool(faults) == bool(said)
     assert all(fault in said for fault in faults)
+
+
+def test_on_tires_of_a_file_it_is_told_where_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rear tires of a file with a load curve, front ones of the vehicle's own law; loads carry the weight."""
+    file = Path(__file__).parents[1] / "data" / "tires" / "335_65R22_5_G275MSA_60psi.tir"
+    path = tmp_path / "vehicle.toml"
+    path.write_text(f'base = "hmmwv"\ntire_file = {{rear = "{file}"}}\n')
+    monkeypatch.setattr(check, "refusals", lambda *_: [])  # the model is compiled by slow tests
+    rest = check.check(path).rest
+    assert rest is not None
+    assert 2.0 * sum(rest.load) == pytest.approx(rest.mass * 9.81, rel=1e-3)

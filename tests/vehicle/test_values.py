@@ -115,6 +115,13 @@ def test_no_other_name_or_number_is_an_item(given_: object) -> None:
         double(MODE, given_)
 
 
+def test_an_enumeration_of_which_one_item_is_allowed_says_that_one() -> None:
+    only = replace(MODE, signal=replace(MODE.signal, minimum=2.0, maximum=2.0))
+    assert double(only, "FAST") == 2.0
+    with pytest.raises(OutOfRange, match="expected FAST, which is all that this model has"):
+        double(only, "SLOW")
+
+
 # ------------------------------------------------------------------------------------- numbers
 
 

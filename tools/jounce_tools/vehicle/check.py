@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jounce.contact import tires
 from jounce.data import DataError, Vehicle, load_vehicle
 from jounce.entries import EntryError
 from jounce.models.double_wishbone.arrange import arranged
@@ -63,7 +64,7 @@ def check(name: str | Path, progress: Callable[[float], None] = lambda _: None) 
     progress(1.0 - 1.0 / (len(vehicle.axles) + 2))
     if not faults:
         faults += refusals(vehicle, name, warnings)
-    if not faults and vehicle.tire != Vehicle.tire:
+    if not faults and not _known(vehicle):
         warnings.append(f"at rest: not computed for tires of the law {vehicle.tire}")
     elif not faults:
         try:
@@ -72,6 +73,12 @@ def check(name: str | Path, progress: Callable[[float], None] = lambda _: None) 
         except (ArithmeticError, DataError) as error:
             faults.append(_plain(error, vehicle))
     return Report(vehicle.name, tuple(axles), rest, tuple(_placed(f, vehicle) for f in faults), tuple(warnings))
+
+
+def _known(vehicle: Vehicle) -> bool:
+    """Whether the load of its tires is known: all laws that come with jounce have it."""
+    law = tires.find(vehicle.tire)
+    return {part.name for part in law.parts or (law,)} <= {law.name for law in tires.LAWS}
 
 
 def _placed(text: str, vehicle: Vehicle) -> str:
