@@ -187,11 +187,14 @@ def test_an_axle_more_is_measured() -> None:
 
 @needs_compiler
 def test_the_ground_benchmark_asks_every_kind_of_terrain() -> None:
-    rows = [line.rsplit(maxsplit=2) for line in run("ground.py").splitlines()]
-    assert [row[0].strip() for row in rows] == [
-        "heightmap along a path", "the same with splines", "heightmap at random places", "random road", "OpenCRG road",
-        "heightmap with 20 obstacles"]  # fmt: skip
-    assert all(float(row[1]) > 0.0 for row in rows)
+    printed = run("ground.py")
+    names = ("heightmap along a path", "the same with splines", "heightmap at random places", "random road",
+             "OpenCRG road", "closed OpenCRG road", "OpenCRG road with a NaN border",
+             "heightmap with 20 obstacles")  # fmt: skip
+    for name in names:
+        single, of_four = figures(printed, name)
+        assert single > 0.0 and of_four > 0.0
+    assert "goal: at most 100" in printed
 
 
 @needs_compiler
