@@ -315,6 +315,22 @@ def test_sweeping_the_steering_wheel_at_rest_the_torque_has_the_hysteresis_of_fr
     assert np.abs(torque[loop]).max() < 40.0
 
 
+@pytest.mark.parametrize(("speed", "swing", "reach"), [(0.0, 6.0, 1.0), (15.0, 3.0, 2.5)])
+def test_swinging_the_torque_at_rest_and_at_speed_the_angle_has_the_hysteresis_of_friction(
+    speed: float, swing: float, reach: float
+) -> None:
+    def turn(fmu: FmuInstance, t: float) -> None:
+        fmu.set_values({"steering_wheel_torque": swing * math.sin(math.pi * t)})
+
+    start = {"steering.mode": 2.0, **({"init.speed": speed} if speed else {})}
+    o = run([(0.0, {"gear_selector": 0.0})], 4.0, start, every_row=turn)
+    torque, angle = (o[f"steering.wheel_{name}"][200:] for name in ("torque", "angle"))
+    share = 0.7 - 0.3 * speed / 20.0  # of the assist
+    friction = 2 * np.ptp(angle) * 1.0 * (1 - share)
+    assert np.ptp(angle) > 2 * reach
+    assert friction < float(np.trapezoid(torque, angle)) < 8 * friction
+
+
 # ---- importers ------------------------------------------------------------------------------------------------------
 
 
