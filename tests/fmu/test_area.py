@@ -96,6 +96,33 @@ def test_a_half_round_gives_back_what_it_takes(disc: Disc) -> None:
     assert np.abs(force[:, 0]).max() == pytest.approx(7.6e3, rel=0.15)
 
 
+def lifted(disc: Disc, ground: Ground, way: np.ndarray, load: float = 6300.0) -> np.ndarray:
+    """How much higher [m] than on level ground the axle stands over each place, under that load [N]."""
+    heights = []
+    for x in (10.0, *way):  # level ground is far away
+        low, high = RADIUS - 0.1, RADIUS + 0.2
+        for _ in range(40):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if disc(ground, x, middle)[1][1] > load else (low, middle)
+        heights.append(low)
+    return np.array(heights[1:]) - heights[0]
+
+
+def test_obstacles_lift_a_loaded_axle_as_in_the_study(disc: Disc) -> None:
+    """6300 N: a half-round of 152 mm by 127 mm; a cleat of 20 x 50 mm by 3.9 mm over 0.38 m (a rigid disc: 20 mm).
+
+    The rim's 31 points are 44 mm apart, so that one or two are on the cleat: 6.09 mm; the same law written in numpy has
+    4.52 mm with 1023 points, 5.05 mm with 63, and this number with 31.
+    """
+    way = np.linspace(-0.4, 0.4, 161)
+    cleat = lifted(disc, lambda x: np.where(np.abs(x) < 0.025, 0.02, 0.0), way)
+    assert cleat.max() == pytest.approx(6.08892e-3, abs=1e-8)
+    felt = way[cleat > 1e-4]
+    assert felt[-1] - felt[0] == pytest.approx(0.38, abs=0.03)
+    over = lifted(disc, lambda x: np.sqrt(np.maximum(0.152**2 - x**2, 0.0)), way[::4])
+    assert over.max() == pytest.approx(0.127, abs=2e-3)
+
+
 def test_three_strips_share_the_load_and_the_higher_side_carries_it(disc: Disc) -> None:
     """Equal strips are one; ground that one strip alone touches carries a third of the area at that strip."""
     above, one, three = 0.02 - (RADIUS - disc.z), _Area(), _Area()
