@@ -193,6 +193,7 @@ PLAN: dict[str, object] = {
     "jounce build class3": RUNS,
     "jounce build class3 --engine impulse -o heavy": By("tools/test_build_command.py"),
     "jounce simulate --vehicle class3-impulse --set init.speed=8 --set road=BUMP --duration 3 -o impulse.csv": RUNS,
+    "jounce simulate --vehicle class7 --throttle 0.5 --gear D --duration 3 -o away.csv": RUNS,
     "jounce build class7 -o truck": RUNS,
     "jounce spectrum": By("tools/test_spectrum_command.py"),
     "jounce spectrum class3 -o spectrum": By("tools/test_spectrum_command.py"),
