@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +35,17 @@ class Ce:
     """One vehicle's generated functions with its derived numbers."""
 
     def __init__(self, vehicle: Vehicle) -> None:
-        self.vehicle, self.functions = vehicle, functions()
+        self.vehicle = vehicle
+
+    def __getattr__(self, name: str) -> Any:
+        """The rest is made when first asked for: not when tests are collected, which each worker does."""
+        if name.startswith("_") or "functions" in self.__dict__:
+            raise AttributeError(name)
+        self._make()
+        return getattr(self, name)
+
+    def _make(self) -> None:
+        vehicle, self.functions = self.vehicle, functions()
         self.vectors = numbers(vehicle)
         self.numbers = [flat(n) for n in self.vectors["corner numbers"]]
         self.inner_numbers = [flat(n) for n in self.vectors["inner numbers"]]
