@@ -30,7 +30,8 @@ def test_a_tick_is_a_count_wherever_it_is_declared() -> None:
 
 
 def test_a_tick_of_the_c_sources_is_a_count() -> None:
-    sources = [p for p in (ROOT / "fmu" / "jounce_fmu").rglob("*") if p.suffix in (".c", ".h", ".inc")]
+    found = (ROOT / "fmu" / "jounce_fmu").rglob("*")
+    sources = [p for p in found if p.suffix in (".c", ".h", ".inc") and "_native" not in p.parts]  # others build there
     assert len(sources) > 10
     declared = re.compile(r"\bdouble\b[^;(){}/\n]*[\s,*]tick\b(?!_)|(?:->|\.)tick\b")
     assert [f"{p.name}: {m[0]}" for p in sources for m in declared.finditer(p.read_text())] == []
