@@ -7,8 +7,11 @@ from typing import Final
 from jounce.math.layout import Layout
 from jounce.signals import State
 
-__all__ = ["ARM_PORT", "COLUMN_NUMBERS", "COLUMN_STATES", "GIVEN", "MEMORY", "NUMBERS", "PORT", "REPORT", "SHAFT",
-           "SHAFTS", "STATES"]  # fmt: skip
+__all__ = ["ARM_PORT", "BEYOND", "COLUMN_NUMBERS", "COLUMN_STATES", "GIVEN", "MEMORY", "NUMBERS", "PORT", "REPORT",
+           "SHAFT", "SHAFTS", "STATES"]  # fmt: skip
+
+BEYOND: Final = 0.01
+"""How far the inputs of pedals and switches may be beyond their range: for difference quotients at its ends."""
 
 SHAFTS: Final = 4
 """Half shafts that are driven: left and right of a front and of a rear driven axle."""

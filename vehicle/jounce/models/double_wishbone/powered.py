@@ -11,7 +11,7 @@ from jounce.axles import WHEELS
 from jounce.data import Vehicle
 from jounce.dynamics.schedule import Call, Glue, Step, Vector, made, numbers
 from jounce.models.double_wishbone.schedule import EVALUATION
-from jounce.powertrain.layouts import COLUMN_STATES, MEMORY, SHAFTS
+from jounce.powertrain.layouts import BEYOND, COLUMN_STATES, MEMORY, SHAFTS
 from jounce.powertrain.layouts import STATES as RECORDS
 from jounce.references import Kind, Ledger
 from jounce.signals import Signal, State
@@ -35,8 +35,6 @@ VECTORS: dict[str, Vector] = {
     "arm inertia": made("arm_inertia"),
     "wheel loads": made("wheel + JN_CORNERS * JN_WHEEL_loads"),
 }
-BEYOND = 0.01
-"""How far pedals and switches may be beyond their range, where their effect goes on: for difference quotients."""
 #: State -> C expression of its rates.
 RATES = {"powertrain": "e->power", "column": "e->column"}
 

@@ -12,6 +12,7 @@ from jounce.architecture.layout import Layout, layout
 from jounce.architecture.tables import LayoutError
 from jounce.architecture.target import Joint, Multibody, Wheel
 from jounce.architecture.trim import trimmed
+from jounce.powertrain.layouts import BEYOND
 from jounce.references import Ledger
 from jounce.signals import QUATERNION, XYZ, Signal, SignalTable
 
@@ -109,11 +110,11 @@ def _inputs(of: Truck) -> Iterator[Signal]:
     if of.made.powertrain is not None:
         for pedal, text in (("throttle", "pedal"), ("brake_pedal", "on all wheels"),
                             ("hand_brake", "on the wheels behind the first axle")):  # fmt: skip
-            yield Signal(pedal, "input", "1", text, minimum=0.0, maximum=1.0, frame="")
-        yield Signal("gear_selector", "input", "1", "-2 P: holds the driven wheels, -1 R, 0 N, 1 D", minimum=-2.0,
-                     maximum=1.0, frame="")  # fmt: skip
-        yield Signal("gear_request", "input", "1", "0 automatic, 1 and up: that gear in D", minimum=0.0,
-                     maximum=float(len(of.made.powertrain.ratios)), frame="")  # fmt: skip
+            yield Signal(pedal, "input", "1", text, minimum=-BEYOND, maximum=1.0 + BEYOND, frame="")
+        yield Signal("gear_selector", "input", "1", "-2 P: holds the driven wheels, -1 R, 0 N, 1 D",
+                     minimum=-2.0 - BEYOND, maximum=1.0 + BEYOND, frame="")  # fmt: skip
+        yield Signal("gear_request", "input", "1", "0 automatic, 1 and up: that gear in D", minimum=-BEYOND,
+                     maximum=len(of.made.powertrain.ratios) + BEYOND, frame="")  # fmt: skip
     for motor in of.model.motors:
         yield Signal(f"motor_{motor.name}.target_rate", "input", "rad/s", "of a against b", minimum=-1e4, maximum=1e4,
                      frame="")  # fmt: skip
