@@ -37,6 +37,8 @@ import oscillator  # noqa: E402
 from jounce.axles import WHEELS
 
 MEMORY = 512 << 20
+#: Ticks for which the fastest model takes minutes.
+FOR_MINUTES = 1_000_000_000
 VEHICLE = {"init.speed": 9.0, "terrain.bank": 0.05}
 
 
@@ -49,7 +51,7 @@ def factory(tmp_path_factory: pytest.TempPathFactory) -> Factory:
 @pytest.fixture
 def swinging(serve: Any, factory: Factory) -> Any:
     """A server with the oscillator in process and in workers, under one name each time it is switched."""
-    server = serve(max_call_seconds=0.5)
+    server = serve(max_call_seconds=0.5, max_ticks_per_call=FOR_MINUTES)
 
     def workers(on: bool) -> None:
         model = FmuModel(factory, Limits(10.0, MEMORY) if on else None)
@@ -306,14 +308,14 @@ def test_an_advance_that_takes_too_long_in_a_worker_is_taken_back(swinging: Any,
     session = create(swinging, "oscillator")
     before = swinging.advance(session, 5, force=1.0)
     with pytest.raises(grpc.RpcError) as caught:
-        swinging.advance(session, 1_000_000, force=2.0)
+        swinging.advance(session, FOR_MINUTES, force=2.0)
     assert info(caught.value).reason == "CALL_TOO_LONG"
     assert swinging.status(session).tick == 5
     assert swinging.advance(session, 0) == before
 
 
 def test_an_fmu_that_cannot_save_its_state_says_so_and_goes_on(host: Any, bad: Path, info: Any) -> None:
-    server = host(bad, max_call_seconds=0.5)
+    server = host(bad, max_call_seconds=0.5, max_ticks_per_call=FOR_MINUTES)
     session = create(server, "hostile")
     for call in ("SaveSnapshot", "ForkSession"):
         with pytest.raises(grpc.RpcError) as caught:
@@ -322,7 +324,7 @@ def test_an_fmu_that_cannot_save_its_state_says_so_and_goes_on(host: Any, bad: P
         assert info(caught.value).reason == "NO_SNAPSHOTS"
     assert server.advance(session, 2000)[1] == 2000.0
     with pytest.raises(grpc.RpcError) as caught:
-        server.advance(session, 1_000_000)
+        server.advance(session, FOR_MINUTES)
     assert info(caught.value).reason == "SOLVER_FAILED" and "cannot restore its state" in info(caught.value).message
 
 
