@@ -4,11 +4,12 @@ WORKDIR /src
 # The base's pip serves both environments: one of their own takes longer to install than what follows.
 RUN python -m pip install --no-cache-dir --no-compile --target /opt/build hatchling ziglang
 COPY pyproject.toml .
-# Dependencies have a layer of their own, which a change of the sources leaves alone. Matplotlib draws the picture of
+# Dependencies have a layer of their own, which a change of the sources leaves alone. CasADi emits the C of new kinds of
+# vehicles, which nothing compiles in a container. Matplotlib draws the picture of
 # `jounce demo`, mcap writes recordings, pytest tests servers; cmake, nbformat with all that it needs, and the folders serve parts of fmpy and numpy that are not used.
 RUN python -m venv --without-pip /opt/venv \
     && python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; \
-print(*(d for d in p['dependencies'] if not d.startswith(('matplotlib', 'mcap', 'pytest'))), sep='\n')" > /opt/requirements.txt \
+print(*(d for d in p['dependencies'] if not d.startswith(('casadi', 'matplotlib', 'mcap', 'pytest'))), sep='\n')" > /opt/requirements.txt \
     && python -m pip --python /opt/venv install --no-cache-dir --no-compile --requirement /opt/requirements.txt \
     && python -m pip --python /opt/venv uninstall --yes --quiet cmake nbformat fastjsonschema jsonschema \
         jsonschema-specifications jupyter-core platformdirs referencing rpds-py traitlets \

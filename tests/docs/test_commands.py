@@ -147,7 +147,6 @@ PLAN: dict[str, object] = {
     "pip install ./clients/python": INSTALLS,
     "pip install .": By("docs/test_commands.py"),
     "python -m jounce_fmu.build.generate": By("fmu/test_generate.py"),
-    "pip install '.[generate]'": INSTALLS,
     # docs
     "jounce COMMAND --help": By("service/test_command_line.py"),
     "python3.11 -m venv .venv-commonroad && . .venv-commonroad/bin/activate": INSTALLS,
