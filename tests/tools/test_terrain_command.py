@@ -63,6 +63,16 @@ def test_a_road_that_is_not_packed_carries_the_vehicle(tmp_path: Path) -> None:
     assert height == pytest.approx(2.0 + 0.43, abs=0.3)  # 2 m is the road's
 
 
+def test_pedals_drive_the_vehicle_that_is_put_on_a_road(tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    where = ["--road", str(ROADS / "curved.crg"), "--set", "init.x=110", "--set", "init.y=-40"]
+    what = ["--duration", "0.3", "--outputs", "ref_frame.pos.z,engine.speed", "--units", "none", "-o", str(out)]
+    assert main(["simulate", "--throttle", "0.6", *where, *what]) == 0
+    height, engine = map(float, out.read_text().splitlines()[-1].split(",")[1:])
+    assert height == pytest.approx(2.0 + 0.43, abs=0.3)
+    assert engine > 80.0  # above idle
+
+
 @pytest.mark.parametrize(("arguments", "text"), [
     (["terrain", "pack", "none.crg", "-o", "x.jnt"], "none.crg"),
     (["terrain", "iso", "--class", "A", "--length", "1e6", "-o", "x.jnt"], "would repeat"),

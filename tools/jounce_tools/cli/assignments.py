@@ -16,6 +16,9 @@ from jounce_service.hosting.values import parse, scalar_of
 from jounce_service.transport import errors
 from jounce_tools.errors import UsageError, with_expected
 
+#: The vehicle that is driven by pedals in place of the HMMWV without.
+PEDALS = "hmmwv_pedals"
+
 
 def pair(text: str, option: str = "--set") -> tuple[str, str]:
     """Name and value; raises UsageError with the option's name."""
@@ -63,10 +66,14 @@ def _on_tires(vehicle: str, texts: Sequence[str]) -> Path:
 
 
 def put_on(arguments: argparse.Namespace) -> None:
-    """With ``--tire`` and ``--road`` the vehicle is replaced by one on them.
+    """With ``--tire`` and ``--road`` the vehicle is replaced by one on them, and before that, by pedals, by one with them.
 
     Raises UsageError, DataError, BuildError.
     """
+    pedals = ("throttle", "brake", "gear")
+    if all(name in arguments for name in pedals) and arguments.vehicle == "hmmwv":
+        pressed = any(getattr(arguments, name) is not None for name in pedals)
+        arguments.vehicle = PEDALS if pressed else arguments.vehicle
     for option, put in (("tire", _on_tires), ("road", on_road)):
         file = getattr(arguments, option, None)
         if file is None:

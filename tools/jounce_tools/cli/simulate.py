@@ -16,7 +16,7 @@ from jounce_fmu.importer.trajectory import Track, check_time, interval, ticks
 from jounce_fmu.importer.trajectory import run as trajectory
 from jounce_service.hosting.fmu_model import FmuModel
 from jounce_service.hosting.models import HostedModel
-from jounce_tools.cli.assignments import add_vehicle, scalar
+from jounce_tools.cli.assignments import PEDALS, add_vehicle, scalar
 from jounce_tools.cli.main import FAILED, INTERRUPTED
 from jounce_tools.cli.progress import Progress
 from jounce_tools.errors import UsageError
@@ -25,8 +25,6 @@ from jounce_tools.simulate import csv_inputs
 from jounce_tools.simulate.rows import UNITS, check_name, writing
 from jounce_tools.simulate.run import selected, started, write
 
-#: The vehicle that is driven by pedals in place of the HMMWV without.
-PEDALS = "hmmwv_pedals"
 #: Position of the selector -> value of the input `gear_selector`.
 GEARS = {"P": -2.0, "R": -1.0, "N": 0.0, "D": 1.0}
 
@@ -122,13 +120,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _pedals(arguments: argparse.Namespace) -> list[str]:
-    """The pedals and the selector as constant inputs; the HMMWV that has none becomes the one that has."""
+    """The pedals and the selector as constant inputs."""
     gear = None if arguments.gear is None else GEARS[arguments.gear]
     told = {"throttle": arguments.throttle, "brake_pedal": arguments.brake, "gear_selector": gear}
-    found = [f"{name}={value!r}" for name, value in told.items() if value is not None]
-    if found and arguments.vehicle == "hmmwv":
-        arguments.vehicle = PEDALS
-    return found
+    return [f"{name}={value!r}" for name, value in told.items() if value is not None]
 
 
 def _held(model: HostedModel, text: str) -> Track:
