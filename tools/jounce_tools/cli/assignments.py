@@ -66,7 +66,7 @@ def _on_tires(vehicle: str, texts: Sequence[str]) -> Path:
 
 
 def put_on(arguments: argparse.Namespace) -> None:
-    """With ``--tire`` and ``--road`` the vehicle is replaced by one on them, and before that, by pedals, by one with them.
+    """With pedals the HMMWV is replaced by one that has them, with ``--tire`` and ``--road`` a vehicle by one on them.
 
     Raises UsageError, DataError, BuildError.
     """
