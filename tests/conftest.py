@@ -19,6 +19,8 @@ settings.load_profile("jounce")
 
 # Vehicles that only tests build compile in half the time; tests/fmu/test_build.py shows that the bits are the same.
 os.environ.setdefault("JOUNCE_OPTIMIZE", "g")
+# Processes that tests start by fork and exec need no gRPC; its handlers of a fork have ended such a child at its start.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 #: Files that take longest. They start first, in this order: else a core may wait for one of them at the end.
 LONGEST = ("benchmarks/test_soak.py", "docs/test_commands.py", "models/test_kinds_model.py",
