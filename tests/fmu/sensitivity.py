@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,10 +86,11 @@ def differences(f: Callable[[Array], Array], at: Array, step: Array) -> tuple[Ar
     return half, np.abs(whole - half)
 
 
-def same_in_fmi_3(factory: Factory, two: Vehicle, u: Array, speed: float, **parameters: int) -> None:
+def same_in_fmi_3(factory: Factory, two: Vehicle, u: Array, speed: float, *, seconds: float = 0.5,
+                  by: Sequence[int] | None = None, **parameters: int) -> None:
     """Asserts that FMI 3 gives the bits of FMI 2 where `two` is: rates by inputs, in model exchange by some states too.
 
-    In co-simulation that is half a second after the start with that speed [m/s] and those inputs.
+    In co-simulation that is `seconds` after the start with that speed [m/s] and those inputs; `by`: states, references.
     """
     exchange, table = two.kind == 0, factory.table
     three = Raw3(str(factory.library), factory.interface.guid, exchange=exchange,
@@ -110,13 +111,14 @@ def same_in_fmi_3(factory: Factory, two: Vehicle, u: Array, speed: float, **para
             first = table.by_name(s.name + s.components[0]).value_reference
             assert three.values("Set", "Float64", [first], (ct.c_double * len(part))(*part)) == OK, three.log
     if not exchange:
-        assert three.step(0.0, 0.5) == OK
+        assert three.step(0.0, seconds) == OK
     else:
         x = two.read(two.states)
         assert three.call("SetContinuousStates", ct.c_void_p(x.ctypes.data), ct.c_size_t(len(x))) == OK
     single = [s.value_reference for s in table.inputs if s.signal.components == ("",)]
     assert len(single) > 10
-    for known in [*single, *(two.states[::7] if exchange else [])]:
+    some = two.states[::7] if by is None else by
+    for known in [*single, *(some if exchange else [])]:
         found, seed, unknown = np.full(len(two.rates), np.nan), np.ones(1), (ct.c_uint * len(two.rates))(*two.rates)
         size, number = ct.c_size_t(len(two.rates)), ct.c_void_p(found.ctypes.data)
         status = three.call("GetDirectionalDerivative", unknown, size, (ct.c_uint * 1)(known), ct.c_size_t(1),

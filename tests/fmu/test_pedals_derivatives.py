@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from raw import OK
-from raw3 import Raw3
-from sensitivity import Array, Vehicle, differences
+from sensitivity import Array, Vehicle, differences, same_in_fmi_3
 
 from jounce_fmu.importer.host import Factory, open_builtin
 
@@ -65,36 +64,10 @@ def test_after_a_step_of_co_simulation_they_are_those_of_difference_quotients(fa
 @pytest.mark.parametrize("exchange", [True, False], ids=["model exchange", "co-simulation"])
 def test_fmi_3_gives_those_of_fmi_2(factory: Factory, exchange: bool) -> None:
     two, u = driving(factory, exchange=exchange)
-    three = Raw3(str(factory.library), factory.interface.guid, exchange=exchange)
-    speed = factory.table.by_name("init.speed").value_reference
-    assert three.values("Set", "Float64", [speed], (ct.c_double * 1)(6.0)) == OK
-    three.ready()
-    if exchange:
-        assert three.call("EnterContinuousTimeMode") == OK
-    at = 0
-    for s in factory.table.signals:
-        if s.causality == "input":
-            part = u[at : at + len(s.components)]
-            at += len(part)
-            first = factory.table.by_name(s.name + s.components[0]).value_reference
-            assert three.values("Set", "Float64", [first], (ct.c_double * len(part))(*part)) == OK, three.log
-    if not exchange:
-        assert three.step(0.0, 0.9) == OK
-    else:
-        x = two.read(two.states)
-        assert three.call("SetContinuousStates", ct.c_void_p(x.ctypes.data), ct.c_size_t(len(x))) == OK
-    single = [s.value_reference for s in factory.table.inputs if s.signal.components == ("",)]
     parts = tuple(f"state.{part}" for part in ("engine", "gearbox", "converter", "differential"))
     named = zip(two.states, factory.table.states, strict=True)
     of_driveline = [reference for reference, s in named if s.name.startswith(parts)]
-    for known in [*single, *(of_driveline if exchange else [])]:
-        found, seed, unknown = np.full(len(two.rates), np.nan), np.ones(1), (ct.c_uint * len(two.rates))(*two.rates)
-        size, number = ct.c_size_t(len(two.rates)), ct.c_void_p(found.ctypes.data)
-        status = three.call("GetDirectionalDerivative", unknown, size, (ct.c_uint * 1)(known), ct.c_size_t(1),
-                            ct.c_void_p(seed.ctypes.data), ct.c_size_t(1), number, size)  # fmt: skip
-        assert status == OK, three.log
-        assert found.tobytes() == two.directional(two.rates, [known], seed).tobytes()
-    three.free()
+    same_in_fmi_3(factory, two, u, 6.0, seconds=0.9, by=of_driveline)
     two.free()
 
 
