@@ -13,9 +13,9 @@ import fmpy
 import judged
 import numpy as np
 import pytest
+from drives import in_the_air, unaccounted
 from fmpy.validation import validate_fmu
 from rested import named, rested
-from test_powertrain import in_the_air, unaccounted
 
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle, vehicle_file

@@ -1,0 +1,75 @@
+"""Data of powertrains: what is refused, where entries are from, and tires of a file beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drives import factory, run
+
+from jounce.data import DataError, load_vehicle
+from jounce.models.double_wishbone.arrange import arranged
+from jounce_fmu.importer.host import FmuError
+from jounce_fmu.models import data_sets, find
+from jounce_fmu.models.tires import on_tires
+
+TIRE = Path(__file__).parents[1] / "data" / "tires" / "HMMWV_Pac02Tire.tir"
+
+
+@pytest.mark.parametrize(
+    ("changed", "text"),
+    [
+        ({"gearbox.down_full": 320.0}, "not shifted down again"),
+        ({"gearbox.ratio.2": 3.0}, "below that of the gear before"),
+        ({"engine.full_load.speed.3": 10.0}, "do not fall along the map"),
+    ],
+)
+def test_gears_that_would_hunt_and_maps_that_fall_back_are_refused(changed: dict[str, float], text: str) -> None:
+    with factory().instance("x") as fmu, pytest.raises(FmuError, match=text):
+        fmu.setup(changed)
+
+
+def write(folder: Path, text: str) -> Path:
+    folder.mkdir()
+    (folder / "vehicle.toml").write_text(text)
+    return folder
+
+
+@pytest.mark.slow
+def test_on_tires_of_the_magic_formula_it_drives_as_on_its_own_but_for_the_tires() -> None:
+    """Emitting and compiling takes a minute. Both hold the road at a third of their grip."""
+    plan = [(0.0, {"throttle": 0.5}), (4.0, {"throttle": 0.0, "brake_pedal": 0.4})]
+    own, magic = run(plan, 8.0), run(plan, 8.0, vehicle=str(on_tires("hmmwv_pedals", TIRE)))
+    assert magic["speed"][400] == pytest.approx(own["speed"][400], rel=0.05)
+    assert magic["gearbox.gear"][400] == own["gearbox.gear"][400]
+    assert np.abs(magic["speed"][-20:]).max() < 0.05
+    with factory(str(on_tires("hmmwv_pedals", TIRE))).instance("x") as fmu, pytest.raises(FmuError, match="hunt|again"):
+        fmu.setup({"gearbox.down_full": 320.0})
+
+
+def test_a_powertrain_without_its_entries_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "half").mkdir()
+    entry = 'lag = {value = 0.1, unit = "s", source = "s", description = "d"}'
+    (tmp_path / "half" / "p.toml").write_text(f"[engine]\n{entry}\n")
+    (tmp_path / "half" / "vehicle.toml").write_text('base = "hmmwv"\npowertrain = "p.toml"\n')
+    with pytest.raises(DataError, match=r"lacks the entry 'engine\.full_load"):
+        arranged(load_vehicle(tmp_path / "half"))
+    with pytest.raises(DataError, match=r"gone\.toml"):
+        load_vehicle(write(tmp_path / "gone", 'base = "hmmwv"\npowertrain = "gone.toml"\n'))
+    own = write(tmp_path / "own", 'base = "hmmwv_pedals"\n[overrides]\n"engine.inertia" = 2.0\n')
+    assert load_vehicle(own)["engine.inertia"] == 2.0
+    assert load_vehicle(own).powertrain
+
+
+def test_vehicles_without_a_powertrain_have_none_of_it() -> None:
+    assert "hmmwv_pedals" not in data_sets()  # made when it is asked for
+    names = {s.name for s in find("hmmwv").read("hmmwv").scalars}
+    assert not {n for n in names if n.startswith(("engine.", "gearbox.", "throttle"))}
+
+
+def test_every_entry_of_the_powertrain_says_where_it_is_from() -> None:
+    for vehicle in ("hmmwv_pedals", "hmmwv_chrono_pedals"):
+        data = load_vehicle(vehicle)
+        assert len(data.powertrain) > 150
+        assert all(data.entries[n].source and data.entries[n].description for n in data.powertrain)

@@ -1,0 +1,76 @@
+"""Energy and momentum of the HMMWV by pedals: nothing comes or goes between fuel and wheels without a source."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from drives import ROW, in_the_air, run, unaccounted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jounce.axles import WHEELS
+from jounce_fmu.importer.host import FmuInstance
+
+
+@pytest.mark.parametrize("instant", [0.0, 1.0])
+def test_energy_from_fuel_to_wheels_is_closed_to_a_millionth_through_shifts_and_locks(instant: float) -> None:
+    plan = [(0.0, {"throttle": 0.5}), (0.6, {"front.diff_lock": 1.0, "throttle": 0.9}), (1.5, {"throttle": 0.0}),
+            (2.0, {"gear_selector": 0, "front.diff_lock": 0.0})]  # fmt: skip
+    o = run(plan, 2.5, in_the_air() | {"gearbox.instant": instant})
+    assert set(o["gearbox.gear"]) >= {0.0, 1.0, 2.0}
+    assert o["energy.engine"].max() > 5e4
+    assert unaccounted(o) < (1e-6 if instant else 1e-7) * o["energy.engine"].max()
+    assert (np.diff(o["energy.losses"]) > -1e-3).all()
+
+
+def test_what_comes_out_of_the_driveline_is_what_the_half_shafts_do_to_the_wheels() -> None:
+    """On the ground, through a shift and a braking: both the balance of the driveline and the work by the outputs."""
+    o = run([(0.0, {"throttle": 1.0}), (2.5, {"throttle": 0.0, "brake_pedal": 0.4})], 4.0, {"init.speed": 9.0})
+    assert len(set(o["gearbox.gear"])) > 1
+    source = o["energy.engine"] - o["energy.losses"] - o["energy.delivered"]
+    stored = o["energy.driveline"] - o["energy.driveline"][0]
+    assert np.abs(source - stored).max() < 1e-6 * o["energy.engine"].max()
+    power = np.sum([o[f"wheel_{w}.drive_torque_total"] * o[f"wheel_{w}.omega"] for w in WHEELS], axis=0)
+    work = np.concatenate([[0.0], np.cumsum(0.5 * ROW * (power[1:] + power[:-1]))])
+    assert np.ptp(o["energy.delivered"]) > 5e4
+    assert np.abs(work - o["energy.delivered"]).max() < 2e-3 * np.ptp(o["energy.delivered"])
+
+
+def test_an_engine_that_speeds_up_turns_the_chassis_as_much_as_its_angular_momentum_grows() -> None:
+    """Against the same moment from outside, by the inertias of engine (1.1) and turbine (0.3 kg.m2)."""
+    plan = [(0.0, {"gear_selector": 0.0, "throttle": 1.0})]
+    o = run(plan, 0.6, in_the_air() | {"engine.reaction": 1.0})
+    momentum = 1.1 * o["engine.speed"] + 0.3 * o["gearbox.turbine_speed"]
+
+    def turn(fmu: FmuInstance, t: float) -> None:
+        k = round(t / ROW)
+        fmu.set_values({"chassis.ext_moment.x": float(momentum[k] - momentum[k + 1]) / ROW})
+
+    same, none = run(plan, 0.6, in_the_air(), every_row=turn), run(plan, 0.6, in_the_air())
+    roll = o["ref_frame.roll"]
+    assert np.ptp(momentum) > 150.0 and np.abs(roll).max() > 0.01
+    assert np.abs(roll - same["ref_frame.roll"]).max() < 0.01 * np.abs(roll).max()
+    assert np.abs(none["ref_frame.roll"]).max() < 1e-9
+
+
+WISHES = st.one_of(
+    st.fixed_dictionaries({"throttle": st.sampled_from([0.0, 0.4, 1.0])}),
+    st.fixed_dictionaries({"gear_request": st.integers(0, 3), "gear_selector": st.integers(0, 1)}),
+    st.fixed_dictionaries({"front.diff_lock": st.integers(0, 1), "rear.diff_lock": st.integers(0, 1)}),
+    st.fixed_dictionaries({"centre.diff_lock": st.integers(0, 1)}),
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.floats(0.3, 1.0), st.lists(st.tuples(st.floats(0.15, 0.5), WISHES), min_size=4, max_size=4),
+       st.sampled_from([0.0, 800.0]))  # fmt: skip
+def test_whatever_gears_and_locks_are_asked_for_the_energy_is_closed_at_a_tick_of_a_millisecond(
+    throttle: float, wishes: list[tuple[float, dict[str, float]]], lock_torque: float
+) -> None:
+    """The driver accelerates for half a second, then wishes something every 0.15 to 0.5 s."""
+    plan, t = [(0.0, {"throttle": throttle})], 0.5
+    for pause, wish in wishes:
+        plan.append((t, {n: float(v) for n, v in wish.items()}))
+        t += pause
+    o = run(plan, t + 0.5, in_the_air() | {"converter.lock_torque": lock_torque, "converter.lock_gear": 1.0})
+    assert unaccounted(o) < 1e-6 * o["energy.engine"].max()
