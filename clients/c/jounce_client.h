@@ -1,9 +1,9 @@
 /* C client of the jounce lockstep service: a participant on the server's fast lane (docs/service.md).
  *
- * It needs jounce_client.c, C99 and POSIX sockets, and no protobuf library. Another program creates the session over
- * gRPC, passes on its id and token, and deletes the session when all participants have left. A participant may be used
- * by one thread at a time. Simulated time is an integer tick; values are doubles in the unit and frame of the signal
- * table (SI, ISO 8855).
+ * It needs jounce_client.c, which includes the other headers of this folder, C99 and POSIX sockets, and no protobuf
+ * library. Another program creates the session over gRPC, passes on its id and token, and deletes the session when all
+ * participants have left. A participant may be used by one thread at a time. Simulated time is an integer tick; values
+ * are doubles in the unit and frame of the signal table (SI, ISO 8855).
  */
 #ifndef JOUNCE_CLIENT_H
 #define JOUNCE_CLIENT_H
