@@ -54,7 +54,7 @@ def arm_inertia(corner: ca.Function) -> ca.Function:
 
 
 def files() -> dict[str, str]:
-    """File name to text.
+    """Path in the folder of the powertrain's C to text.
 
     Tangents are of the whole functions; values come from their parts, of which some are for several lanes at once.
     """
@@ -62,19 +62,12 @@ def files() -> dict[str, str]:
     power, held = driveline.part_functions()
     chassis, solver = joined.part_functions()
     by_angle = column.angle_function()
-    whole = [driveline.whole_function(), joined.whole_function(), column.torque_function(), by_angle]
+    whole = [joined.whole_function(), column.torque_function(), by_angle]
     *corner, arm = ports.corner_functions()
     *pair, pair_arm = ports.pair_functions()
-    layouts: dict[str, Layout] = {
-        "DRIVELINE": driveline.STATES, "GIVEN": GIVEN, "GEARBOX": MEMORY, "PORT": PORT, "SHAFT": SHAFT,
-        "ARM_PORT": ARM_PORT, "DRIVELINE_REPORT": REPORT, "COLUMN": column.STATES,
-        "POWER_NUMBER": NUMBERS, "COLUMN_NUMBER": COLUMN_NUMBERS, "HELD": driveline.HELD, "HOLDS": driveline.HOLDS,
-        "FACTOR": joined.FACTOR,
-    }  # fmt: skip
-    lines = [line for prefix, layout in layouts.items() for line in enumerators(prefix, layout)]
-    lines[-1] = lines[-1].rstrip(",")
-    body = "\n".join(lines)
-    tangents = [forward(f, constant=_CONSTANT[f.name()]) for f in whole]
+
+    def tangents(functions: list[ca.Function]) -> str:
+        return emit_file([forward(f, constant=_CONSTANT[f.name()]) for f in functions], GENERATOR)
 
     def of_lanes(values: list[ca.Function], more: list[ca.Function]) -> str:
         """Text of lane functions with their tangents, and of those that have none."""
@@ -83,12 +76,28 @@ def files() -> dict[str, str]:
         return emit_file([*values, *more, *made], GENERATOR, {**_SHARED, **seeds})
 
     return {
-        "powertrain_layout.h": f"/* Emitted by {GENERATOR}; do not edit. */\nenum {{\n{body}\n}};\n",
-        "powertrain_scalar.inc": emit_file([*power, *chassis, by_angle, of_vehicle], GENERATOR),
-        "powertrain_scalar_forward.inc": emit_file(tangents, GENERATOR),
-        "powertrain_sides.inc": emit_file([*held, solver], GENERATOR, _SHARED),
-        "powertrain_lanes.inc": of_lanes([column.load_function(), disc.function(), *corner],
-                                         [arm, arm_inertia(CODE.corner[0])]),
-        "powertrain_pair.inc": of_lanes(pair, [pair_arm]),
-        "powertrain_entries.json": json.dumps({FUNCTION: entries}, indent=1) + "\n",
-    }
+        "generated/powertrain_layout.h": _header({
+            "PORT": PORT, "SHAFT": SHAFT, "ARM_PORT": ARM_PORT, "COLUMN": column.STATES, "POWER_NUMBER": NUMBERS,
+            "COLUMN_NUMBER": COLUMN_NUMBERS, "HELD": driveline.HELD, "HOLDS": driveline.HOLDS, "FACTOR": joined.FACTOR,
+        }),
+        "generated/powertrain_scalar.inc": emit_file([*chassis, by_angle], GENERATOR),
+        "generated/powertrain_scalar_forward.inc": tangents(whole),
+        "generated/powertrain_sides.inc": emit_file([*held, solver], GENERATOR, _SHARED),
+        "generated/powertrain_lanes.inc": of_lanes([column.load_function(), disc.function(), *corner],
+                                                   [arm, arm_inertia(CODE.corner[0])]),
+        "generated/powertrain_pair.inc": of_lanes(pair, [pair_arm]),
+        "generated/powertrain_entries.json": json.dumps({FUNCTION: entries}, indent=1) + "\n",
+        "automatic/generated/driveline_layout.h": _header({
+            "DRIVELINE": driveline.STATES, "GIVEN": GIVEN, "GEARBOX": MEMORY, "DRIVELINE_REPORT": REPORT,
+        }),
+        "automatic/generated/driveline_scalar.inc": emit_file([*power, of_vehicle], GENERATOR),
+        "automatic/generated/driveline_scalar_forward.inc": tangents([driveline.whole_function()]),
+    }  # fmt: skip
+
+
+def _header(layouts: Mapping[str, Layout]) -> str:
+    """C header with the places of every layout's parts."""
+    lines = [line for prefix, layout in layouts.items() for line in enumerators(prefix, layout)]
+    lines[-1] = lines[-1].rstrip(",")
+    body = "\n".join(lines)
+    return f"/* Emitted by {GENERATOR}; do not edit. */\nenum {{\n{body}\n}};\n"

@@ -296,6 +296,8 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, jn_fault *
 #if JN_POWERTRAIN
 #include "powertrain_scalar.inc"
 #include "powertrain_scalar_forward.inc"
+#include "driveline_scalar.inc"
+#include "driveline_scalar_forward.inc"
 #endif
 #undef JN_STRIDE
 #define JN_STRIDE JN_CORNERS
@@ -309,6 +311,7 @@ static int any_of(const double *v, size_t bytes) {
 }
 
 #if JN_POWERTRAIN
+#include "driveline.inc"
 #include "powertrain.inc"
 #include "gearbox.inc"
 #endif

@@ -13,6 +13,7 @@
 #include "jn_soil.h"
 #include "jn_terrain.h"
 #if JN_POWERTRAIN
+#include "driveline_layout.h"
 #include "powertrain_layout.h"
 #endif
 
@@ -78,24 +79,12 @@ enum {
     D_END = D_GUESS + JN_CORNERS * JN_GUESS_ROWS,
 #if JN_POWERTRAIN
     N_SHAFTS = 4, /* half shafts */
-    N_FULL = 24, /* points of the engine's maps and of the converter's table */
-    N_CLOSED = 5,
-    N_CONVERTER = 11,
-    CONVERTER_STEPS = 100, /* of its table in use */
-    N_GEARS = 6,
-    D_POWER = D_END, /* JN_POWER_NUMBER_... */
-    D_FULL = D_POWER + JN_POWER_NUMBER_N,
-    D_CLOSED = D_FULL + 2 * N_FULL,
-    D_COEFFICIENTS = D_CLOSED + 2 * N_CLOSED,
-    D_RATIOS = D_COEFFICIENTS + CONVERTER_STEPS + 1,
-    D_GEARS = D_RATIOS + CONVERTER_STEPS + 1, /* reverse, then 1 and up */
-    D_LOW = D_GEARS + 1 + N_GEARS, /* ratio of the transfer case's low range */
-    D_COLUMN = D_LOW + 1, /* JN_COLUMN_NUMBER_... */
+    D_COLUMN = D_END, /* JN_COLUMN_NUMBER_... */
     D_BY_TORQUE = D_COLUMN + JN_COLUMN_NUMBER_N, /* 1: a torque turns the steering wheel */
-    D_SHAFTS = D_BY_TORQUE + 1, /* JN_SHAFT_... of each wheel */
+    D_SHAFTS, /* JN_SHAFT_... of each wheel */
     D_INBOARD = D_SHAFTS + JN_CORNERS * JN_SHAFT_N, /* of each wheel whose brake is at the inner end of its half shaft */
-    D_REACTION = D_INBOARD + JN_CORNERS, /* 1: the engine's inertia reacts on the chassis */
-    JN_N_D = D_REACTION + 1,
+    D_POWER = D_INBOARD + JN_CORNERS, /* JN_POWER_NUMBER_... */
+    D_DRIVELINE = D_POWER + JN_POWER_NUMBER_N, /* driveline.h */
     JN_END_ROWS = JN_X_powertrain, /* of what each wheel has */
 #else
     JN_N_D = D_END,
@@ -117,6 +106,9 @@ enum {
     STORE_RUTS = JN_WHEELS * JN_SOIL_MEMORY,
     N_STORE = STORE_RUTS + 2 * JN_RUT_SIZE
 };
+#if JN_POWERTRAIN
+#include "driveline.h"
+#endif
 
 /* Two points that must not coincide, by the rows of their x in p. */
 typedef struct {

@@ -11,8 +11,8 @@ from jounce.models.double_wishbone import powered
 from jounce.models.double_wishbone.arrange import POWERTRAIN
 from jounce_fmu.build.library import PACKAGE
 
-#: Folder of the emitted files.
-GENERATED = PACKAGE / "models" / "powertrain" / "generated"
+#: Its folder, with those of what is emitted.
+FOLDER = PACKAGE / "models" / "powertrain"
 
 
 def emit() -> Mapping[Path, str]:
@@ -21,16 +21,17 @@ def emit() -> Mapping[Path, str]:
 
     return {
         powered.LEDGER: powered.ledger(load_vehicle(POWERTRAIN).powertrain).text(),
-        **{GENERATED / name: text for name, text in files().items()},
+        **{FOLDER / name: text for name, text in files().items()},
     }
 
 
 def entries() -> Mapping[str, Sequence[str]]:
     """Function -> the entries of a vehicle that it reads, in its order."""
-    found: Mapping[str, Sequence[str]] = json.loads((GENERATED / "powertrain_entries.json").read_text(encoding="utf-8"))
+    path = FOLDER / "generated" / "powertrain_entries.json"
+    found: Mapping[str, Sequence[str]] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
 def code() -> list[Path]:
     """Its C files."""
-    return sorted(f for f in GENERATED.parent.rglob("*") if f.suffix in (".h", ".inc"))
+    return sorted(f for f in FOLDER.rglob("*") if f.suffix in (".h", ".inc"))
