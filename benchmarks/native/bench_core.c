@@ -23,7 +23,7 @@ static int rhs(void *self) {
 static int outputs(void *self) {
     subject *b = (subject *)self;
     const jn_instance *s = b->s;
-    return s->model->outputs(s->x, s->u, s->p_now, s->d, s->ticks, b->y, &b->fault);
+    return s->model->outputs(s->x, s->u, s->p_now, s->d, s->ticks, b->y, NULL, &b->fault);
 }
 
 static int step(void *self) { return jn_advance(((subject *)self)->s, 1, 0) < 0; }

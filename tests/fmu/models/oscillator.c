@@ -47,8 +47,9 @@ static int rhs(double tau, const double *x, const double *u, const double *p, co
 }
 
 static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks,
-                   double *y, jn_fault *f) {
-    double dx[2];
+                   double *y, double *dx, jn_fault *f) {
+    double rates[2];
+    if (!dx) dx = rates;
     if (rhs(0.0, x, u, p, d, dx, f)) return 1;
     y[JN_Y_position] = x[0];
     y[JN_Y_velocity] = x[1];

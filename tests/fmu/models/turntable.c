@@ -34,8 +34,8 @@ static int rhs(double tau, const double *x, const double *u, const double *p, co
 }
 
 static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks, double *y,
-                   jn_fault *f) {
-    (void)p; (void)d; (void)ticks; (void)f;
+                   double *dx, jn_fault *f) {
+    (void)p; (void)d; (void)ticks; (void)dx; (void)f;
     y[JN_Y_heading] = 2.0 * atan2(x[3], x[0]);
     y[JN_Y_length] = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
     y[JN_Y_jump] = u[JN_U_speed] - x[4];

@@ -105,11 +105,9 @@ static int evaluate(const double *x, const double *u, const double *p, const dou
     return 0;
 }
 
-static int rhs(double tau, const double *x, const double *u, const double *p, const double *d, double *dx, jn_fault *f) {
-    ce_motion m;
+/* The rates of the states, from an evaluation. */
+static void rates_of(const double *x, const ce_motion *m, double *dx) {
     int k, i;
-    (void)tau;
-    if (evaluate(x, u, p, d, &m, f)) return 1;
     for (k = 0; k < CE_N_ROOTS; k++) {
         const double *own = x + 13 * k, *q = own + 3, *w = own + 10;
         double *to = dx + 13 * k;
@@ -118,23 +116,30 @@ static int rhs(double tau, const double *x, const double *u, const double *p, co
         to[4] = 0.5 * (q[0] * w[0] + q[2] * w[2] - q[3] * w[1]);
         to[5] = 0.5 * (q[0] * w[1] + q[3] * w[0] - q[1] * w[2]);
         to[6] = 0.5 * (q[0] * w[2] + q[1] * w[1] - q[2] * w[0]);
-        imp_turned(m.pose[CE_ROOT[k]].r, m.root[k].acceleration + 3, to + 7);
-        for (i = 0; i < 3; i++) to[7 + i] += m.n.gravity[i];
-        memcpy(to + 10, m.root[k].acceleration, 3 * sizeof *to);
+        imp_turned(m->pose[CE_ROOT[k]].r, m->root[k].acceleration + 3, to + 7);
+        for (i = 0; i < 3; i++) to[7 + i] += m->n.gravity[i];
+        memcpy(to + 10, m->root[k].acceleration, 3 * sizeof *to);
     }
     for (k = 0; k < CE_N_BRANCHES; k++) {
         const ce_branch b = ce_branch_of(k);
-        const ce_result r = ce_result_of(&b, m.out);
+        const ce_result r = ce_result_of(&b, m->out);
         memcpy(dx + b.x, x + b.x + b.n + b.m, (size_t)b.n * sizeof *dx);
         memcpy(dx + b.x + b.n, r.u_rate, (size_t)b.m * sizeof *dx);
-        memcpy(dx + b.x + b.n + b.m, m.branch[k], (size_t)b.n * sizeof *dx);
+        memcpy(dx + b.x + b.n + b.m, m->branch[k], (size_t)b.n * sizeof *dx);
     }
-    memcpy(dx + CE_X_SPIN, m.rates, sizeof m.rates);
-    dx[CE_X_STEER] = m.steer[1];
+    memcpy(dx + CE_X_SPIN, m->rates, sizeof m->rates);
+    dx[CE_X_STEER] = m->steer[1];
 #if IMP_POWERED
-    dx[CE_X_ENGINE] = m.train[1];
+    dx[CE_X_ENGINE] = m->train[1];
     memset(dx + CE_N_X, 0, (N_X - CE_N_X) * sizeof *dx);
 #endif
+}
+
+static int rhs(double tau, const double *x, const double *u, const double *p, const double *d, double *dx, jn_fault *f) {
+    ce_motion m;
+    (void)tau;
+    if (evaluate(x, u, p, d, &m, f)) return 1;
+    rates_of(x, &m, dx);
     return 0;
 }
 

@@ -133,6 +133,11 @@ static void fill_arm(const double *u, const double *d, double tau, double *arm) 
     arm[1] = u[JN_U_steering_wheel_rate] / d[D_RATIO];
 }
 
+/* Acceleration of the arm that is steered by angle, in the tick that begins at x [rad/s2]. */
+static double arm_acceleration(const double *x, const double *u, const double *d) {
+    return (u[JN_U_steering_wheel_rate] / d[D_RATIO] - x[JN_X_arm_rate]) / d[D_TICK];
+}
+
 /* The outputs after the wheels', but for residual, rolled_over and tick count; `ground`: jn_evaluation.body. */
 static void collect_outputs(const double *share, const double *body, const double *ground, const double *u,
                             const double *d, double *y) {
@@ -315,6 +320,14 @@ static int any_of(const double *v, size_t bytes) {
 #include "powertrain.inc"
 #include "gearbox.inc"
 #endif
+
+/* Whether the next tick begins with the arm's motion in which this one has ended. */
+static int goes_on(const double *x, const double *u, const double *d, const double *arm) {
+#if JN_POWERTRAIN
+    if (d[D_BY_TORQUE] != 0.0) return 1;
+#endif
+    return arm[2] == arm_acceleration(x, u, d);
+}
 
 #include "double_wishbone_dynamics.inc"
 #include "double_wishbone_forward.inc"
@@ -540,7 +553,7 @@ static int readable(const double *x, const double *u, const double *p, const dou
     int w;
     for (w = 0; w < JN_WHEELS; w++)
         if (!(x[X_THETA + w] >= d[D_LOWEST + JN_LANE_OF(w)] && x[X_THETA + w] <= d[D_HIGHEST + JN_LANE_OF(w)]))
-            return outputs_1(x, u, p, d, 0, y, f);
+            return outputs_1(x, u, p, d, 0, y, NULL, f);
     return 0;
 }
 

@@ -322,7 +322,7 @@ static int rhs(double tau, const double *x, const double *u, const double *p, co
 }
 
 static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks, double *y,
-                   jn_fault *f) {
+                   double *dx, jn_fault *f) {
     static const int angle_places[4] = {JN_Y_ref_frame_yaw, JN_Y_ref_frame_pitch, JN_Y_ref_frame_roll, JN_Y_sideslip};
     const double asked = u[JN_U_steering_wheel_angle] / steering_ratio, rate = u[JN_U_steering_wheel_rate] / steering_ratio;
     /* With the inputs of the tick that has just ended, the arm is where that tick has left it. */
@@ -332,6 +332,7 @@ static int outputs(const double *x, const double *u, const double *p, const doub
     double body[2], adjacent[4], corner[JN_CORNER_N], share[JN_SHARE_N], own_states[4], sums[3] = {0.0}, gap = 0.0;
     evaluation e;
     int w, k;
+    (void)dx;
     if (evaluate(arm, p[JN_P_baumgarte], x, u, p, &e, f)) return 1;
     chassis_report_1(x, e.acceleration, chassis_numbers, y, body, adjacent);
     for (k = 0; k < 4; k++) {

@@ -313,12 +313,12 @@ static void spread(const double *rows, const double *ground, const double *repor
 }
 
 static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks, double *y,
-                   jn_fault *f) {
+                   double *dx, jn_fault *f) {
     const int step = JN_Y_rear_omega - JN_Y_front_omega;
     double report[JN_REPORT_N];
     evaluation e;
     int k;
-    (void)d; (void)ticks;
+    (void)d; (void)ticks; (void)dx;
     if (evaluate((int)p[JN_P_traction], x, u, p, &e, f)) return 1;
     report_1(x, p + JN_P_gravity, report);
     spread(e.rows, e.ground, report, y);

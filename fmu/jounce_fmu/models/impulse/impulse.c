@@ -220,7 +220,7 @@ static double energy_of(const imp_topology *t, const imp_numbers *n, const imp_s
 }
 
 static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks, double *y,
-                   jn_fault *f) {
+                   double *dx, jn_fault *f) {
     const double h = p[JN_P_tick];
     double copy[N_X], spin[2 * IMP_N_SPINS + 2], *at = y + IMP_Y_BODY;
     imp_pose pose[IMP_N_BODIES + 1];
@@ -228,7 +228,7 @@ static int outputs(const double *x, const double *u, const double *p, const doub
     imp_numbers n;
     imp_state s;
     int k, i;
-    (void)u; (void)f;
+    (void)u; (void)dx; (void)f;
     memcpy(copy, x, sizeof copy);
     imp_open(IMP_TABLE, &t);
     imp_lay_numbers(&t, d, &n);

@@ -120,7 +120,7 @@ static int table_is_sound(const jn_model *m) {
 
 static size_t rounded(size_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
 
-enum { PLACES = 19 }; /* vectors of an instance */
+enum { PLACES = 20 }; /* vectors of an instance */
 
 jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
     double **places[PLACES];
@@ -133,7 +133,7 @@ jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
         size_t x = (size_t)m->n_x, u = (size_t)m->n_u, y = (size_t)m->n_y, p = (size_t)m->n_p, d = (size_t)m->n_d;
         const size_t n = m->jacobian ? x - (size_t)m->n_memory : 0;
         const size_t wanted[PLACES] = {u, p, p, d, x, y, d, x, p, x, x, x, x, u, x, y, n * n, n,
-                                       (size_t)m->n_work};
+                                       (size_t)m->n_work, x};
         memcpy(counts, wanted, sizeof counts);
     }
     total = rounded(sizeof probe) + rounded(face_bytes) + ALIGN;
@@ -145,6 +145,7 @@ jn_instance *jn_create(const jn_model *m, size_t face_bytes) {
     places[9] = &s->x_stage; places[10] = &s->dx; places[11] = &s->dx2;
     places[12] = &s->d_x; places[13] = &s->d_u; places[14] = &s->d_rate; places[15] = &s->d_y;
     places[16] = &s->matrix; places[17] = &pivot; places[18] = &s->work;
+    places[19] = &s->known;
     s->face = (char *)s + rounded(sizeof probe);
     base = (char *)s->face + rounded(face_bytes);
     base += (ALIGN - (uintptr_t)base % ALIGN) % ALIGN;
@@ -267,6 +268,7 @@ void jn_apply(jn_instance *s, int row, double v) {
     const jn_signal *g = &s->model->signals[row];
     int before = (s->state & (JN_INSTANTIATED | JN_INITIALIZING)) != 0;
     v = within(g, v);
+    if (!memcmp(&v, (g->kind == 'u' ? s->u : s->p) + g->index, sizeof v)) return; /* masters set what stays, too */
     if (g->kind == 'u') {
         s->u[g->index] = v;
         s->outputs_dirty = s->inputs_dirty = 1;
@@ -326,12 +328,15 @@ int jn_refresh(jn_instance *s) {
     if (!s->outputs_dirty) return 0;
     if (jn_judge(s)) return -1;
     jn_clear_fault(&f);
-    if (m->outputs(s->x, s->u, s->p_now, s->d, s->ticks, s->y, &f)) return jn_fail_fault(s, "no outputs", &f);
+    s->known[0] = NAN;
+    if (m->outputs(s->x, s->u, s->p_now, s->d, s->ticks, s->y, s->known, &f)) return jn_fail_fault(s, "no outputs", &f);
     i = jn_first_nonfinite(s->y, m->n_y);
     if (i >= 0) return jn_fail(s, "output %s = %g: not a finite number", m->signals[m->n_u + i].name, s->y[i]);
     s->outputs_dirty = 0;
     return 0;
 }
+
+int jn_knows_rates(const jn_instance *s) { return !s->outputs_dirty && jn_finite(s->known[0]); }
 
 int jn_setup(jn_instance *s, double start_time, int has_stop, double stop_time) {
     if (!jn_finite(start_time)) return jn_fail(s, "start time = %g: not a finite number", start_time);
@@ -399,15 +404,16 @@ static void ahead(int n, const double *x, double factor, const double *k, double
     }
 }
 
-/* One tick of the classical fourth-order method (Hairer, Norsett, Wanner I, II.1, table 1.2). */
-static int rk4_tick(jn_instance *s, jn_fault *f) {
+/* One tick of the classical fourth-order method (Hairer, Norsett, Wanner I, II.1, table 1.2). `known`: s->known has the
+ * rates at its start. */
+static int rk4_tick(jn_instance *s, int known, jn_fault *f) {
     const jn_model *m = s->model;
     const double h = s->tick_length;
     const int n = m->n_x;
     double *x = s->x, *at = s->x_stage;
-    double *k1 = s->dx, *k2 = s->dx2, *k3 = s->d_x, *k4 = s->d_rate; /* tangents are not in use during a tick */
+    double *k1 = known ? s->known : s->dx, *k2 = s->dx2, *k3 = s->d_x, *k4 = s->d_rate; /* tangents are not in use during a tick */
     int i, j;
-    if (m->rhs(0.0, x, s->u, s->p_now, s->d, k1, f)) return -1;
+    if (!known && m->rhs(0.0, x, s->u, s->p_now, s->d, k1, f)) return -1;
     ahead(n, x, 0.5 * h, k1, at);
     if (m->rhs(0.5 * h, at, s->u, s->p_now, s->d, k2, f)) return -1;
     ahead(n, x, 0.5 * h, k2, at);
@@ -441,14 +447,15 @@ static void decide(jn_instance *s, long long ticks) {
     s->model->decide(s->start_time + (double)ticks * s->tick_length, s->u, s->p_now, s->d, s->x);
 }
 
-/* One tick, the last of `ticks` since the start. */
-static int one_tick(jn_instance *s, long long ticks, jn_fault *f) {
+/* One tick, the last of `ticks` since the start. `known`: s->known has the rates at s->x_old. */
+static int one_tick(jn_instance *s, long long ticks, int known, jn_fault *f) {
     const jn_model *m = s->model;
     const int implicit = m->p_integrator >= 0 && s->p_now[m->p_integrator] == ROSENBROCK;
     int i;
     if (m->begin && m->begin(s->u, s->p_now, s->d, s->x, f)) return -1;
+    known = known && !memcmp(s->x, s->x_old, (size_t)m->n_x * sizeof *s->x);
     if (m->step ? m->step(s->tick_length, s->u, s->p_now, s->d, s->x, s->work, f)
-                : implicit ? jn_rosenbrock_tick(s, f) : rk4_tick(s, f)) return -1;
+                : implicit ? jn_rosenbrock_tick(s, f) : rk4_tick(s, known, f)) return -1;
     if (m->finish) m->finish(s->x, s->u, s->p_now);
     if (m->decide) decide(s, ticks);
     i = first_lost(s->x, m->n_x);
@@ -480,16 +487,18 @@ long long jn_advance(jn_instance *s, long long n, int part) {
     const size_t bytes_p = (size_t)m->n_p * sizeof *s->p, bytes_d = (size_t)m->n_d * sizeof *s->d;
     const size_t bytes_x = (size_t)m->n_x * sizeof *s->x;
     const int tuned = s->params_dirty;
+    int known;
     jn_fault f;
     long long i;
     jn_clear_fault(&f);
     if (jn_judge(s) || jn_apply_tunables(s)) return -1;
+    known = jn_knows_rates(s);
     if (n > JN_MOST_TICKS) n = JN_MOST_TICKS; /* only with `part` */
     memcpy(s->x_old, s->x, bytes_x);
     if (n > 1 && !part) jn_keep_store(s);
     for (i = 0; i < n; i++) {
         if (part) memcpy(s->x_old, s->x, bytes_x);
-        if (!one_tick(s, s->ticks + i + 1, &f)) {
+        if (!one_tick(s, s->ticks + i + 1, known && !i, &f)) {
             jn_remember(s);
             continue;
         }

@@ -38,6 +38,7 @@ typedef struct jn_instance {
     int hint; /* last row found: most lookups follow the order of the table */
     double *u, *p, *p_now, *d, *x, *y;                 /* p as set, p_now in effect */
     double *d_old, *x_old, *p_old, *x_stage, *dx, *dx2; /* work */
+    double *known; /* the rates at x, where the outputs have told them */
     double *d_x, *d_u, *d_rate, *d_y; /* tangents of x, u, dx, y */
     double *matrix; /* of the implicit step, column by column, for models with a Jacobian */
     int *pivot;
@@ -64,6 +65,7 @@ int jn_check(jn_instance *s, int row, double value);
 int jn_judge(jn_instance *s);
 void jn_apply(jn_instance *s, int row, double value); /* only after jn_check */
 int jn_refresh(jn_instance *s);                       /* makes y valid */
+int jn_knows_rates(const jn_instance *s);             /* whether s->known is valid for what is set now */
 double jn_value(const jn_instance *s, int row);
 
 int jn_setup(jn_instance *s, double start_time, int has_stop, double stop_time);

@@ -57,8 +57,10 @@ typedef struct jn_model {
     int (*start)(const double *p, const double *d, const double *u, double *x, jn_fault *f);
     int (*rhs)(double tau, const double *x, const double *u, const double *p, const double *d, double *dx,
                jn_fault *f); /* tau: time since the start of the tick, s; NULL where there is a step */
+    /* dx: NULL, or room for the rates that rhs gives here at tau 0. A model whose outputs know them fills it, bit for bit;
+     * otherwise it leaves dx alone. */
     int (*outputs)(const double *x, const double *u, const double *p, const double *d, long long ticks,
-                   double *y, jn_fault *f);
+                   double *y, double *dx, jn_fault *f);
     /* Advances x by one tick of h [s], with n_work doubles of scratch that need not be kept between calls; after a
      * fault x is discarded. A model with `step` has no rhs, no integrator and no model exchange. Or NULL. */
     int (*step)(double h, const double *u, const double *p, const double *d, double *x, double *work, jn_fault *f);
