@@ -25,10 +25,31 @@ def test_a_file_is_shown_with_what_it_leaves_out_and_warnings(capsys: pytest.Cap
     out = capsys.readouterr().out
     for text in ("PAC2002 (FITTYP 5), tire law pac2002_curve", "radians", "unknown: taken as left", "21674 N",
                  "21 points and [BOTTOMING_CURVE] of 3", "by the friction ellipse", "22 of 132 coefficients: LGAX",
-                 "line 215: [DEFLECTION_LOAD_CURVE] is there a second time", "PDY1 is negative"):  # fmt: skip
+                 "line 215: [DEFLECTION_LOAD_CURVE] is there a second time", "PDY1 is negative",
+                 "4: all forces, combined, without relaxation: lengths of 0.05 m"):  # fmt: skip
         assert text in out
     assert main(["tire", "show", str(HMMWV)]) == 0
-    assert "800000 Pa, nominal 800000 Pa, 400000 to 1.2e+06 Pa can be set" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    for text in ("800000 Pa, nominal 800000 Pa, 400000 to 1.2e+06 Pa can be set", "left; mirrored on the right",
+                 "line 90: PKX2: slip stiffness would be about 0"):  # fmt: skip
+        assert text in out
+
+
+@pytest.mark.parametrize(("mode", "side", "words"), [
+    ("USE_MODE = 15", "LEFT", ("15: turn slip, taken as all forces, combined, with relaxation", "left; mirrored")),
+    ("USE_MODE = 0", "RIGHT", ("0: vertical force alone, without", "right; mirrored on the left")),
+    ("USE_MODE = -12", "LEFT", ("12: lateral force and its moments, with relaxation", "USE_MODE is below 0: right")),
+    ("", "SYMMETRIC", ("not said, taken as 14: all forces, combined, with", "symmetric: taken as left")),
+])  # fmt: skip
+def test_the_mode_and_the_side_of_a_file_are_said_once(
+    mode: str, side: str, words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = HMMWV.read_text().replace("USE_MODE                   = 4", mode).replace("'LEFT'", f"'{side}'")
+    (tmp_path / "x.tir").write_text(text)
+    assert main(["tire", "show", str(tmp_path / "x.tir")]) == 0
+    out = capsys.readouterr().out
+    assert all(word in out for word in words)
+    assert out.count("relaxation") == 2  # the mode, and the lengths
 
 
 def test_the_evaluator_gives_the_reference_point() -> None:

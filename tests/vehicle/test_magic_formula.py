@@ -25,7 +25,7 @@ DATA = Path(__file__).parents[1] / "data" / "tires"
 HMMWV, FEDA, MADE_UP = (read_tir(DATA / f"{n}.tir") for n in ("HMMWV_Pac02Tire", "335_65R22_5_G275MSA_60psi",
                                                                "synthetic_mf61"))  # fmt: skip
 FORMULAS = {"pac2002": (pac2002, PAC2002), "mf61": (mf61, MF61)}
-MORE = ("UNLOADED_RADIUS", "FNOMIN", "NOMPRES", "LONGVL", "ELLIPSE")
+MORE = ("UNLOADED_RADIUS", "FNOMIN", "NOMPRES", "LONGVL", "ELLIPSE", "COMBINED")
 COLUMNS = ("Fx", "Fy", "Mx", "My", "Mz", "sigma_kappa", "sigma_alpha")
 Array = NDArray[np.float64]
 
@@ -43,7 +43,8 @@ def function(law: str) -> ca.Function:
 def numbers(file: TireFile, ellipse: bool = False) -> list[float]:
     """Coefficients of a file in the order of the function."""
     names = FORMULAS[file.law][1]
-    return [*(file.coefficient(n) for n in names), *(file.values.get(n, 0.0) for n in MORE[:-1]), float(ellipse)]
+    return [*(file.coefficient(n) for n in names), *(file.values.get(n, 0.0) for n in MORE[:-2]), float(ellipse),
+            1.0]  # fmt: skip
 
 
 def points(table: str, file: TireFile) -> Iterator[tuple[list[float], dict[str, float]]]:

@@ -38,7 +38,7 @@ class Rig:
             file = TireFile(file.path, file.law, dict(file.values) | {"VERTICAL_STIFFNESS": 2e5}, file.texts)
         self.law = find(law_of(file))
         numbers = {n.removeprefix("tire."): e.value for n, e in tire_entries(file).items()}
-        self.par = numbers | {"side": 1.0, "tire_pressure": 0.0}
+        self.par = numbers | {"side": 1.0, "tire_pressure": 0.0, "use_mode": 14.0}
         self.height = self.par["unloaded_radius"] - DEEP[name]
         motion, state, height = ca.SX.sym("m", 3), ca.SX.sym("z", self.law.layout.size), ca.SX.sym("h")
         hub = Hub(ca.vertcat(0, 0, height), ca.vertcat(motion[0], motion[1], 0), ca.SX([0, 1, 0]),

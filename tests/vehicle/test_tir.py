@@ -101,6 +101,10 @@ def test_fortran_numbers_and_lower_case_keys_are_read(tmp_path: Path) -> None:
         ("PKX1                       = 14.848", "PKX1 = -14.848", "", "PKX1: -14.848: expected 0.1 to 1000"),
         ("PDX1                       = 0.77751", "PDX1 = 0", "", "PDX1: 0: expected a size of 0.01 to 10"),
         ("DREFF                      = 0.5", "DREFF = 100", "", "DREFF: 100: expected -10 to 10"),
+        ("KPUMAX                     = 1.5", "KPUMAX = -0.1", "line 38", "KPUMAX: -0.1: expected 0 to 100"),
+        ("KPUMIN                     = -1.5", "KPUMIN = 0\nKPUMAX = 0", "line 38", "KPUMAX is on line 38 already"),
+        ("FZMAX                      = 78750", "FZMAX = 1000", "line 47", "FZMAX: 1000: expected a number above FZMIN"),
+        ("USE_MODE                   = 4", "USE_MODE = 7", "line 11", "USE_MODE: 7: expected 0 to 5"),
     ],
 )
 def test_a_bad_file_is_refused_with_line_and_key(tmp_path: Path, was: str, now: str, line: str, words: str) -> None:
@@ -110,6 +114,44 @@ def test_a_bad_file_is_refused_with_line_and_key(tmp_path: Path, was: str, now: 
     assert "x.tir: line " in str(caught.value)
     assert words in str(caught.value)
     assert line in str(caught.value)
+
+
+@pytest.mark.parametrize(("key", "value", "words"), [
+    ("PDX2", -5.0, "longitudinal friction would be about 0 or of the wrong sign at a load of"),
+    ("PDX2", 5.0, "longitudinal friction would be"), ("PDY2", 9.0, "lateral friction would be"),
+    ("PKX2", -40.0, "slip stiffness would be"), ("PKX2", 40.0, "slip stiffness would be"),
+    ("PDX3", 1e3, "friction would be about 0 or of the wrong sign at an inclination of 0.03"),
+    ("PDY3", 1e3, "lateral friction"), ("PKY3", 30.0, "cornering stiffness"),
+    ("PPX3", 3.0, "longitudinal friction would be about 0 or of the wrong sign at 5.58e+05 Pa"), ("PPX1", -3.0, "slip"),
+    ("PPY1", 3.0, "cornering"), ("PPY4", -5.0, "lateral friction"), ("PTX1", -5.0, "a relaxation length, 0 or above"),
+    ("PTY1", -1.0, "a relaxation length, 0 or above"), ("PTY2", 0.0, "a number above 0, as PTY1 is"),
+    ("PTY2", -1.0, "a number above 0, as PTY1 is"), ("PKY2", 0.0, "expected 0.001 to 1000"), ("PKY2", -2.0, "expected"),
+])  # fmt: skip
+def test_a_coefficient_that_turns_a_force_around_is_refused_with_its_line(
+    key: str, value: float, words: str, tmp_path: Path
+) -> None:
+    """Between half and one and a half of the nominal load, upright, at a pressure that can be set."""
+    lines = [line for line in HMMWV.split("\n") if line.split(" ")[0] != key]
+    at = 1 + lines.index("[LONGITUDINAL_COEFFICIENTS]")
+    lines.insert(at, f"{key} = {value}")
+    with pytest.raises(TireFileError) as caught:
+        tire_entries(read_tir(written(tmp_path, "\n".join(lines))))
+    assert f"x.tir: line {at + 1}: {key}: {value:g}: " in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_beyond_such_a_load_or_inclination_forces_go_on_from_there_and_it_is_said(tmp_path: Path) -> None:
+    """PKX1 + PKX2 dfz of the HMMWV's file is 0 at dfz = 14.848 / 9.8161, below its FZMAX; PDX3 g^2 is 1 at 0.1 rad."""
+    entries = tire_entries(read_tir(DATA / "HMMWV_Pac02Tire.tir"))
+    f0 = 35000.0 * 0.580905
+    assert 0.85 * f0 * 1.5126 < entries["tire.max_load"].value - f0 < f0 * 1.5126 * 0.91
+    assert "line 90: PKX2: slip stiffness" in entries["tire.max_load"].source
+    assert entries["tire.min_load"].value == 1750.0
+    entries = tire_entries(read_tir(written(tmp_path, HMMWV.replace("[LONGITUDINAL_COEFFICIENTS]\n",
+                                                                    "[LONGITUDINAL_COEFFICIENTS]\nPDX3 = 100 \n", 1)
+                                            .replace("PDX3  ", "PDX9  "))))  # fmt: skip
+    assert 0.09 < entries["tire.max_inclination"].value < 0.1
+    assert "PDX3" in entries["tire.max_inclination"].source
 
 
 def test_what_other_programs_write_beside_the_numbers_is_read(tmp_path: Path) -> None:

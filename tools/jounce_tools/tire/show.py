@@ -8,9 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.contact.tires.coefficients import MF61, PAC2002
+from jounce.contact.tires.from_tir import use_mode
+from jounce.contact.tires.magic_formula import SHORTEST
 from jounce_tools.tire.curves import Tire
 
 Array = NDArray[np.float64]
+#: Units of USE_MODE.
+_MODES = ("vertical force alone", "longitudinal force and rolling resistance", "lateral force and its moments",
+          "all forces, not combined", "all forces, combined", "turn slip, taken as all forces, combined")  # fmt: skip
 _FAMILIES = {"pac2002": "PAC2002", "mf61": "MF 6.1/6.2"}
 _RANGES = (("FZMIN", "FZMAX", "load", "N"), ("KPUMIN", "KPUMAX", "slip", ""), ("ALPMIN", "ALPMAX", "slip angle", "rad"),
            ("CAMMIN", "CAMMAX", "inclination", "rad"), ("PRESMIN", "PRESMAX", "pressure", "Pa"))  # fmt: skip
@@ -32,9 +37,8 @@ def _lines(tire: Tire) -> Iterator[tuple[str, str]]:
     yield "formula", f"{_FAMILIES[file.law]} ({kind}), tire law {tire.law.name}"
     yield "units", ", ".join(file.texts[u] for u in ("LENGTH", "FORCE", "ANGLE", "MASS", "TIME", "PRESSURE")
                              if u in file.texts)  # fmt: skip
-    side = file.texts.get("TYRESIDE", "").upper()
-    yield "side", {"LEFT": "left; mirrored on the right", "RIGHT": "right; mirrored on the left"}.get(
-        side, f"{side.lower() or 'not said'}: taken as left; mirrored on the right")
+    yield "use mode", _mode(tire)
+    yield "side", _side(tire)
     yield "size", (f"radius {tire['unloaded_radius']:.4g} m, width {tire['width']:.4g} m, rim radius "
                    f"{tire['rim_radius']:.4g} m")  # fmt: skip
     yield "nominal load", f"{tire['FNOMIN']:g} N, times LFZO {file.coefficient('LFZO'):g} in the formula"
@@ -50,6 +54,8 @@ def _lines(tire: Tire) -> Iterator[tuple[str, str]]:
     yield "not used", f"{len(file.unused)} keys{_list(list(file.unused))}"
     assumed = sorted(n.removeprefix("tire.") for n, e in tire.entries.items() if e.source.startswith("assumption"))
     yield "assumed", ", ".join(assumed)
+    yield from (("warning", said.removeprefix("assumption: ")) for said in dict.fromkeys(
+        e.source for e in tire.entries.values() if e.source.startswith("assumption: line ")))
     yield from (("warning", note) for note in (*file.notes, *_warnings(tire)))
 
 
@@ -83,21 +89,35 @@ def _combined(tire: Tire) -> str:
     return "by the friction ellipse"
 
 
+def _mode(tire: Tire) -> str:
+    mode = use_mode(tire.file)
+    said = "" if "USE_MODE" in tire.file.values else "not said, taken as "
+    relaxes = "with relaxation" if mode >= 10 else f"without relaxation: lengths of {SHORTEST:g} m, which hold at rest"
+    return f"{said}{mode}: {_MODES[mode % 10]}, {relaxes}"
+
+
+def _side(tire: Tire) -> str:
+    said = tire.file.texts.get("TYRESIDE", "").upper()
+    left = "left; mirrored on the right" if tire["side_left"] > 0.0 else "right; mirrored on the left"
+    if tire.file.values.get("USE_MODE", 0.0) < 0.0:
+        return f"{said.lower() or 'not said'}, and the other one as USE_MODE is below 0: {left}"
+    return left if said in ("LEFT", "RIGHT") else f"{said.lower() or 'not said'}: taken as {left}"
+
+
 def _main_numbers(tire: Tire) -> Iterator[tuple[str, str]]:
     at, peaks = tire.at(), tire.peaks(tire["FNOMIN"])
     yield "at nominal load", (f"peak Fx {peaks['fx'][0]:.4g} Fz at slip {peaks['fx'][1]:.3g}, peak Fy "
                               f"{peaks['fy'][0]:.4g} Fz at {peaks['fy'][1]:.3g} rad")  # fmt: skip
     yield "", (f"slip stiffness {float(at['stiffness_x']):.5g} N, cornering stiffness "
                f"{-float(at['stiffness_y']):.5g} N/rad")  # fmt: skip
-    yield "", (f"relaxation lengths {float(at['length_x']):.3g} and {float(at['length_y']):.3g} m"
-               f"{' (at least 0.05 m is used)' if min(float(at['length_x']), float(at['length_y'])) < 0.05 else ''}")
+    lengths = [float(at[f"length_{axis}"]) for axis in "xy"]
+    used = ("not used in this mode" if use_mode(tire.file) < 10 else f"at least {SHORTEST:g} m is used")
+    yield "", (f"relaxation lengths {lengths[0]:.3g} and {lengths[1]:.3g} m"
+               f"{f' ({used})' if use_mode(tire.file) < 10 or min(lengths) < SHORTEST else ''}")  # fmt: skip
     yield "", f"at zero slip Fx {float(at['fx']):.4g} N, Fy {float(at['fy']):.4g} N, Mz {float(at['aligning']):.4g} N.m"
 
 
 def _warnings(tire: Tire) -> Iterator[str]:
-    mode = tire.file.values.get("USE_MODE")
-    if mode is not None and int(abs(mode)) % 10 != 4:
-        yield f"USE_MODE {mode:g} is not used: all forces act, with combined slip"
     if not tire.carries:
         yield "no vertical stiffness, QFZ1 or [DEFLECTION_LOAD_CURVE]: vehicles refuse the file"
     if tire.file.values.get("PDY1", 1.0) < 0.0:

@@ -85,6 +85,13 @@ MAGIC_FORMULA = (
     "min_load",
     "max_load",
     "max_inclination",
+    "min_slip",
+    "max_slip",
+    "min_slip_angle",
+    "max_slip_angle",
+    "limits",
+    "mirror",
+    "use_mode",
     "pressure",
     "least_pressure",
     "reference_friction",
@@ -112,11 +119,14 @@ _LAGGED = tuple(State(f"slip.{axis}", "1", f"lagged slip, {text}", 1e-2)
 
 _PRESSURE = Signal("tire_pressure", "input", "Pa", "inflation pressure; 0: that of tire.pressure", minimum=-1.0,
                    frame="", nominal=1e5)  # fmt: skip
+_OUTSIDE = Signal("tire_outside", "output", "1", "how many of load, inclination, slip, slip angle and weights of "
+                  "combined slip are outside of the ranges of the tire's file", minimum=0.0, frame="")  # fmt: skip
 
 
 def _magic_formula(name: str, more: tuple[str, ...], *, curve: bool = False) -> Law:
     module = "jounce.contact.tires.magic_formula"
-    stiffnesses, rising = TMEASY.stiffnesses, (*TMEASY.rising, ("min_load", "max_load"))
+    stiffnesses, rising = TMEASY.stiffnesses, (*TMEASY.rising, ("min_load", "max_load"), ("min_slip", "max_slip"),
+                                                 ("min_slip_angle", "max_slip_angle"))
     if curve:
         parts = [(f"load_curve_deflection_{k}", f"load_curve_stiffness_{k}") for k in range(POINTS)]
         more = (*more, *(name for part in parts for name in part))
@@ -125,8 +135,8 @@ def _magic_formula(name: str, more: tuple[str, ...], *, curve: bool = False) -> 
     return Law(
         name=f"{name}_curve" if curve else name, parameters=(*MAGIC_FORMULA, *more), sided=("side",),
         contact=later(module, f"contact_{name}"), start=later(module, f"start_{name}"),
-        states=(*TMEASY.states, *_LAGGED), inputs=(_PRESSURE,), bounded=(("tire_pressure", "pressure"),),
-        rising=rising, stiffnesses=stiffnesses, quick=True,
+        states=(*TMEASY.states, *_LAGGED), inputs=(_PRESSURE,), outputs=(_OUTSIDE,),
+        bounded=(("tire_pressure", "pressure"),), rising=rising, stiffnesses=stiffnesses, quick=True,
     )  # fmt: skip
 
 

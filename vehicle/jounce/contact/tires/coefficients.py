@@ -33,6 +33,14 @@ MF61: Final = tuple(_MF61.split())
 PLAIN: Final = {"UNLOADED_RADIUS": "unloaded_radius", "FNOMIN": "FNOMIN", "NOMPRES": "NOMPRES", "LONGVL": "LONGVL"}
 """What both read beside them -> the parameter under `tire.` that has it."""
 
+ASYMMETRIC: Final = frozenset((
+    *("PHX1", "PHX2", "PVX1", "PVX2", "RHX1", "PHY1", "PHY2", "PVY1", "PVY2", "PEY3", "RBY3", "RVY1", "RVY2"),
+    *("QBZ4", "QHZ1", "QHZ2", "QDZ6", "QDZ7", "QEZ4", "QSX1", "SSZ1"),
+))  # fmt: skip
+"""Coefficients that a tire without conicity, ply steer and shifts has at 0: `mirror` SYMMETRIC."""
+ASYMMETRIC_TRAIL: Final = frozenset(("QDZ3",))
+"""Those of PAC2002 alone; MF 6.1 has it with the size of the inclination."""
+
 POINTS: Final = 24
 """Most points of a curve of load over deflection."""
 SOFTEST: Final = 0.05

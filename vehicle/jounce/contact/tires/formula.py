@@ -19,7 +19,7 @@ import casadi as ca
 from jounce.math.algebra import SX
 
 __all__ = ["TINY", "Common", "Forces", "Longitudinal", "Numbers", "Slips", "by_pressure", "common", "cos_atan", "curve",
-           "longitudinal", "off_zero", "sign", "sliding_curve", "weight"]  # fmt: skip
+           "longitudinal", "negative", "off_zero", "sign", "sliding_curve", "weight"]  # fmt: skip
 
 SMALL: Final = 1e-12
 """Keeps divisors away from zero: ratios of forces, slips."""
@@ -79,6 +79,8 @@ class Forces:
     """The smaller one of the two peak forces [N]."""
     sliding: SX
     """Force of a locked wheel, at slip -1, without the curve's shifts [N]."""
+    clipped: SX
+    """How many of the two weights of combined slip would be below 0, and are 0 [1]."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +139,13 @@ def sliding_curve(b: SX, c: SX, e: SX, x: SX) -> SX:
 
 
 def weight(b: SX, c: SX, e: SX, x: SX, shift: SX) -> SX:
-    """Weight of combined slip, 1 at x = 0, >= 0 (4.E51, 4.E59)."""
-    return ca.fmax(sliding_curve(b, c, e, x + shift) / off_zero(sliding_curve(b, c, e, shift)), 0.0)
+    """Weight of combined slip, 1 at x = 0 (4.E51, 4.E59); below 0 it stands for 0."""
+    return sliding_curve(b, c, e, x + shift) / off_zero(sliding_curve(b, c, e, shift))
+
+
+def negative(*weights: SX) -> SX:
+    """How many weights are below 0."""
+    return sum((ca.if_else(w < 0.0, 1.0, 0.0) for w in weights), SX(0))
 
 
 def common(at: Slips, c: Numbers) -> Common:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from jounce.contact.tires import MF61, find
 from jounce.contact.tires.coefficients import MF61 as MF61_COEFFICIENTS
@@ -15,7 +15,7 @@ from jounce.contact.tires.tir import TireFile, bounds, read_tir
 from jounce.contact.tires.vertical import vertical_of
 from jounce.entries import Entry
 
-__all__ = ["law_of", "tire_entries", "tires_of_axles"]
+__all__ = ["law_of", "tire_entries", "tires_of_axles", "use_mode"]
 
 #: Parameters that a file says nothing of: (value, unit, description, minimum).
 _OWN: Final[Mapping[str, tuple[float, str, str, float]]] = {
@@ -28,10 +28,18 @@ _OWN: Final[Mapping[str, tuple[float, str, str, float]]] = {
     "bore_deflection": (0.1, "rad", "turn on the spot at which the bore torque is all there", 0.001),
 }
 _UNITS: Final = {"LONGITUDINAL_STIFFNESS": "N/m", "LATERAL_STIFFNESS": "N/m"}
+MOST_SLIP, STEEPEST_ANGLE = 1.5, 1.5
+"""Largest slip [1] and slip angle [rad] of the formula."""
 ANY_PRESSURE = 5e6
 """Largest pressure [Pa] where the file does not depend on it."""
 _ROLLING: Final = (0.5, 1.5)
 """Least and largest rolling radius over the unloaded one."""
+_SHARE: Final = 0.1
+"""Of its value at nominal load, upright: down to it a friction or stiffness counts as right."""
+_STEPS: Final = 200
+"""Into which a range is divided."""
+_UPRIGHT: Final = 0.05
+"""Inclination [rad] up to which every tire has friction and stiffness."""
 STIFFEST, MOST_DAMPING = 5e5, 5e3
 """Of the tread at rest [N/m], [N.s/m]: what a step of 1 ms holds with the spin of a light wheel."""
 
@@ -92,6 +100,9 @@ def _entries(tire: TireFile) -> dict[str, Entry]:
         low, high = bounds(name, value)  # 0 stands for a stiffness that is left out
         put(name, value, unit, text, min(low, value), maximum=max(high, value))
 
+    def choice(name: str, item: int, items: tuple[str, ...], text: str) -> None:
+        made[f"tire.{name}"] = Entry(float(item), "1", source, text, 1.0, float(len(items)), items)
+
     for name, (value, unit, text, minimum) in _OWN.items():
         put(name, value, unit, text, minimum, "assumption: as for the tires of the HMMWV")
     for name, key in (("unloaded_radius", "UNLOADED_RADIUS"), ("width", "WIDTH"), ("rim_radius", "RIM_RADIUS")):
@@ -108,10 +119,26 @@ def _entries(tire: TireFile) -> dict[str, Entry]:
         coefficient(name, v.get(name, value), "1", f"coefficient {name} of radius and vertical stiffness")
     put("vertical_damping", v.get("VERTICAL_DAMPING", 0.0), "N.s/m", "vertical damping", 0.0)
     # FZMIN 0 would divide by zero
-    put("min_load", max(v.get("FZMIN", 0.0), 0.01 * v["FNOMIN"]), "N", "least load of the formula", 0.001)
-    put("max_load", v.get("FZMAX", 3.0 * v["FNOMIN"]), "N", "largest load of the formula", 0.001)
+    ends = max(v.get("FZMIN", 0.0), 0.01 * v["FNOMIN"]), v.get("FZMAX", 3.0 * v["FNOMIN"])
+    for name, end, least, text in (("min", ends[0], -0.5, "least"), ("max", ends[1], 0.5, "largest")):
+        over, why = _kept(tire, _of_load(tire), end / f0 - 1.0, least, lambda x: f"a load of {f0 * (1.0 + x):.4g} N")
+        load = f0 * (1.0 + over) if why else end
+        put(f"{name}_load", load, "N", f"{text} load of the formula", 0.001, f"assumption: {why}" if why else source)
     lean = min(abs(v.get("CAMMIN", -0.2618)), abs(v.get("CAMMAX", 0.2618))) or 0.2618
-    put("max_inclination", lean, "rad", "largest inclination of the formula", 0.0, maximum=1.5)
+    lean, why = _kept(tire, _of_inclination(tire), lean, _UPRIGHT, lambda x: f"an inclination of {x:.3g} rad")
+    put("max_inclination", lean, "rad", "largest inclination of the formula", 0.0,
+        f"assumption: {why}" if why else source, 1.5)  # fmt: skip
+    for which, text, sign in (("min", "least", -1.0), ("max", "largest", 1.0)):
+        for name, key, size, unit in (("slip", "KPU", MOST_SLIP, "1"), ("slip_angle", "ALP", STEEPEST_ANGLE, "rad")):
+            low, high = bounds(key + which.upper(), sign)
+            put(f"{which}_{name}", v.get(key + which.upper(), sign * size), unit,
+                f"{text} {name.replace('_', ' ')} of the file's data", low, maximum=high)  # fmt: skip
+    choice("limits", 1, ("OFF", "ON"), "whether the formula's slips stay within the ranges of the file's data")
+    choice("mirror", 1, ("FILE", "NEVER", "SYMMETRIC"), "whether the data are mirrored on the side that they are not "
+           "of; SYMMETRIC: and have neither conicity, ply steer nor shifts")  # fmt: skip
+    put("use_mode", float(use_mode(tire)), "1", "units 0 F_z alone, 1 F_x, 2 F_y, 3 both, 4 and above combined; tens 0 "
+        "without relaxation; the nearest whole number counts", 0.0, maximum=25.0,
+        why=source if "USE_MODE" in v else "assumption: all forces with relaxation")  # fmt: skip
     coefficient("FNOMIN", v["FNOMIN"], "N", "nominal load")
     nominal = v.get("NOMPRES", 0.0)
     put("NOMPRES", nominal, "Pa", "nominal pressure; 0: pressure has no effect", 0.0)
@@ -119,12 +146,14 @@ def _entries(tire: TireFile) -> dict[str, Entry]:
     why = source if "PRESMAX" in v or not nominal else "assumption: half to one and a half of the nominal pressure"
     put("least_pressure", least, "Pa", "least pressure that the inputs count with", 0.0, why)
     pressure = min(max(v.get("INFLPRES", nominal), least), most)
+    _check_pressure(tire, nominal, least, most)
     made["tire.pressure"] = Entry(pressure, "Pa", source, "inflation pressure", least, most)
     coefficient("LONGVL", v.get("LONGVL", 16.7), "m/s", "speed of the measurement")
     given = any(name in v for name in ("DREFF", "BREFF", "FREFF"))
     for name, value in (("DREFF", 0.0), ("BREFF", 0.0), ("FREFF", 0.0 if given else 1.0 / 3.0)):
         coefficient(name, v.get(name, value), "1", "coefficient of the rolling radius")
     _check_rolling(tire, made)
+    _check_lengths(tire)
     names = MF61_COEFFICIENTS if tire.law == MF61.name else PAC2002_COEFFICIENTS
     for name in names:
         coefficient(name, tire.coefficient(name), _UNITS.get(name, "1"), f"coefficient {name} of the Magic Formula")
@@ -138,11 +167,15 @@ def _entries(tire: TireFile) -> dict[str, Entry]:
     for side, value in (("left", left), ("right", right)):
         text = f"from 0 on the file's sides are as they are on the {side}, below mirrored"
         put(f"side_{side}", value, "1", text, -1.0, maximum=1.0)
-    ellipse = tire.texts.get("FE_METHOD", "").upper() == "YES" or not any(v.get(n) for n in ("RBX1", "RBY1", "RCX1"))
-    combined = "how pure slips are combined: by weights of the formula, or by the friction ellipse"
-    value = 2.0 if ellipse else 1.0
-    made["tire.combined_slip"] = Entry(value, "1", source, combined, 1.0, 2.0, ("WEIGHTS", "ELLIPSE"))
+    ellipse = tire.texts.get("FE_METHOD", "").upper() == "YES" or not any(v.get(n) for n in names if n[0] == "R")
+    choice("combined_slip", 1 + ellipse, ("WEIGHTS", "ELLIPSE"),
+           "how pure slips are combined: by weights of the formula, or by the friction ellipse")  # fmt: skip
     return made
+
+
+def use_mode(tire: TireFile) -> int:
+    """USE_MODE of a file without its sign; one without it has all forces, combined, with relaxation: 14."""
+    return int(abs(tire.values.get("USE_MODE", 14.0)))
 
 
 def _check_rolling(tire: TireFile, made: Mapping[str, Entry]) -> None:
@@ -157,6 +190,89 @@ def _check_rolling(tire: TireFile, made: Mapping[str, Entry]) -> None:
                                      f"{rolling:.4g} m at nominal load; expected {low:.4g} to {high:.4g} m")
 
 
+class _Factor(NamedTuple):
+    """Of friction, a stiffness or a length; it keeps its sign in a file that makes sense."""
+
+    what: str
+    keys: tuple[str, ...]
+    value: Callable[[float], float]
+    """Over load over nominal load less 1, over the inclination [rad], or over dp; above 0."""
+
+
+def _polynomial(tire: TireFile, what: str, *keys: str, first: str = "") -> _Factor:
+    """The coefficient ``first`` by its size, or 1, and then keys times powers; where it is below 0, all change sign."""
+    begin = tire.coefficient(first) if first else 1.0
+    series = [abs(begin), *(math.copysign(1.0, begin) * tire.coefficient(k) for k in keys)]
+    there = (*([first] if first else []), *keys)
+    return _Factor(what, there, lambda x: sum(c * x**k for k, c in enumerate(series)))
+
+
+def _of_load(tire: TireFile) -> Iterator[_Factor]:
+    c = tire.coefficient
+    yield _polynomial(tire, "longitudinal friction", "PDX2", first="PDX1")
+    yield _polynomial(tire, "lateral friction", "PDY2", first="PDY1")
+    yield _polynomial(tire, "slip stiffness", "PKX2", first="PKX1")
+    if tire.law == MF61.name:
+        yield _Factor("cornering stiffness", ("PKY4",),
+                      lambda x: math.copysign(1.0, math.sin(c("PKY4") * math.atan((1.0 + x) / c("PKY2")))))  # fmt: skip
+        yield _polynomial(tire, "carcass stiffness", "PCFX1", "PCFX2")
+        yield _polynomial(tire, "carcass stiffness", "PCFY1", "PCFY2")
+
+
+def _of_inclination(tire: TireFile) -> Iterator[_Factor]:
+    c = tire.coefficient
+    yield _Factor("longitudinal friction", ("PDX3",), lambda g: 1.0 - c("PDX3") * g * g)
+    yield _Factor("lateral friction", ("PDY3",), lambda g: 1.0 - c("PDY3") * g * g)
+    yield _Factor("cornering stiffness", ("PKY3",), lambda g: 1.0 - c("PKY3") * g)
+    if tire.law == MF61.name:
+        yield _Factor("cornering stiffness", ("PKY5",), lambda g: 1.0 + c("PKY5") / c("PKY2") * g * g)
+
+
+def _of_pressure(tire: TireFile) -> Iterator[_Factor]:
+    for what, *keys in (("longitudinal friction", "PPX3", "PPX4"), ("lateral friction", "PPY3", "PPY4"),
+                        ("slip stiffness", "PPX1", "PPX2"), ("cornering stiffness", "PPY1"),
+                        ("cornering stiffness", "PPY2")):  # fmt: skip
+        yield _polynomial(tire, what, *keys)
+
+
+def _kept(
+    tire: TireFile, factors: Iterable[_Factor], end: float, least: float, text: Callable[[float], str]
+) -> tuple[float, str]:
+    """(end, "") of a range from 0 on, or where in it a factor falls to `_SHARE` of its value at 0, and why.
+
+    Raises TireFileError where that is within ``least``.
+    """
+    found, why = end, ""
+    for factor in factors:
+        low = _SHARE * factor.value(0.0)
+        places = [k / _STEPS * found for k in range(_STEPS + 1)]
+        wrong = next((k for k, x in enumerate(places) if factor.value(x) < low or not low > 0.0), None)
+        if wrong is None:
+            continue
+        key = next((name for name in reversed(factor.keys) if tire.values.get(name)), factor.keys[0])
+        what, at = f"{factor.what} would be about 0 or of the wrong sign", places[wrong]
+        if abs(at) <= abs(least) or not low > 0.0:
+            raise tire.fault_of(key, f"{tire.coefficient(key):g}: {what} at {text(at)}")
+        found = places[wrong - 1]
+        why = f"line {tire.lines.get(key, tire.count)}: {key}: {what} beyond {text(found)}"
+    return found, why
+
+
+def _check_pressure(tire: TireFile, nominal: float, least: float, most: float) -> None:
+    """Raises TireFileError where friction or a stiffness has the wrong sign at a pressure that can be set."""
+    for end in (least, most) if nominal > 0.0 else ():
+        _kept(tire, _of_pressure(tire), end / nominal - 1.0, math.inf, lambda x: f"{nominal * (1.0 + x):.4g} Pa")
+
+
+def _check_lengths(tire: TireFile) -> None:
+    """Raises TireFileError for relaxation lengths below 0 at nominal load."""
+    for key in () if tire.law == MF61.name else ("PTX1", "PTY1"):
+        if tire.coefficient(key) < 0.0:
+            raise tire.fault_of(key, f"{tire.coefficient(key):g}: expected a relaxation length, 0 or above")
+    if tire.law != MF61.name and tire.coefficient("PTY1") and not tire.coefficient("PTY2") > 0.0:
+        raise tire.fault_of("PTY2", f"{tire.coefficient('PTY2'):g}: expected a number above 0, as PTY1 is")
+
+
 def _stiffness_at_rest(tire: TireFile, f0: float) -> float:
     """Longitudinal stiffness of the standing tire [N/m]."""
     v = tire.values
@@ -167,5 +283,10 @@ def _stiffness_at_rest(tire: TireFile, f0: float) -> float:
 
 
 def _sides(tire: TireFile) -> tuple[float, float]:
-    """Signs of the left and the right wheels: data of a left tire are mirrored on the right, and the reverse."""
-    return (-1.0, 1.0) if tire.texts.get("TYRESIDE", "").upper() == "RIGHT" else (1.0, -1.0)
+    """Signs of the left and the right wheels: data of a left tire are mirrored on the right, and the reverse.
+
+    A USE_MODE below 0 mirrors them once more (MSC Software, "Adams/Tire", PAC2002, USE_MODE).
+    """
+    left = -1.0 if tire.texts.get("TYRESIDE", "").upper() == "RIGHT" else 1.0
+    left *= math.copysign(1.0, tire.values.get("USE_MODE", 0.0))
+    return left, -left

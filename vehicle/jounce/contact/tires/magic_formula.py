@@ -16,22 +16,22 @@ stiffness and friction: break-away at the smaller one of the two peaks, sliding 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import casadi as ca
 
 from jounce.contact.standstill import SOFT, STATES, Hold, Motion, Standstill, rolled_on, standstill
 from jounce.contact.tires import mf61, pac2002
-from jounce.contact.tires.coefficients import MF61, PAC2002, PLAIN, POINTS, SOFTEST
+from jounce.contact.tires.coefficients import ASYMMETRIC, ASYMMETRIC_TRAIL, MF61, PAC2002, PLAIN, POINTS, SOFTEST
 from jounce.contact.tires.formula import TINY, Forces, Slips, by_pressure
 from jounce.contact.tires.law import Contact, Hub, Law, Plane, Started, Starting
 from jounce.contact.tires.patch import patch, spring
 from jounce.math.algebra import SX, cross, dot
 from jounce.math.layout import Layout
 
-__all__ = ["AT", "GIVES", "contact_mf61", "contact_pac2002", "start_mf61", "start_pac2002", "steady"]
+__all__ = ["AT", "GIVES", "SHORTEST", "contact_mf61", "contact_pac2002", "start_mf61", "start_pac2002", "steady"]
 
 Numbers = Mapping[str, SX]
 Formula = Callable[[Slips, Numbers], Forces]
@@ -52,8 +52,10 @@ SPEED_MIN: Final = 1e-4
 """Speed [m/s] below which the reported slips fade to zero."""
 MOST: Final = 1.5
 """Largest slip of the formula [1]."""
+STEEPEST_ANGLE: Final = 1.5
+"""Largest slip angle of the formula [rad]."""
 STEEPEST: Final = 14.1
-"""Largest tangent of its slip angle: 1.5 rad."""
+"""Its tangent [1]."""
 NO_PRESSURE: Final = 1.0
 """Pressure of an input [Pa] up to which the parameter's counts."""
 SMALL_SLIP: Final = 1e-3
@@ -61,12 +63,42 @@ SMALL_SLIP: Final = 1e-3
 
 
 def _pac2002(at: Slips, par: Numbers) -> Forces:
-    named = {name: par[name] for name in PAC2002} | {file: par[name] for file, name in PLAIN.items()}
+    named = _named(PAC2002, ASYMMETRIC | ASYMMETRIC_TRAIL, par)
     return pac2002.pac2002(at, named | {"ELLIPSE": par["combined_slip"] - 1.0})
 
 
 def _mf61(at: Slips, par: Numbers) -> Forces:
-    return mf61.mf61(at, {name: par[name] for name in MF61} | {file: par[name] for file, name in PLAIN.items()})
+    return mf61.mf61(at, _named(MF61, ASYMMETRIC, par))
+
+
+def _named(names: Sequence[str], asymmetric: Container[str], par: Numbers) -> dict[str, SX]:
+    """The formula's numbers; those that are not symmetric are 0 where ``mirror`` says so."""
+    kept = 3.0 - ca.fmax(par["mirror"], 2.0)  # of numbers alone
+    own = {name: kept * par[name] if name in asymmetric else par[name] for name in names}
+    return own | {file: par[name] for file, name in PLAIN.items()} | {"COMBINED": _mode(par).combined}
+
+
+class _Mode(NamedTuple):
+    """What `use_mode` says: shares, 0 or 1, made of numbers alone, so that they are computed once."""
+
+    x: SX
+    """Of F_x and M_y."""
+    y: SX
+    """Of F_y, M_x and M_z."""
+    combined: SX
+    """Of what one slip does to the other one's force."""
+    lags: SX
+    """Of the relaxation lengths."""
+
+
+def _mode(par: Numbers) -> _Mode:
+    """Units: 0 F_z alone, 1 F_x and M_y, 2 F_y, M_x and M_z, 3 all, 4 combined; tens: 0 without relaxation."""
+    mode = ca.floor(par["use_mode"] + 0.5)
+    tens = ca.floor(mode * 0.1)
+    units = mode - 10.0 * tens
+    both = ca.fmax(ca.fmin(units - 2.0, 1.0), 0.0)
+    x, y = (both + ca.fmax(1.0 - ca.fabs(units - k), 0.0) for k in (1.0, 2.0))
+    return _Mode(x, y, ca.fmax(ca.fmin(units - 3.0, 1.0), 0.0), ca.fmin(tens, 1.0))
 
 
 def contact_pac2002(hub: Hub, terrain: Plane, state: SX, par: Numbers) -> Contact:
@@ -107,7 +139,7 @@ def steady(law: Law) -> ca.Function:
     load, mu = _within(p["load"], par), ca.fmax(p["friction"] / par["reference_friction"], FRICTION_MIN)
     slips = Slips(load, p["slip"], ca.tan(p["slip_angle"]), p["inclination"], p["pressure"], p["speed"], mu,
                   ca.sin(p["inclination"]))  # fmt: skip
-    f, more = _evaluated(formula, slips, par), p["load"] / load
+    f, more = _evaluated(formula, _limited(slips, par), par), p["load"] / load
     out = GIVES.join(
         fx=more * f.fx, fy=more * f.fy, overturning=more * f.overturning, resistance=more * f.resistance,
         aligning=more * (f.aligning + f.arm * f.fx), stiffness_x=more * f.stiffness_x,
@@ -121,14 +153,56 @@ def _within(load: SX, par: Numbers) -> SX:
     return ca.fmax(ca.fmin(load, par["max_load"]), par["min_load"])
 
 
+def _side(par: Numbers) -> SX:
+    """1 for a wheel on whose side the data stand, -1 where they are mirrored; `mirror` NEVER: 1."""
+    never = ca.fmax(1.0 - ca.fabs(par["mirror"] - 2.0), 0.0)
+    own = par["side"] + 2.0 * never  # of numbers alone
+    return ca.if_else(own < 0.0, -1.0, 1.0)
+
+
+def _ranges(par: Numbers, limits: SX) -> tuple[SX, SX, SX, SX]:
+    """(least, largest slip, least, largest tangent of the slip angle): the file's if ``limits`` is 1, of numbers alone.
+
+    If it is 0 they are what the formula gets at most.
+    """
+    slips = [side * (MOST + limits * (ca.fmin(side * par[name], MOST) - MOST))
+             for side, name in ((-1.0, "min_slip"), (1.0, "max_slip"))]  # fmt: skip
+    tangents = [side * (STEEPEST + limits * (ca.tan(ca.fmin(side * par[name], STEEPEST_ANGLE)) - STEEPEST))
+                for side, name in ((-1.0, "min_slip_angle"), (1.0, "max_slip_angle"))]  # fmt: skip
+    return slips[0], slips[1], tangents[0], tangents[1]
+
+
+def _limited(at: Slips, par: Numbers) -> Slips:
+    """The slips within their ranges; those of the slip angle are of the side that the data are of."""
+    least, most, left, right = _ranges(par, par["limits"] - 1.0)
+    side = _side(par)
+    slip = ca.fmax(ca.fmin(at.slip, most), least)
+    return replace(at, slip=slip, tan=side * ca.fmax(ca.fmin(side * at.tan, right), left))
+
+
+def _outside(load: SX, at: Slips, forces: Forces, rolls: SX, par: Numbers) -> SX:
+    """How many of load, inclination, slip, slip angle and weights are outside of the file's ranges.
+
+    ``rolls``: whether the slips count, which the formula has no use for near standstill.
+    """
+    least, most, left, right = _ranges(par, SX(1))
+    tan = _side(par) * at.tan
+    of_slips = (at.slip < least, at.slip > most, tan < left, tan > right)
+    others = (load < par["min_load"], load > par["max_load"], ca.fabs(at.inclination) > par["max_inclination"])
+    counts = [ca.if_else(ca.logic_and(rolls, over), 1.0, 0.0) for over in of_slips]
+    counts += [ca.if_else(over, 1.0, 0.0) for over in others]
+    return sum(counts, ca.if_else(rolls, _mode(par).combined * forces.clipped, 0.0))
+
+
 def _evaluated(formula: Formula, at: Slips, par: Numbers) -> Forces:
-    """The formula on this side of the vehicle: the data of the other side are mirrored."""
-    most, side = par["max_inclination"], ca.if_else(par["side"] < 0.0, -1.0, 1.0)
+    """The formula on this side of the vehicle, with the forces that the mode has."""
+    most, side, mode = par["max_inclination"], _side(par), _mode(par)
     camber = ca.fmax(ca.fmin(at.inclination, most), -most) * side
     sine = ca.fmax(ca.fmin(at.sine, ca.sin(most)), -ca.sin(most)) * side
     f = formula(replace(at, tan=at.tan * side, inclination=camber, sine=sine), par)
-    return Forces(**vars(f) | {"fy": f.fy * side, "overturning": f.overturning * side, "aligning": f.aligning * side,
-                               "arm": f.arm * side})  # fmt: skip
+    across = mode.y * side
+    return replace(f, fx=f.fx * mode.x, resistance=f.resistance * mode.x, fy=f.fy * across, arm=f.arm * side,
+                   overturning=f.overturning * across, aligning=f.aligning * across)  # fmt: skip
 
 
 def _rolling_radius(load: SX, stiffer: SX, par: Numbers) -> SX:
@@ -203,18 +277,21 @@ def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers
 
     xi, eta = parts["slip"][0], parts["slip"][1]
     by_rest = 1.0 / ca.fmax(1.0 - ca.sqrt(xi * xi + eta * eta), SMALL_SLIP)
-    slip = ca.fmax(ca.fmin(xi * by_rest, MOST), -MOST)
-    tan = ca.fmax(ca.fmin(-eta * by_rest, STEEPEST), -STEEPEST)
-    f = _evaluated(formula, Slips(load, slip, tan, at.camber, pressure, speed, mu, at.lean), par)
+    met = Slips(load, xi * by_rest, -eta * by_rest, at.camber, pressure, speed, mu, at.lean)
+    counted = _limited(met, par)
+    f, mode = _evaluated(formula, counted, par), _mode(par)
     pace = speed + ca.sqrt(dot(sliding, sliding) + TINY)
-    lag = ca.vertcat(_lag(xi, sliding[0], pace, ca.fmax(f.length_x, SHORTEST)),
-                     _lag(eta, sliding[1], pace, ca.fmax(f.length_y, SHORTEST)))  # fmt: skip
+    lag = ca.vertcat(_lag(xi, sliding[0], pace, ca.fmax(mode.lags * f.length_x, SHORTEST)),
+                     _lag(eta, sliding[1], pace, ca.fmax(mode.lags * f.length_y, SHORTEST)))  # fmt: skip
 
-    motion = Motion(sliding, dot(hub.turning, at.left), spin - yaw * at.lean, turn, yaw)
+    # a direction without force has no motion to hold, and so no energy
+    motion = Motion(ca.vertcat(mode.x * sliding[0], mode.y * sliding[1]), mode.x * dot(hub.turning, at.left),
+                    spin - yaw * at.lean, mode.y * turn, mode.x * mode.y * yaw)  # fmt: skip
     fade = friction / mu
     held = Hold(
         friction=f.peak * more * fade, load=at.load, length=length, trail=trail, radius=rolling_radius,
-        slope_x=_secant(f.fx, slip, f.stiffness_x) * more, slope_y=_secant(f.fy, tan, f.stiffness_y) * more,
+        slope_x=_secant(f.fx, counted.slip, f.stiffness_x) * more,
+        slope_y=_secant(f.fy, counted.tan, f.stiffness_y) * more,
         sliding=ca.fmin(f.sliding, f.peak) * more * fade,
     )  # fmt: skip
     near = ca.logic_and(touching, rest_of > 0.0)
@@ -245,6 +322,7 @@ def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers
         slip=ca.if_else(touching, -sliding[0] / shown, 0.0), slip_angle=ca.if_else(touching, ca.atan(vy / shown), 0.0),
         deflection=at.deflection, contact_point=hub.position + at.reach, heading=at.heading, left=at.left,
         stored_energy=rest.energy,
+        outputs={"tire_outside": ca.if_else(touching, _outside(at.load, met, f, blend > 0.0, par), 0.0)},
     )  # fmt: skip
 
 
@@ -273,12 +351,14 @@ def _start(formula: Formula, starting: Starting, par: Numbers) -> Started:
     mu = ca.fmax(friction, FRICTION_MIN)
     none, zero = LAGGED.split(SX(LAGGED.size, 1)), SX(0)
     f = _evaluated(formula, Slips(load, zero, zero, zero, par["pressure"], zero, mu, zero), par)
-    bent = ca.vertcat(*(-force / ca.fmax(par["tread_stiffness"], SOFT) for force in ca.vertsplit(starting.force)))
+    mode = _mode(par)
+    bent = ca.vertcat(*(-share * force / ca.fmax(par["tread_stiffness"], SOFT)
+                        for share, force in zip((mode.x, mode.y), ca.vertsplit(starting.force), strict=True)))
     radius = par["unloaded_radius"]
-    rolled = starting.way * (starting.load / par["FNOMIN"]) * par["rolling_deflection"] / radius
+    rolled = mode.x * starting.way * (starting.load / par["FNOMIN"]) * par["rolling_deflection"] / radius
     travelled = starting.way * ca.sqrt(radius * starting.deflection) / 3.0
     return Started(
-        grip=f.peak * starting.load / load * friction / mu,
+        grip=ca.fmax(mode.x, mode.y) * f.peak * starting.load / load * friction / mu,
         resting=LAGGED.join(**none | {"bristle": bent}),
         rolling=LAGGED.join(**none | {"rolled": rolled, "travelled": travelled}),
     )

@@ -15,6 +15,7 @@ from jounce.contact.tires.formula import (
     cos_atan,
     curve,
     longitudinal,
+    negative,
     off_zero,
     sign,
     sliding_curve,
@@ -28,28 +29,32 @@ __all__ = ["mf61"]
 def mf61(at: Slips, c: Numbers) -> Forces:
     """Forces, moments and relaxation lengths; ``c`` has `coefficients.MF61` by name.
 
+    COMBINED is 1 where one slip acts on the force of the other one, else 0.
     Source: Pacejka and Besselink 2012, 4.E9 to 4.E78 with all zeta = 1; what QSX12 to QSX14 of MF 6.2 add to M_x, and
     the carcass stiffnesses PCFX, PCFY: TNO, "MF-Tyre/MF-Swift 6.2 equation manual".
     """
     n, fz, r0 = common(at, c), at.load, c["UNLOADED_RADIUS"]
     f0, dfz, dpi = n.f0, n.dfz, n.dpi
     alpha, cos, g = at.tan, cos_atan(at.tan), at.sine
+    across, along = c["COMBINED"] * alpha, c["COMBINED"] * at.slip
     x = longitudinal(at, at.inclination, n, c)
 
     upright = _lateral(at, SX(0.0), c)
     y = _lateral(at, g, c)
     b = (c["RBX1"] + c["RBX3"] * g * g) * cos_atan(c["RBX2"] * at.slip) * c["LXAL"]
-    fx = x.force * weight(b, c["RCX1"], ca.fmin(c["REX1"] + c["REX2"] * dfz, 1.0), alpha, c["RHX1"])
+    gx = weight(b, c["RCX1"], ca.fmin(c["REX1"] + c["REX2"] * dfz, 1.0), across, c["RHX1"])
+    fx = x.force * ca.fmax(gx, 0.0)
     b = (c["RBY1"] + c["RBY4"] * g * g) * cos_atan(c["RBY2"] * (alpha - c["RBY3"])) * c["LYKA"]
-    gy = weight(b, c["RCY1"], ca.fmin(c["REY1"] + c["REY2"] * dfz, 1.0), at.slip, c["RHY1"] + c["RHY2"] * dfz)
+    bare = weight(b, c["RCY1"], ca.fmin(c["REY1"] + c["REY2"] * dfz, 1.0), along, c["RHY1"] + c["RHY2"] * dfz)
+    gy = ca.fmax(bare, 0.0)
     shift = y["mu"] * fz * (c["RVY1"] + c["RVY2"] * dfz + c["RVY3"] * g) * cos_atan(c["RVY4"] * alpha)
-    shift *= ca.sin(c["RVY5"] * ca.atan(c["RVY6"] * at.slip)) * c["LVYKA"]
+    shift *= ca.sin(c["RVY5"] * ca.atan(c["RVY6"] * along)) * c["LVYKA"]
     fy = gy * y["force"] + shift
 
     grip = c["LMUY"] * at.friction
     turned = alpha + c["QHZ1"] + c["QHZ2"] * dfz + (c["QHZ3"] + c["QHZ4"] * dfz) * g
     residual = alpha + y["shift"] + y["vertical"] / off_zero(y["stiffness"])
-    slips = x.stiffness / off_zero(y["stiffness"]) * at.slip
+    slips = x.stiffness / off_zero(y["stiffness"]) * along
     bt = (c["QBZ1"] + (c["QBZ2"] + c["QBZ3"] * dfz) * dfz) * (1.0 + c["QBZ4"] * g + c["QBZ5"] * ca.fabs(g))
     bt *= c["LKY"] / grip
     et = c["QEZ1"] + (c["QEZ2"] + c["QEZ3"] * dfz) * dfz
@@ -61,7 +66,8 @@ def mf61(at: Slips, c: Numbers) -> Forces:
     lean = (c["QDZ8"] + c["QDZ9"] * dfz) * (1.0 + c["PPZ2"] * dpi) + (c["QDZ10"] + c["QDZ11"] * dfz) * ca.fabs(g)
     left = fz * r0 * grip * cos * ((c["QDZ6"] + c["QDZ7"] * dfz) * c["LRES"] + lean * g * c["LKZC"])
     left *= cos_atan((c["QBZ9"] * c["LKY"] / grip + c["QBZ10"] * y["b"] * c["PCY1"] * c["LCY"]) * residual)
-    arm = r0 * (c["SSZ1"] + c["SSZ2"] * fy / f0 + (c["SSZ3"] + c["SSZ4"] * dfz) * at.inclination) * c["LS"]
+    arm = r0 * (c["SSZ1"] + c["SSZ2"] * fy / f0 + (c["SSZ3"] + c["SSZ4"] * dfz) * at.inclination)
+    arm *= c["LS"] * c["COMBINED"]
 
     carcass_x = c["LONGITUDINAL_STIFFNESS"] * (1.0 + (c["PCFX1"] + c["PCFX2"] * dfz) * dfz + c["PCFX3"] * dpi)
     carcass_y = c["LATERAL_STIFFNESS"] * (1.0 + (c["PCFY1"] + c["PCFY2"] * dfz) * dfz + c["PCFY3"] * dpi)
@@ -70,7 +76,7 @@ def mf61(at: Slips, c: Numbers) -> Forces:
         aligning=-trail * gy * upright["force"] + left, arm=arm,
         stiffness_x=x.stiffness, stiffness_y=y["stiffness"],
         length_x=_length(x.stiffness, carcass_x), length_y=_length(y["stiffness"], carcass_y),
-        peak=ca.fmin(x.mu, y["mu"]) * fz, sliding=x.sliding,
+        peak=ca.fmin(x.mu, y["mu"]) * fz, sliding=x.sliding, clipped=negative(gx, bare),
     )  # fmt: skip
 
 

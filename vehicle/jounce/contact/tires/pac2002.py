@@ -15,6 +15,7 @@ from jounce.contact.tires.formula import (
     cos_atan,
     curve,
     longitudinal,
+    negative,
     off_zero,
     sign,
     sliding_curve,
@@ -28,7 +29,8 @@ __all__ = ["pac2002"]
 def pac2002(at: Slips, c: Numbers) -> Forces:
     """Forces, moments and relaxation lengths; ``c`` has `coefficients.PAC2002` and those of Slips by name.
 
-    Combined slip is by cosine weighting where ELLIPSE is 0, by the friction ellipse where it is 1.
+    Combined slip is by cosine weighting where ELLIPSE is 0, by the friction ellipse where it is 1. COMBINED is 1 where
+    one slip acts on the force of the other one, else 0.
     Source: MSC Software, "Adams/Tire", PAC2002, the equations for pure slip, combined slip (Magic Formula; friction
     ellipse) and transient behaviour. PDY1 < 0 is taken as its absolute value.
     """
@@ -54,17 +56,19 @@ def pac2002(at: Slips, c: Numbers) -> Forces:
     residual = ay + vertical / off_zero(ky)
 
     ellipse = c["ELLIPSE"] > 0.5
-    gx, gy, shift = _weights(at, alpha, dfz, c)
+    across, along = c["COMBINED"] * alpha, c["COMBINED"] * at.slip
+    bare_x, bare_y, shift = _weights(at.slip, alpha, across, along, dfz, c)
+    gx, gy = ca.fmax(bare_x, 0.0), ca.fmax(bare_y, 0.0)
     shift *= mu * fz * (c["RVY1"] + c["RVY2"] * dfz + c["RVY3"] * g)
     shift = ca.if_else(ellipse, 0.0, shift)
     kc = x.slip + x.vertical / off_zero(x.stiffness)
-    sx, sy = _ellipse(kc, ca.sin(residual), (x.force - x.vertical) / fz, bare / fz, x.mu, mu)
+    sx, sy = _ellipse(kc, ca.sin(residual), (x.force - x.vertical) / fz, bare / fz, x.mu, mu, c["COMBINED"])
     fx = ca.if_else(ellipse, sx, gx) * x.force
     fy = ca.if_else(ellipse, sy, gy) * (bare + vertical) + shift
 
     gz = at.inclination * c["LGAZ"]
     turned = alpha + c["QHZ1"] + c["QHZ2"] * dfz + (c["QHZ3"] + c["QHZ4"] * dfz) * gz
-    stiffnesses = x.stiffness / off_zero(ky) * at.slip
+    stiffnesses = x.stiffness / off_zero(ky) * along
     bt = (c["QBZ1"] + (c["QBZ2"] + c["QBZ3"] * dfz) * dfz) * (1.0 + c["QBZ4"] * gz + c["QBZ5"] * ca.fabs(gz))
     bt *= c["LKY"] / grip
     et = c["QEZ1"] + (c["QEZ2"] + c["QEZ3"] * dfz) * dfz
@@ -75,7 +79,7 @@ def pac2002(at: Slips, c: Numbers) -> Forces:
     trail *= sliding_curve(bt, c["QCZ1"], ca.fmin(et, 1.0), turned)
     left = (c["QDZ6"] + c["QDZ7"] * dfz) * c["LRES"] + (c["QDZ8"] + c["QDZ9"] * dfz) * (1.0 + c["QPZ2"] * dpi) * gz
     left *= fz * r0 * grip * cos * cos_atan((c["QBZ9"] * c["LKY"] / grip + c["QBZ10"] * by * shape) * residual)
-    arm = r0 * (c["SSZ1"] + c["SSZ2"] * fy / f0 + (c["SSZ3"] + c["SSZ4"] * dfz) * gz) * c["LS"]
+    arm = r0 * (c["SSZ1"] + c["SSZ2"] * fy / f0 + (c["SSZ3"] + c["SSZ4"] * dfz) * gz) * (c["LS"] * c["COMBINED"])
 
     v = at.speed / c["LONGVL"]
     squares = v * v
@@ -90,6 +94,7 @@ def pac2002(at: Slips, c: Numbers) -> Forces:
         stiffness_x=x.stiffness, stiffness_y=ky, length_x=length,
         length_y=lateral * r0 * c["LFZO"] * c["LSGAL"],
         peak=ca.fmin(x.mu, mu) * fz, sliding=x.sliding,
+        clipped=ca.if_else(ellipse, 0.0, negative(bare_x, bare_y)),
     )  # fmt: skip
 
 
@@ -97,23 +102,26 @@ def _sin_twice_atan(x: SX) -> SX:
     return 2.0 * x / (1.0 + x * x)
 
 
-def _weights(at: Slips, alpha: SX, dfz: SX, c: Numbers) -> tuple[SX, SX, SX]:
-    """Weights of F_x0 and F_y0, and what multiplies D_Vyk in the lateral force that slip brings."""
-    b = c["RBX1"] * cos_atan(c["RBX2"] * at.slip) * c["LXAL"]
-    gx = weight(b, c["RCX1"], ca.fmin(c["REX1"] + c["REX2"] * dfz, 1.0), alpha, c["RHX1"])
+def _weights(slip: SX, alpha: SX, across: SX, along: SX, dfz: SX, c: Numbers) -> tuple[SX, SX, SX]:
+    """Weights of F_x0 and F_y0, and what multiplies D_Vyk in the lateral force that slip brings.
+
+    across, along: slip angle and slip, or 0 where the slips are not combined.
+    """
+    b = c["RBX1"] * cos_atan(c["RBX2"] * slip) * c["LXAL"]
+    gx = weight(b, c["RCX1"], ca.fmin(c["REX1"] + c["REX2"] * dfz, 1.0), across, c["RHX1"])
     b = c["RBY1"] * cos_atan(c["RBY2"] * (alpha - c["RBY3"])) * c["LYKA"]
-    gy = weight(b, c["RCY1"], ca.fmin(c["REY1"] + c["REY2"] * dfz, 1.0), at.slip, c["RHY1"] + c["RHY2"] * dfz)
-    shift = cos_atan(c["RVY4"] * alpha) * ca.sin(c["RVY5"] * ca.atan(c["RVY6"] * at.slip)) * c["LVYKA"]
+    gy = weight(b, c["RCY1"], ca.fmin(c["REY1"] + c["REY2"] * dfz, 1.0), along, c["RHY1"] + c["RHY2"] * dfz)
+    shift = cos_atan(c["RVY4"] * alpha) * ca.sin(c["RVY5"] * ca.atan(c["RVY6"] * along)) * c["LVYKA"]
     return gx, gy, shift
 
 
-def _ellipse(slip: SX, sine: SX, own_x: SX, own_y: SX, most_x: SX, most_y: SX) -> tuple[SX, SX]:
+def _ellipse(slip: SX, sine: SX, own_x: SX, own_y: SX, most_x: SX, most_y: SX, combined: SX) -> tuple[SX, SX]:
     """Shares of F_x0 and F_y0, from slip and sine of the slip angle, with |sine| / |slip| for the tangent of beta.
 
-    ``own`` are the friction coefficients of the pure slips as they are, ``most`` the largest.
+    ``own`` are the friction coefficients of the pure slips as they are, ``most`` the largest; ``combined`` 0: no share.
     """
-    x = ca.fabs(slip) * most_y / ca.sqrt((slip * most_y) ** 2 + (sine * own_x) ** 2 + TINY)
-    y = ca.fabs(sine) * most_x / ca.sqrt((sine * most_x) ** 2 + (slip * own_y) ** 2 + TINY)
+    x = ca.fabs(slip) * most_y / ca.sqrt((slip * most_y) ** 2 + combined * (sine * own_x) ** 2 + TINY)
+    y = ca.fabs(sine) * most_x / ca.sqrt((sine * most_x) ** 2 + combined * (slip * own_y) ** 2 + TINY)
     return x, y
 
 

@@ -63,6 +63,8 @@ _RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
     **dict.fromkeys(("VERTICAL_STIFFNESS", "LONGITUDINAL_STIFFNESS", "LATERAL_STIFFNESS"), (1e3, 1e8, "N/m")),
     "VERTICAL_DAMPING": (0.0, 1e6, "N.s/m"), "LFZO": (0.01, 100.0, "1"),
     **dict.fromkeys(_PRESSURES, (0.0, 5e6, "Pa")),
+    "KPUMIN": (-100.0, 0.0, "1"), "KPUMAX": (0.0, 100.0, "1"), "ALPMIN": (-10.0, 0.0, "rad"),
+    "ALPMAX": (0.0, 10.0, "rad"),
     **dict.fromkeys((n for n in (*PAC2002, *MF61) if n[0] == "L" and n[-9:] != "STIFFNESS" and n != "LFZO"),
                     (-100.0, 100.0, "1")),
     **dict.fromkeys(("PVX1", "PVX2", "PVY1", "PVY2", "PVY3", "PVY4", "RVY1", "RVY2", "RVY3"), (-10.0, 10.0, "1")),
@@ -76,7 +78,10 @@ _RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
 #: Friction that a tire has at its nominal load, by its size.
 _GRIPS: Final = {"PDX1": (0.01, 10.0), "PDY1": (0.01, 10.0), "PKY1": (0.1, 1e3)}
 #: Keys of which the second must be above the first.
-_RISING: Final = (("FZMIN", "FZMAX"), ("CAMMIN", "CAMMAX"), ("PRESMIN", "PRESMAX"), ("RIM_RADIUS", "UNLOADED_RADIUS"))
+_RISING: Final = (("FZMIN", "FZMAX"), ("CAMMIN", "CAMMAX"), ("PRESMIN", "PRESMAX"), ("KPUMIN", "KPUMAX"),
+                  ("ALPMIN", "ALPMAX"), ("RIM_RADIUS", "UNLOADED_RADIUS"))  # fmt: skip
+#: USE_MODE: what is computed, from 10 on with relaxation.
+_MODES: Final = tuple(10.0 * tens + units for tens in range(3) for units in range(6))
 _LARGEST_COEFFICIENT: Final = 1e5
 #: Without them there is no curve.
 _CURVES: Final = (
@@ -89,7 +94,10 @@ _COMBINED: Final = (
     *("RBX1", "RBX2", "RCX1", "RHX1", "RBY1", "RBY2", "RBY3", "RCY1", "RHY1"),
     *("RVY1", "RVY2", "RVY3", "RVY4", "RVY5", "RVY6", "SSZ1", "SSZ2", "SSZ3", "SSZ4"),
 )
-_OTHERS: Final = ("DREFF", "BREFF", "FREFF", "CAMMIN", "CAMMAX", "FITTYP", "USE_MODE", "LCZ", "LKG", "PFZ1")
+_OTHERS: Final = (
+    *("DREFF", "BREFF", "FREFF", "FITTYP", "USE_MODE", "LCZ", "LKG", "PFZ1"),
+    *("KPUMIN", "KPUMAX", "ALPMIN", "ALPMAX", "CAMMIN", "CAMMAX"),
+)
 #: Keys that must have a number, those with a text that means something, and the texts that two of these can have.
 _NUMBERS: Final = frozenset((*PAC2002, *MF61, *_DIMENSIONS, *_OTHERS, *_SPELLINGS, *_SPELLINGS.values()))
 _TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -233,6 +241,10 @@ def _check(raw: TireText, values: Mapping[str, float]) -> None:
     for key, sign in (("PRESMIN", 1.0), ("PRESMAX", -1.0)):
         if pressure and sign * (pressure - values.get(key, pressure)) < 0.0:
             raise raw.fault_of(key, f"{values[key]:g} Pa: expected a range that the pressure {pressure:g} Pa is in")
+    mode = abs(values.get("USE_MODE", 0.0))
+    if mode not in _MODES:
+        raise raw.fault_of("USE_MODE", f"{values['USE_MODE']:g}: expected 0 to 5, or 10 or 20 more for relaxation, or "
+                                       "less than 0 for the other side")  # fmt: skip
     if values["PKY1"] >= 0.0:
         raise raw.fault_of("PKY1", f"{values['PKY1']:g}: expected a number below 0, of a force that opposes the slip")
 
