@@ -12,7 +12,7 @@ import pytest
 from undisturbed import undisturbed
 
 from jounce_client import AsyncClient, Client, JounceError, Session
-from jounce_client._wire import State
+from jounce_client._records import State
 
 
 def test_describe_names_the_signals(address: str) -> None:

@@ -1,13 +1,13 @@
 """Python client of the jounce lockstep service. It depends only on `jounce_proto`."""
 
-from jounce_client._wire import Event as Event
-from jounce_client._wire import Frame as Frame
-from jounce_client._wire import Late as Late
-from jounce_client._wire import Pacing as Pacing
-from jounce_client._wire import ParameterValue as ParameterValue
-from jounce_client._wire import Session as Session
-from jounce_client._wire import Snapshot as Snapshot
-from jounce_client._wire import State as State
+from jounce_client._records import Event as Event
+from jounce_client._records import Frame as Frame
+from jounce_client._records import Late as Late
+from jounce_client._records import Pacing as Pacing
+from jounce_client._records import ParameterValue as ParameterValue
+from jounce_client._records import Session as Session
+from jounce_client._records import Snapshot as Snapshot
+from jounce_client._records import State as State
 from jounce_client.access import Tls as Tls
 from jounce_client.aio import AsyncClient as AsyncClient
 from jounce_client.aio import AsyncParticipant as AsyncParticipant

@@ -12,7 +12,8 @@ import grpc
 import numpy as np
 
 from jounce_client import _wire
-from jounce_client._wire import Frame, Inputs, Late, Pacing, ParameterValue, Session, Snapshot, State
+from jounce_client._member import Inputs, Member, Membership, joined
+from jounce_client._records import Frame, Late, Pacing, ParameterValue, Session, Snapshot, State
 from jounce_client.access import Bearer, Tls
 from jounce_client.errors import JounceError, from_rpc
 from jounce_proto import jounce_pb2 as pb
@@ -121,7 +122,7 @@ class AsyncClient:
         stream = self._stub.Lockstep()
         try:
             await stream.write(join)
-            return AsyncParticipant(stream, _wire.joined(await _read(stream)), self._viewers)
+            return AsyncParticipant(stream, joined(await _read(stream)), self._viewers)
         except grpc.RpcError as error:
             raise from_rpc(error) from None
         except JounceError:
@@ -241,10 +242,10 @@ class _Viewers:
             _ = begun.cancelled() or begun.exception()
 
 
-class AsyncParticipant(_wire.Member):
+class AsyncParticipant(Member):
     """One participant in lockstep; made by ``AsyncClient.join``."""
 
-    def __init__(self, stream: Any, member: _wire.Membership, viewers: _Viewers) -> None:
+    def __init__(self, stream: Any, member: Membership, viewers: _Viewers) -> None:
         """Takes over a stream that has joined; no step is sent before the server has accepted ``viewers``."""
         self._stream, self._viewers = stream, viewers
         self._member = member

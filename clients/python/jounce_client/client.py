@@ -15,7 +15,8 @@ import grpc
 import numpy as np
 
 from jounce_client import _wire
-from jounce_client._wire import Frame, Inputs, Late, Pacing, ParameterValue, Session, Snapshot, State
+from jounce_client._member import Inputs, Member, joined
+from jounce_client._records import Frame, Late, Pacing, ParameterValue, Session, Snapshot, State
 from jounce_client.access import Bearer, Tls
 from jounce_client.errors import JounceError, from_rpc
 from jounce_client.fast import FastLine
@@ -304,7 +305,7 @@ class _Stream:
         self.call = None
 
 
-class Participant(_wire.Member):
+class Participant(Member):
     """One participant in lockstep; made by ``Client.join``."""
 
     def __init__(self, line: Line, join: packed.Request) -> None:
@@ -312,7 +313,7 @@ class Participant(_wire.Member):
         self._line = line
         try:
             line.send(join)
-            self._member = _wire.joined(line.read())
+            self._member = joined(line.read())
         except JounceError:
             line.end()
             raise
