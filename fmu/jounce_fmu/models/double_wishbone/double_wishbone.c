@@ -14,12 +14,9 @@
 
 #define SINGULAR 1e-12  /* least discriminant of a closed linkage [m4] */
 #define FARTHEST 1.2    /* arm angle that no range check may miss [rad] */
-#define RK4_TICK 0.002  /* longest tick at which stiff contacts stay stable [s] */
-#define STIFF_TICK 0.001 /* what friction may be stiff for with ROSENBROCK [s] */
 #define ROLLED_OVER 0.17364817766693036 /* of 80 deg */
 #define UNFELT 1e-12    /* jump of the Pitman arm that is rounding [rad] */
 #define WALKING 3.0     /* speed up to which treads feel a jump of the arm [m/s] */
-#define CLOSEST 1e-3    /* least distance of two points that span an axis or a rod [m] */
 
 enum { LOAD_DRIVE = 6, LOAD_BRAKE = 7 }; /* of jounce.dynamics.articulated.LOADS */
 enum { HUB_ROWS = 12 };                   /* jounce.contact.wheel.HUB, the first rows of a corner */
@@ -164,79 +161,7 @@ static void put_angles(const double *angles, double *y) {
     for (k = 0; k < N_ANGLES; k++) y[angle_places[k]] = angles[k];
 }
 
-/* n inputs of wheel c from that of the first wheel on, to their place in WHEEL_INPUT. */
-static void copy_inputs(const double *u, int c, int from, int n, int place, double *wheel_inputs) {
-    int k;
-    for (k = 0; k < n; k++) wheel_inputs[JN_CORNERS * (place + k) + c] = u[from + JN_WHEEL_OF(c) * U_WHEEL + k];
-}
-
-#include "double_wishbone_inputs.inc"
-
-/* A scale by which a vector of any length can be divided so that its square neither overflows nor underflows. */
-static double measure(const double *v) { return fmax(fmax(fabs(v[0]), fabs(v[1])), fabs(v[2])); }
-
-void jn_unit_normal(const double *v, double *unit) {
-    const double m = measure(v), x = v[0] / m, y = v[1] / m, z = v[2] / m, length = sqrt(x * x + y * y + z * z);
-    unit[0] = x / length, unit[1] = y / length, unit[2] = z / length;
-}
-
-/* Torques, external wrench and terrain of each wheel. */
-static void fill_wheel_inputs(const double *u, const double *d, double *wheel_inputs) {
-    int c, k;
-    for (c = 0; c < JN_CORNERS; c++) {
-        const double *normal = u + JN_U_WHEEL_terrain_normal_x + JN_WHEEL_OF(c) * U_WHEEL;
-        double *to = wheel_inputs + c;
-        copy_wheel_inputs(u, c, wheel_inputs);
-        if (to[JN_CORNERS * JN_WHEEL_INPUT_brake] < 0.0) to[JN_CORNERS * JN_WHEEL_INPUT_brake] = 0.0;
-        to[JN_CORNERS * JN_WHEEL_INPUT_height_only] = d[D_HEIGHT_ONLY];
-        to[JN_CORNERS * JN_WHEEL_INPUT_external] = d[D_EXTERNAL];
-#ifdef JN_DUAL
-        to[JN_CORNERS * JN_WHEEL_INPUT_inner_own] = d[D_HEIGHT_ONLY] != 0.0 || d[D_TERRAIN] != 0.0;
-#endif
-        if (d[D_HEIGHT_ONLY] != 0.0) {
-            double unit[3];
-            jn_unit_normal(normal, unit);
-            to[JN_CORNERS * JN_WHEEL_INPUT_ground] = to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 1)] = 0.0;
-            to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 2)] = u[JN_U_WHEEL_terrain_height + JN_WHEEL_OF(c) * U_WHEEL];
-            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_normal + k)] = unit[k];
-            to[JN_CORNERS * JN_WHEEL_INPUT_friction] = u[JN_U_WHEEL_terrain_mu + JN_WHEEL_OF(c) * U_WHEEL];
-        } else {
-            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_ground + k)] = d[D_GROUND + k];
-            for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_normal + k)] = d[D_NORMAL + k];
-            to[JN_CORNERS * JN_WHEEL_INPUT_friction] = d[D_FRICTION];
-        }
-    }
-}
-
-/* Tangent of v / |v| for a vector of n numbers with the tangent d_v; may be written in place. */
-static void unit_forward(int n, const double *v, const double *d_v, double *d_unit) {
-    double square = 0.0, along = 0.0;
-    int k;
-    for (k = 0; k < n; k++) {
-        square += v[k] * v[k];
-        along += v[k] * d_v[k];
-    }
-    for (k = 0; k < n; k++) d_unit[k] = (d_v[k] - along / square * v[k]) / sqrt(square);
-}
-
-/* Tangents of `fill_wheel_inputs` for the tangents d_u of the inputs. */
-static void fill_wheel_inputs_forward(const double *u, const double *d, const double *d_u, double *d_wheel_inputs) {
-    int c, k;
-    memset(d_wheel_inputs, 0, JN_CORNERS * JN_WHEEL_INPUT_N * sizeof *d_wheel_inputs);
-    for (c = 0; c < JN_CORNERS; c++) {
-        const double *n = u + JN_U_WHEEL_terrain_normal_x + JN_WHEEL_OF(c) * U_WHEEL;
-        const double *d_n = d_u + JN_U_WHEEL_terrain_normal_x + JN_WHEEL_OF(c) * U_WHEEL;
-        double *to = d_wheel_inputs + c, d_unit[3], scaled[3], d_scaled[3];
-        copy_wheel_inputs(d_u, c, d_wheel_inputs);
-        if (u[JN_U_WHEEL_brake_torque + JN_WHEEL_OF(c) * U_WHEEL] < 0.0) to[JN_CORNERS * JN_WHEEL_INPUT_brake] = 0.0;
-        if (d[D_HEIGHT_ONLY] == 0.0) continue;
-        to[JN_CORNERS * (JN_WHEEL_INPUT_ground + 2)] = d_u[JN_U_WHEEL_terrain_height + JN_WHEEL_OF(c) * U_WHEEL];
-        for (k = 0; k < 3; k++) scaled[k] = n[k] / measure(n), d_scaled[k] = d_n[k] / measure(n);
-        unit_forward(3, scaled, d_scaled, d_unit);
-        for (k = 0; k < 3; k++) to[JN_CORNERS * (JN_WHEEL_INPUT_normal + k)] = d_unit[k];
-        to[JN_CORNERS * JN_WHEEL_INPUT_friction] = d_u[JN_U_WHEEL_terrain_mu + JN_WHEEL_OF(c) * U_WHEEL];
-    }
-}
+#include "double_wishbone_wheel_inputs.inc"
 
 /* A terrain normal in chassis axes, for the quaternion w x y z. */
 static void to_chassis(const double *q, const double *n, double *out) {
@@ -388,164 +313,7 @@ void jn_wheel_start(const double *d, int c, const double *starting, double *grip
     wheel_start_1(starting, numbers, grip, resting, rolling);
 }
 
-static int refuse_points(const double *p, jn_fault *f) {
-    size_t i;
-    for (i = 0; i < sizeof jn_aparts / sizeof *jn_aparts; i++) {
-        const double *a = p + jn_aparts[i].from, *b = p + jn_aparts[i].to;
-        const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
-        if (sqrt(x * x + y * y + z * z) >= CLOSEST) continue;
-        f->signal = JN_ROW_P + jn_aparts[i].from;
-        f->value = a[0];
-        snprintf(f->text, sizeof f->text, "%s (%s) are less than 1 mm apart", jn_aparts[i].what, jn_aparts[i].axle);
-        return 1;
-    }
-    return 0;
-}
-
-/* What rises: breakpoints of the stops, bounds of spring and shock, what the law of the tires says. */
-static int refuse_order(const double *p, jn_fault *f) {
-    size_t i;
-    for (i = 0; i < sizeof jn_risings / sizeof *jn_risings; i++)
-        if (!(p[jn_risings[i].row] > p[jn_risings[i].below]))
-            return refuse(f, JN_ROW_P + jn_risings[i].row, p[jn_risings[i].row], jn_risings[i].expected);
-    return 0;
-}
-
-static int refuse_inertia(const double *p, jn_fault *f) {
-    const double xx = p[JN_P_chassis_inertia_xx], yy = p[JN_P_chassis_inertia_yy], zz = p[JN_P_chassis_inertia_zz];
-    const double xy = p[JN_P_chassis_inertia_xy], xz = p[JN_P_chassis_inertia_xz], yz = p[JN_P_chassis_inertia_yz];
-    const double two = xx * yy - xy * xy;
-    const double three = zz * two - xx * yz * yz - yy * xz * xz + 2.0 * xy * xz * yz;
-    if (two > 0.0 && three > 0.0) return 0;
-    return refuse(f, JN_ROW_P + JN_P_chassis_inertia_xx, xx, "chassis.inertia is not positive definite");
-}
-
-/* Checks that no moment of inertia is above the sum of the other two, which Chrono's arms violate, and that a single point
- * of contact can follow the ground. */
-static int parameter_warning(const double *p, const double *d, int k, jn_fault *f) {
-    size_t b;
-    for (b = 0; b < sizeof jn_bodies / sizeof *jn_bodies; b++) {
-        /* the matrix of second moments, trace / 2 - I, has no negative principal minor */
-        const double *i = p + jn_bodies[b], all = i[0] + i[1] + i[2], slack = 1e-9 * all;
-        const double x = all / 2 - i[0] + slack, y = all / 2 - i[1] + slack, z = all / 2 - i[2] + slack;
-        const double xy = b ? 0.0 : p[JN_P_chassis_inertia_xy], xz = b ? 0.0 : p[JN_P_chassis_inertia_xz];
-        const double yz = b ? 0.0 : p[JN_P_chassis_inertia_yz];
-        const double det = x * (y * z - yz * yz) - y * xz * xz - z * xy * xy - 2.0 * xy * xz * yz;
-        const int worst = i[0] >= i[1] && i[0] >= i[2] ? 0 : i[1] >= i[2] ? 1 : 2;
-        if (x >= 0.0 && y >= 0.0 && z >= 0.0 && x * y >= xy * xy && x * z >= xz * xz && y * z >= yz * yz && det >= 0.0)
-            continue;
-        if (k--) continue;
-        return refuse(f, JN_ROW_P + jn_bodies[b] + worst, i[worst],
-                      "no body has such moments of inertia: the largest is above the sum of the other two");
-    }
-    return k == 0 && warn_of_edges(p, d, f);
-}
-
-/* Refuses p[k] above `most`. */
-static int above(const double *p, int k, double most, const char *unit, const char *why, jn_fault *f) {
-    if (p[k] <= most) return 0;
-    f->signal = JN_ROW_P + k;
-    f->value = p[k];
-    snprintf(f->text, sizeof f->text, "expected up to %.0f %s: %s", floor(most), unit, why);
-    return 1;
-}
-
-/* Refuses friction that is too stiff for the step: that of the brakes, and that of the tires about the wheels' axes,
- * where the tread acts on the smallest mass. Spring and damping act on the wheel's spin inertia. RK4 is stable up to a
- * step of 2.8 over the rate of either; 2 is allowed here. ROSENBROCK is stable, but generates energy if friction changes
- * its sign within a step, so it gets the limit of RK4 at 1 ms. */
-static int refuse_stiff_friction(const double *p, const double *d, jn_fault *f) {
-    static const char brake[] = "a stiffer brake is unstable on the wheel's inertia at this tick with RK4, and makes energy "
-                                "with ROSENBROCK; brake.deflection and brake.damping soften it";
-    static const char tread[] = "more is unstable on the wheel's inertia at this tick with RK4, and makes energy with ROSENBROCK";
-    const double tick_length = p[JN_P_tick];
-    const double fastest = 2.0 / (p[JN_P_integrator] == 1.0 ? tick_length : STIFF_TICK);
-    const double windings = p[JN_P_brake_spin_limit] / p[JN_P_brake_deflection];
-    const jn_stiffness *s;
-    int c;
-    for (c = 0; c < JN_CORNERS; c++) {
-        const double inertia = d[D_AXIAL + c] + d[D_AXIAL + JN_CORNERS + c];
-        const double radius = d[D_WHEELS + JN_CORNERS * JN_WHEEL_NUMBER_tire_unloaded_radius + c];
-        const double damped = fastest * inertia, sprung = fastest * fastest * inertia, by = 1.0 / (radius * radius);
-        const double most = fmin(damped / fmax(p[JN_P_brake_damping], 1e-9), sprung * p[JN_P_brake_deflection]);
-        if (above(p, JN_P_brake_capacity, most, "N.m", brake, f)) return 1;
-        for (s = jn_tire_stiffness; s->row >= 0; s++)
-            if (s->tread && (s->axle < 0 || s->axle == JN_WHEEL_OF(c) / 2) &&
-                above(p, s->row, (s->order == 2 ? sprung : damped) * by / (s->factor * JN_TIRES(JN_WHEEL_OF(c) / 2)),
-                      s->order == 2 ? "N/m" : "N.s/m", tread, f))
-                return 1;
-    }
-    if (windings > fastest)
-        return refuse(f, JN_ROW_P + JN_P_brake_spin_limit, p[JN_P_brake_spin_limit],
-                      "expected up to 2 brake.deflection / tick: the brake's wind-up is faster than the step");
-    return 0;
-}
-
-/* Bounds of the outline's points. */
-static void box_outline(double *d) {
-    int g, c, k;
-    for (k = 0; k < 3; k++) {
-        double *low = d + D_BOX + k, *high = low + 3;
-        *low = HUGE_VAL;
-        *high = -HUGE_VAL;
-        for (g = 0; g < N_POINTS; g++)
-            for (c = 0; c < JN_CORNERS; c++) {
-                const double v = d[D_OUTLINE + JN_CORNERS * (JN_POINT_N * g + JN_POINT_point + k) + c];
-                if (v < *low) *low = v;
-                if (v > *high) *high = v;
-            }
-    }
-}
-
-static int derive(const double *p, double *d, jn_fault *f) {
-    const double sx = jn_sin_1(p[JN_P_terrain_slope]) / jn_cos_1(p[JN_P_terrain_slope]);
-    const double sy = jn_sin_1(p[JN_P_terrain_bank]) / jn_cos_1(p[JN_P_terrain_bank]);
-    const double up = 1.0 / sqrt(1.0 + sx * sx + sy * sy);
-    int k;
-    if (p[JN_P_integrator] == 1.0 && p[JN_P_tick] > RK4_TICK)
-        return refuse(f, JN_ROW_P + JN_P_tick, p[JN_P_tick],
-                      "expected up to 0.002 s for RK4; ROSENBROCK takes longer ticks");
-    if (refuse_points(p, f) || refuse_order(p, f) || refuse_inertia(p, f)) return 1;
-    derive_axles(p, d);
-#if JN_POWERTRAIN
-    if (derive_powertrain(p, d, f)) return 1;
-#endif
-    box_outline(d);
-    d[D_REACH] = 0.0;
-    for (k = 0; k < 2; k++) {
-        const double low = fabs(d[D_BOX + k]), high = fabs(d[D_BOX + 3 + k]), most = low > high ? low : high;
-        d[D_REACH] += most * most;
-    }
-    for (k = 0; k < JN_CORNERS; k++) { /* not known yet */
-        d[D_LOWEST + k] = 1.0;
-        d[D_HIGHEST + k] = -1.0;
-    }
-    if (refuse_stiff_friction(p, d, f)) return 1;
-    for (k = 0; k < 3; k++) {
-        d[D_CHASSIS + JN_CHASSIS_NUMBER_com + k] = p[JN_P_chassis_com_x + k];
-        d[D_CHASSIS + JN_CHASSIS_NUMBER_imu + k] = p[JN_P_imu_pos_x + k];
-    }
-    d[D_CHASSIS + JN_CHASSIS_NUMBER_gravity] = p[JN_P_gravity];
-    d[D_GROUND] = d[D_GROUND + 1] = 0.0;
-    d[D_GROUND + 2] = p[JN_P_terrain_height];
-    d[D_NORMAL] = -sx * up;
-    d[D_NORMAL + 1] = -sy * up;
-    d[D_NORMAL + 2] = up;
-    d[D_FRICTION] = p[JN_P_terrain_mu];
-    d[D_HEIGHT_ONLY] = p[JN_P_terrain_source] == 2.0;
-    d[D_EXTERNAL] = p[JN_P_tire_source] == 2.0;
-    d[D_TERRAIN] = p[JN_P_terrain_source] >= FIRST_FILE;
-    if (derive_soil(p, d, f) || derive_area(p, d, f)) return 1;
-    d[D_RATIO] = p[JN_P_steering_ratio];
-    d[D_TICK] = p[JN_P_tick];
-#ifdef JN_LOOPED
-    if (fit_loops(d, f)) return 1;
-#endif
-    for (k = 0; k < JN_N_D; k++)
-        if (d[k] - d[k] != 0.0) return refuse(f, -1, d[k], "the vehicle data give a derived number that is not finite");
-    jn_arm_range(p, d);
-    return p[JN_P_integrator] == 1.0 && jn_refuse_stiff(p, d, f);
-}
+#include "double_wishbone_parameters.inc"
 
 /* Whether the outputs can be read. Within the arms' range they can, for any input; otherwise they are evaluated. */
 static int readable(const double *x, const double *u, const double *p, const double *d, jn_fault *f) {
