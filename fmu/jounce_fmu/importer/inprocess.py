@@ -179,8 +179,6 @@ class Stepper:
             raise
         self._port = self._instance.port(self._own.tolist(), [s.index for s in wanted])
         self._plain = [plain_bounds(s) for s in self._owned]
-        # Whether the next step sets every input, not its own alone.
-        self._all_due = True
         self._clock = Clock(self._instance.tick_length)
         self._tick = 0
         #: State at tick 0.
@@ -200,16 +198,8 @@ class Stepper:
         Raises InputError, with nothing applied, or FmuError, whose message says at which tick the model stands.
         """
         packed = self._packed(inputs)
-        all_due, self._all_due = self._all_due, True
-        if all_due:
-            u = self._u.copy()
-            u[self._own] = packed
-            self._instance.set_inputs(u)
-            self._u = u
-        else:
-            self._port.set_inputs(packed)
-            self._u[self._own] = packed
-        self._all_due = False
+        self._port.set_inputs(packed)
+        self._u[self._own] = packed
         before = self._instance.ticks
         try:
             self._instance.step(self.period)
@@ -230,7 +220,7 @@ class Stepper:
             raise InputError(f"{len(saved)} bytes; expected those of save()")
         self._instance.set_state(saved[size:])
         self._tick = int.from_bytes(saved[:8], "little")
-        self._u, self._all_due = np.frombuffer(saved[8:size], dtype=np.float64).copy(), True
+        self._u = np.frombuffer(saved[8:size], dtype=np.float64).copy()
         self.state = self._look()
         return self.state
 
@@ -302,8 +292,6 @@ def _chosen(
     chosen: list[Scalar] = []
     for name in names:
         if name not in groups:
-            from difflib import get_close_matches
-
             near = " or ".join(get_close_matches(name, groups, n=3)) or "a name of `jounce describe`"
             raise InputError(f"no {what} named {name!r}; expected {near}")
         chosen += groups[name]

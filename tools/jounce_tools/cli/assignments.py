@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -15,9 +15,6 @@ from jounce_fmu.models.tires import on_tires
 from jounce_service.hosting.values import parse, scalar_of
 from jounce_service.transport import errors
 from jounce_tools.errors import UsageError, with_expected
-
-#: The vehicle that is driven by pedals in place of the HMMWV without.
-PEDALS = "hmmwv_pedals"
 
 
 def pair(text: str, option: str = "--set") -> tuple[str, str]:
@@ -39,12 +36,19 @@ def scalar(table: SignalTable, text: str, what: Literal["parameter", "input"]) -
         raise UsageError(f"{option} {text!r}: {with_expected(error)}") from error
 
 
-def add_vehicle(parser: argparse.ArgumentParser, default: str | None = "hmmwv", text: str = "") -> None:
-    """``--vehicle``, the one name for it in all commands; ``--model``, which some had before, is taken silently."""
+def add_vehicle(
+    parser: argparse.ArgumentParser, default: str | None = "hmmwv", text: str = "",
+    meant: Callable[[argparse.Namespace], str | None] = lambda arguments: arguments.vehicle,
+) -> None:  # fmt: skip
+    """``--vehicle``, the one name for it in all commands; ``--model``, which some had before, is taken silently.
+
+    ``meant`` gives the vehicle where the command's other options ask for another one.
+    """
     text = text or ("name of a built-in vehicle, or the folder or vehicle.toml of your own, or the TOML file of its "
                     "architecture (default: %(default)s)")  # fmt: skip
     parser.add_argument("--vehicle", default=default, metavar="VEHICLE", help=text)
     parser.add_argument("--model", dest="vehicle", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    parser.set_defaults(meant=meant)
     tire = ("tire file (.tir) of the Magic Formula: PAC2002, MF 6.1 or 6.2; AXLE=FILE for the tires of one axle, once "
             "for each (default: the vehicle's tires)")  # fmt: skip
     parser.add_argument("--tire", action="append", metavar="[AXLE=]FILE", help=tire)
@@ -66,16 +70,15 @@ def _on_tires(vehicle: str, texts: Sequence[str]) -> Path:
 
 
 def put_on(arguments: argparse.Namespace) -> None:
-    """With pedals the HMMWV is replaced by one that has them, with ``--tire`` and ``--road`` a vehicle by one on them.
+    """Replaces ``vehicle`` by the one that is meant, and that by one on the tires and the road that are asked for.
 
     Raises UsageError, DataError, BuildError.
     """
-    pedals = ("throttle", "brake", "gear")
-    if all(name in arguments for name in pedals) and arguments.vehicle == "hmmwv":
-        pressed = any(getattr(arguments, name) is not None for name in pedals)
-        arguments.vehicle = PEDALS if pressed else arguments.vehicle
+    if "meant" not in arguments:
+        return
+    arguments.vehicle = arguments.meant(arguments)
     for option, put in (("tire", _on_tires), ("road", on_road)):
-        file = getattr(arguments, option, None)
+        file = getattr(arguments, option)
         if file is None:
             continue
         if arguments.vehicle is None:

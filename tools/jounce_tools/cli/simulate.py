@@ -10,13 +10,14 @@ from textwrap import fill
 
 import numpy as np
 
+from jounce.models.double_wishbone.arrange import POWERTRAIN as PEDALS
 from jounce.values import number
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.importer.trajectory import Track, check_time, interval, ticks
 from jounce_fmu.importer.trajectory import run as trajectory
 from jounce_service.hosting.fmu_model import FmuModel
 from jounce_service.hosting.models import HostedModel
-from jounce_tools.cli.assignments import PEDALS, add_vehicle, scalar
+from jounce_tools.cli.assignments import add_vehicle, scalar
 from jounce_tools.cli.main import FAILED, INTERRUPTED
 from jounce_tools.cli.progress import Progress
 from jounce_tools.errors import UsageError
@@ -35,7 +36,7 @@ EPILOG = "inputs as CSV (--sample writes an example):\n" + "\n".join(
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    add_vehicle(parser)
+    add_vehicle(parser, meant=_vehicle)
     parser.add_argument("--inputs", type=Path, metavar="CSV", help="inputs over time (default: the start values hold)")
     parser.add_argument(
         "--hold", action="store_true", help="hold each line of --inputs until the next, instead of interpolating"
@@ -117,6 +118,11 @@ def run(arguments: argparse.Namespace) -> int:
     if note:
         sys.stderr.write(f"jounce simulate: {note}\n")
     return 0 if complete else FAILED if done.failure else INTERRUPTED
+
+
+def _vehicle(arguments: argparse.Namespace) -> str:
+    """With pedals the HMMWV that has them, in place of the one without."""
+    return PEDALS if arguments.vehicle == "hmmwv" and _pedals(arguments) else str(arguments.vehicle)
 
 
 def _pedals(arguments: argparse.Namespace) -> list[str]:

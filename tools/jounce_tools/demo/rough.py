@@ -18,6 +18,7 @@ import numpy as np
 
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle
+from jounce.models.double_wishbone.arrange import POWERTRAIN as PEDALS
 from jounce_client import Client
 from jounce_fmu.build.library import has_cc
 from jounce_fmu.models.roads import on_road
@@ -26,8 +27,6 @@ from jounce_tools.demo.run import Child, DemoError, Settings, Table, front_axle,
 #: The road; the x from which on a speed is wanted on it [m, m/s].
 ROAD = Path(__file__).with_name("rough.toml")
 STRETCHES: Final = ((0, 7), (36, 4), (95, 3), (100, 2.5), (116, 2.5), (125, 4), (145, 4), (152, 12), (285, 0))
-#: The vehicle where that of the first act has no powertrain.
-PEDALS = "hmmwv_pedals"
 #: Longest time that the drive may take, simulated [s]; ticks between two recorded outputs; time between two looks [s].
 _LONGEST, _RECORDED, _POLL = 90.0, 20, 0.25
 
