@@ -20,7 +20,7 @@ from jounce.axles import MOST, wheel_names
 from jounce_fmu.models import find
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "models"))
-import own_axles  # noqa: E402
+import own_axles
 
 SPEED = 15.0  # m/s
 DRIVE = 45.0  # N.m a wheel, about the rolling resistance

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
-from jounce.course import DoubleLaneChange  # noqa: E402
-from jounce.data import Vehicle, load_vehicle  # noqa: E402
-from jounce.driver import PERIOD, Autopilot, Gains, Sight  # noqa: E402
-from jounce.driver import Vehicle as Driven  # noqa: E402
-from jounce_fmu.importer.host import Factory, open_builtin  # noqa: E402
-from jounce_tools.vehicle.rest import standing  # noqa: E402
+from jounce.course import DoubleLaneChange
+from jounce.data import Vehicle, load_vehicle
+from jounce.driver import PERIOD, Autopilot, Gains, Sight
+from jounce.driver import Vehicle as Driven
+from jounce_fmu.importer.host import Factory, open_builtin
+from jounce_tools.vehicle.rest import standing
 
 HERE = Path(__file__).resolve().parent
 Array = NDArray[np.float64]

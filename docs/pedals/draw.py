@@ -17,7 +17,7 @@ from jounce.axles import WHEELS
 from jounce_fmu.importer.host import FmuInstance, open_builtin
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 HERE = Path(__file__).resolve().parent
 VEHICLE, LOADED, AIR = open_builtin("hmmwv_pedals"), 3009.0, 1.2

@@ -15,7 +15,7 @@ import jounce
 from jounce_fmu.models.roads import on_road
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 HERE = Path(__file__).resolve().parent
 INCH, G = 0.0254, 9.81

@@ -16,7 +16,7 @@ from jounce.axles import WHEELS
 from jounce.contact.soil import SOILS, Soil
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 HERE = Path(__file__).resolve().parent
 COLOURS = {"dry_sand": "tab:orange", "sandy_loam": "tab:green", "clayey_soil": "tab:blue"}

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
-from ports import free_port  # noqa: E402
+from ports import free_port
 
 ROOT = Path(__file__).parents[2]
 DOCS = [p for p in sorted((ROOT / "docs").rglob("*.md")) if p.parent.name != "decisions"]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
-from ports import free_port  # noqa: E402
+from ports import free_port
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("csv.md", "own-vehicle.md", "own-driver.md", "own-terrain.md", "in-process.md", "tutorial/drive.md")

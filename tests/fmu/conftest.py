@@ -11,8 +11,8 @@ from jounce_fmu.importer.foreign import Interface
 from jounce_fmu.importer.host import Factory
 
 sys.path.insert(0, str(Path(__file__).parent))
-import oscillator  # noqa: E402
-import turntable as turning  # noqa: E402
+import oscillator
+import turntable as turning
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from jounce.models.ce.forest import forest
 from jounce_fmu.models import ce
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "vehicle" / "architecture"))
-from test_templates import BODY, axle, built, moved  # noqa: E402
+from test_templates import BODY, axle, built, moved
 
 
 def vehicle(folder: Path, template: str, extra: str = "") -> Path:

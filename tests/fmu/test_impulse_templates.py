@@ -13,7 +13,7 @@ from jounce.architecture.trim import trimmed
 from jounce_fmu.models.impulse.engine import Engine
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "vehicle" / "architecture"))
-from test_templates import BODY, axle, built, moved  # noqa: E402
+from test_templates import BODY, axle, built, moved
 
 
 @pytest.mark.parametrize("template", BODY)

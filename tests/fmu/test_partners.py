@@ -25,7 +25,7 @@ from jounce_fmu.partners import PARTNERS, export_partner
 from jounce_tools.cli.main import main
 
 sys.path.insert(0, str(Path(__file__).parent))
-from slave import Slave, opened  # noqa: E402
+from slave import Slave, opened
 
 VEHICLE = table(load_vehicle("hmmwv"))
 

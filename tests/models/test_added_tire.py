@@ -28,7 +28,7 @@ from jounce_fmu.models import find, register, unregister
 from jounce_fmu.models.double_wishbone import model_of
 
 sys.path.insert(0, str(Path(__file__).parent))
-import linear_tire  # noqa: E402
+import linear_tire
 
 Array = NDArray[np.float64]
 HMMWV = Path(jounce.__file__).parent / "vehicles" / "hmmwv"

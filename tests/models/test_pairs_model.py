@@ -203,7 +203,7 @@ def pulling(factory: Factory, torque: float) -> dict[str, float]:
 def wheel_rate(vehicle: Vehicle, axle: Axle, coordinates: list[float]) -> float:
     """Force at a wheel centre per metre of travel [N/m], of springs and kinematics in numbers."""
     kinematics = kinematics_of(vehicle, axle)
-    springs, h = Springs(vehicle, axle, kinematics), 2e-3
+    springs, h = Springs(kinematics), 2e-3
     ends = []
     for sign in (1.0, -1.0):
         at = kinematics.at_travel((sign * h, sign * h), 0.0, np.array(coordinates))

@@ -349,7 +349,7 @@ class Shown:
     def __init__(self, stub: Any) -> None:
         self._stub = stub
 
-    def Lockstep(self, requests: Any, timeout: float | None) -> Any:  # noqa: N802
+    def Lockstep(self, requests: Any, timeout: float | None) -> Any:
         return self._stub.Lockstep(requests, timeout=timeout, metadata=(("authorization", f"Bearer {TOKEN}"),))
 
 

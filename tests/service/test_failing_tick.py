@@ -24,7 +24,7 @@ from jounce_service.hosting.models import Registry
 from jounce_service.server.config import ServerConfig
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
-import oscillator  # noqa: E402
+import oscillator
 
 #: It swings up, and is refused beyond 1000 m.
 GROWING = {"damping": -100.0}

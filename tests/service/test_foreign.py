@@ -29,8 +29,8 @@ from jounce_service.transport.security import ConfigError
 from jounce_tools.cli.main import main
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
-import hostile  # noqa: E402
-from slave import opened  # noqa: E402
+import hostile
+from slave import opened
 
 
 def test_the_signals_of_a_foreign_fmu_are_those_of_its_description(host: Any, bad: Path) -> None:

@@ -18,7 +18,7 @@ from jounce_service.recording.reader import Reader, Sample
 from jounce_service.recording.replay import replay
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
-import own_axles  # noqa: E402
+import own_axles
 
 #: As in tests/models/test_axles_model.py, so that the library is compiled once.
 AXLES = (

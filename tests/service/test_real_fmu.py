@@ -20,7 +20,7 @@ from jounce_service.hosting.fmu_model import FmuModel, builtin_registry
 from jounce_service.hosting.models import Registry
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
-import oscillator  # noqa: E402
+import oscillator
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from jounce_fmu.partners.remote import Remote
 from jounce_tools.demo.run import Child, serving
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
-from slave import Slave, opened  # noqa: E402
+from slave import Slave, opened
 
 TABLE = table(load_vehicle("hmmwv"))
 OUTPUTS = [s.name for s in TABLE.outputs if s.signal.type == "Real"]

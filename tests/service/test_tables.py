@@ -23,7 +23,7 @@ from jounce_service.session.states import ALLOWED, SessionState
 from jounce_service.transport import errors
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
-import hostile  # noqa: E402
+import hostile
 
 CREATED, RUNNING, PAUSED, FAILED, CLOSED = SessionState
 STATE_REASONS = {"WRONG_STATE", "SESSION_FAILED", "SESSION_CLOSED"}

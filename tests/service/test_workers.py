@@ -31,8 +31,8 @@ from jounce_service.hosting.fmu_model import FmuModel
 from jounce_service.hosting.models import Registry
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fmu"))
-import hostile  # noqa: E402
-import oscillator  # noqa: E402
+import hostile
+import oscillator
 
 from jounce.axles import WHEELS
 

@@ -192,7 +192,7 @@ def test_a_file_cut_at_any_byte_is_refused_or_has_the_same_numbers(name: str, tm
         try:
             cut = read_tir(path)
         except TireFileError as error:
-            assert str(error).startswith("x.tir: line ")  # noqa: PT017
+            assert str(error).startswith("x.tir: line ")
             continue
         assert [cut.values.get(n) for n in read] == [tire.values[n] for n in read]
         assert (cut.curve, cut.bottoming) == (tire.curve, tire.bottoming)
@@ -223,6 +223,6 @@ def test_a_garbled_file_is_refused_or_has_finite_numbers(
         assert all(math.isfinite(tire.coefficient(n)) for n in (PAC2002 if tire.law == "pac2002" else MF61))
         entries = tire_entries(tire)
     except TireFileError as error:
-        assert str(error).startswith("x.tir: line ")  # noqa: PT017
+        assert str(error).startswith("x.tir: line ")
         return
     assert all(e.minimum <= e.value <= e.maximum and math.isfinite(e.value) for e in entries.values())

@@ -26,7 +26,7 @@ from jounce_client.bridges.session import BridgeError
 from jounce_tools.cli.main import main
 
 sys.path.insert(0, str(Path(__file__).parent))
-import ros2_follower as follower  # noqa: E402
+import ros2_follower as follower
 
 PYTHON = os.environ.get("JOUNCE_ROS_PYTHON") or (sys.executable if importlib.util.find_spec("rclpy") else "")
 SPACE = ["unshare", "-n", "bash", "-c"]

@@ -6,6 +6,6 @@ import os
 # on one core with real-time priority (`chrt -f 30 jounce simulate ...`).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from jounce_tools.cli.main import main  # noqa: E402
+from jounce_tools.cli.main import main
 
 __all__ = ["main"]

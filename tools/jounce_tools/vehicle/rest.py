@@ -137,7 +137,7 @@ class _Weights:
 
     def __init__(self, vehicle: Vehicle, own: AxleData) -> None:
         self.vehicle, self.own, self.axle = vehicle, own, kinematics_of(vehicle, own)
-        self.springs, self.coordinates = Springs(vehicle, own, self.axle), np.zeros(2)
+        self.springs, self.coordinates = Springs(self.axle), np.zeros(2)
         linkage = self.axle.linkages[0]
         q, place, numbers = SX.sym("q", len(linkage.names)), SX.sym("e", 3), SX.sym("n", linkage.numbers.shape[0])
         moment = _moment(Placed(linkage.mechanism.on(numbers), q, {linkage.end.name: place} if linkage.end else {}))
@@ -224,8 +224,7 @@ def _on_ground(vehicle: Vehicle, stand: _Stand, height: float, gravity: float) -
 
 
 def _stand(vehicle: Vehicle, name: str, axle: Axle) -> _Stand:
-    own = next(a for a in vehicle.axles if a.name == name)
-    springs = Springs(vehicle, own, axle)
+    springs = Springs(axle)
     travels, forces = [], []
     for sign in (-1.0, 1.0):
         coordinates, travel = np.zeros(2), 0.0

@@ -53,7 +53,7 @@ class Sweep:
 class Springs:
     """The springs of one axle, in numbers."""
 
-    def __init__(self, vehicle: Vehicle, own: AxleData, axle: Axle) -> None:
+    def __init__(self, axle: Axle) -> None:
         """The law's numbers are read once."""
         law = {n: SX(v) for f in axle.linkages[0].mechanism.forces if f.kind == "spring" for n, v in f.law.items()}
         length = SX.sym("l")
@@ -96,7 +96,7 @@ def travel_range(axle: Axle, ends: tuple[tuple[float, float], tuple[float, float
 def sweeps(vehicle: Vehicle, own: AxleData) -> list[Sweep]:
     """All sweeps of one axle. Raises DataError for entries, NotClosedError for loops that do not close."""
     axle = kinematics_of(vehicle, own)
-    springs = Springs(vehicle, own, axle)
+    springs = Springs(axle)
     wheels = vehicle.wheels[2 * vehicle.axles.index(own) :][:2]
     radius, deepest = vehicle.of_tires(own, "unloaded_radius"), vehicle[f"{own.name}.stop.depth.10"]
     ends = tuple((vehicle[f"{own.name}.{low}"] - d, vehicle[f"{own.name}.{high}"] + d) for low, high, d in (

@@ -268,7 +268,7 @@ class _Page:
 def packed_frame(frame: Frame, layout: int, left_out: int) -> bytes:
     """A frame as live.js reads it: time [s] as float64, layout, epoch, frames left out and 0 as uint32, the values as
     float32; all little-endian.
-    """  # noqa: D205
+    """
     head = struct.pack("<dIIII", frame.time, layout, frame.epoch & 0xFFFFFFFF, left_out & 0xFFFFFFFF, 0)
     return head + np.asarray(frame.values, "<f4").tobytes()
 

@@ -180,7 +180,7 @@ def _live_axle(axle: Axle) -> None:
 
 def _leaf_axle(axle: Axle) -> None:
     """Rigid axle on leaf springs: each guides as a link of 3/4 of its front half (SAE HS 788), a long Panhard rod
-    holds it sideways, a link above the axle takes the torque."""  # noqa: D205, D209
+    holds it sideways, a link above the axle takes the torque."""
     beam = axle.body("axle")
     for side, letter in _sides():
         seat, eye = axle.point("spring_axle", side), axle.point("spring_front", side)

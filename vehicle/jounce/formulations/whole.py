@@ -126,7 +126,7 @@ def swerve(time: float) -> tuple[float, float, float]:
 class Whole:
     """Equations of motion of a vehicle with corners of one formulation."""
 
-    def __init__(self, vehicle: Vehicle, corners: Sequence[Augmented], tires: Tires = Tires()) -> None:  # noqa: B008
+    def __init__(self, vehicle: Vehicle, corners: Sequence[Augmented], tires: Tires = Tires()) -> None:
         """``corners``: of each axle left and right, from the front."""
         self.corners, self.tires = tuple(corners), tires
         self.radius = vehicle.of_tires(vehicle.axles[0], "unloaded_radius")
@@ -247,7 +247,7 @@ class Whole:
         return max(float(np.abs(self.rows(x, k, told)[0]).max(initial=0.0)) for k in range(len(self.corners)))
 
     def run(
-        self, seconds: float, step_size: float, closure: Closure = Closure(), steer: Steer = swerve,  # noqa: B008
+        self, seconds: float, step_size: float, closure: Closure = Closure(), steer: Steer = swerve,
         step: Step | None = None,
     ) -> Run:  # fmt: skip
         """From the release, with steps of that length [s], of which `SAMPLE` is a multiple.

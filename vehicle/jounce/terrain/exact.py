@@ -43,7 +43,7 @@ def exp(x: Array) -> Array:
 def bessel_k1_times(a: Array) -> Array:
     """a K_1(a) for a > 0: the integral of e^(-a cosh t) cosh t (Abramowitz and Stegun 9.6.24) by the trapezoidal rule,
     which converges exponentially for it.
-    """  # noqa: D205
+    """
     step = 1 / 16
     t = step * np.arange(128.0)
     grows = exp(t)

@@ -274,7 +274,7 @@ def run(given: argparse.Namespace) -> int:
         receiver = Receiver(receive, owns, safe, {n: (by_name[n].low, by_name[n].high) for n in owns}, cycle)
         try:
             bus = can.Bus(interface=given.interface, channel=given.channel)
-        except Exception as error:  # noqa: BLE001 - every interface raises its own kinds
+        except Exception as error:
             raise BridgeError(f"--interface {given.interface} --channel {given.channel}: {error}") from error
         try:
             late = None if wait else [safe[n] for n in owns]

@@ -180,7 +180,7 @@ class Own:
             self.database = cantools().database.load_file(path)
         except OSError as error:
             raise BridgeError(f"--dbc {path}: {error.strerror}") from error
-        except Exception as error:  # noqa: BLE001 - cantools raises many kinds, also plain Exception
+        except Exception as error:
             raise BridgeError(f"--dbc {path}: {error}") from error
         try:
             self._map = tomllib.loads(map_path.read_text())

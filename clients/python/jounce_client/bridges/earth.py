@@ -13,10 +13,8 @@ Array = NDArray[np.float64]
 
 #: WGS 84: semi-major axis [m] and flattening.
 MAJOR, FLATTENING = 6378137.0, 1.0 / 298.257223563
-#: Dipole of IGRF-13, epoch 2020.0 [nT]: g10, g11, h11 (Alken et al. 2021, Earth Planets Space 73, 49), and its radius
-#: [m].
+#: Dipole of IGRF-13, epoch 2020.0 [nT]: g10, g11, h11 (Alken et al. 2021, Earth Planets Space 73, 49).
 DIPOLE: Final = (-29404.8, -1450.9, 4652.5)
-DIPOLE_RADIUS: Final = 6371200.0
 #: Standard atmosphere ISO 2533: pressure [Pa], temperature [K], lapse rate [K/m], g M / (R L).
 PRESSURE, TEMPERATURE, LAPSE, EXPONENT = 101325.0, 288.15, 0.0065, 5.255876
 

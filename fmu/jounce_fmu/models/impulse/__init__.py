@@ -33,7 +33,7 @@ def names() -> tuple[str, ...]:
 
 def asked(name: str | Path) -> tuple[str, str] | None:
     """(architecture, engine that the end of the name asks for, or an empty text); None where it names no architecture.
-    """  # noqa: D200
+    """
     if _is_architecture(name):
         return str(name), ""
     architecture, engine = choice.split(name)

@@ -128,11 +128,6 @@ class Engine:
         return self._tail(4, 4 * len(self.layout.contacts)).reshape(-1, 4)
 
     @property
-    def spring_forces(self) -> Array:
-        """(springs,) pushing apart [N]."""
-        return self._tail(4 + 4 * len(self.layout.contacts), len(self.layout.model.springs))
-
-    @property
     def closure(self) -> float:
         """Largest residual of a joint after the last tick, before the projection [m] or [1]."""
         return float(self.x[-4])

@@ -26,7 +26,7 @@ def split(name: str | Path) -> tuple[str, str]:
     return text, ""
 
 
-def prevents(made: Architecture, model: Multibody, has_functions: Callable[[Branch], bool]) -> str:
+def prevents(model: Multibody, has_functions: Callable[[Branch], bool]) -> str:
     """What minimal coordinates cannot take, by name; empty where they can run the vehicle.
 
     ``has_functions``: whether there are emitted functions of a branch, or CasADi to emit them.
@@ -55,7 +55,7 @@ def engine_of(
     because = "asked for" if wanted == asked else f"{made.name} asks for it"
     if wanted == "impulse":
         return wanted, because
-    against = prevents(made, model, has_functions)
+    against = prevents(model, has_functions)
     if wanted == "ce" and against:
         raise ArchitectureError(f"{made.name}: engine ce: {against}; expected engine impulse")
     if wanted == "ce":

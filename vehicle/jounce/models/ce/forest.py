@@ -21,7 +21,7 @@ from jounce.dynamics.graph import ROOT, Edge, tree
 MOST: Final = 8
 
 
-class NotMinimal(ValueError):  # noqa: N818
+class NotMinimal(ValueError):
     """What prevents minimal coordinates, by name."""
 
 
