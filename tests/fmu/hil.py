@@ -10,20 +10,17 @@ import shutil
 import subprocess
 import tempfile
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 from jounce_fmu.importer.tables import checked_sources
 
 FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror")
 DRIVER = Path(__file__).parent / "models" / "hil.c"
-#: What is called through pointers: by the model, and by the runtime (the functions of a jn_model).
-MODEL_CALLS = ("corner_1", "corner_4", "corner_dynamics_")
-#: What soft soil calls, on one lane or four.
-SOIL_CALLS = ("find_surface_", "press_", "shear_")
-#: What the runtime calls for a terrain file.
-RESOURCE_CALLS = ("open_terrain", "close_terrain")
-RUNTIME_CALLS = ("derive", "jn_start", "finish", "rhs_1", "rhs_4", "outputs_1", "outputs_4",
-                 "directional_", "jacobian_")
+#: In C: a function, the call of a member, or of one of two functions; a member's function; a list of functions alone.
+BODY = re.compile(r"^(?:__attribute__\(\(.*?\)\) )*[\w *]+?(\w+)\([^;{}]*\) \{(?:[^\n]*\}$|.*?^\})", re.S | re.M)
+CALLED, EITHER = r"(?:->|\.)(\w+)\(", r"\? (\w+) : (\w+)\)\("
+MEMBER, LISTED = r"\.(\w+) = (\w+|\(\(void \*\)0\))", r"const \w+ \w+(?:\[\w*\])? = \{([\w, ]+)\};"
 
 
 def run(command: list[str], folder: Path) -> str:
@@ -45,6 +42,34 @@ def build(folder: Path) -> None:
         folder)  # fmt: skip
 
 
+def pointed_at(folder: Path, calls: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """Function -> names of those that it calls through pointers, itself or in what is compiled into it.
+
+    Those are the members of tables in any file, what the file's tables without members' names list, and one of two.
+    ``calls``: function -> names of those that it calls directly, which are not compiled into it.
+    """
+    texts = [run(["gcc", *FLAGS, "-E", "-P", f.name], folder) for f in folder.glob("*.c")]
+    members: dict[str, set[str]] = defaultdict(set)
+    for text in texts:
+        for member, function in re.findall(MEMBER, text):
+            members[member].add(function)
+    found: dict[str, set[str]] = defaultdict(set)
+    for text in texts:
+        bodies = {m[1]: m[0] for m in BODY.finditer(text)}
+        listed = {f for one in re.findall(LISTED, text) for f in one.split(", ")}
+        for name in bodies.keys() & calls.keys():
+            inside, left = {name}, {name}
+            while left:
+                named = {word for one in left for word in re.findall(r"\w+", bodies[one])}
+                left = named & bodies.keys() - calls[name] - inside
+                inside |= left
+            for one in inside:
+                for member in re.findall(CALLED, bodies[one]):
+                    found[name] |= members.get(member, listed)
+                found[name] |= {f for two in re.findall(EITHER, bodies[one]) for f in two}
+    return found
+
+
 def stack_bounds(folder: Path) -> dict[str, tuple[int, list[str]]]:
     """Largest stack [bytes] of a chain of calls from each FMI function on, without libc's own part, and that chain.
 
@@ -62,16 +87,19 @@ def stack_bounds(folder: Path) -> dict[str, tuple[int, list[str]]]:
         for source, target in re.findall(r'edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"', text):
             calls[source].add(target)
 
+    name_of = {title: title.rpartition(":")[2].partition(".")[0] for title in own}
+    direct: dict[str, set[str]] = defaultdict(set)
+    for title, name in name_of.items():
+        direct[name] |= {name_of.get(t, t) for t in calls[title]}
+    pointed = pointed_at(folder, direct)
+
     def called(name: str) -> set[str]:
         if ":send" in name:  # the importer's logger: its stack, not ours
             return calls[name] - {"__indirect_call"}
-        pointed = MODEL_CALLS if name.startswith("double_wishbone") else RUNTIME_CALLS
-        if name.startswith("jn_soil"):
-            pointed = SOIL_CALLS
-        if name.rsplit(":", 1)[-1] in ("jn_open_resource", "jn_match_resource", "jn_destroy"):
-            pointed = RESOURCE_CALLS
-        through = {t for t in own if t.rsplit(":", 1)[-1].startswith(pointed)}
-        return calls[name] - {"__indirect_call"} | (through if "__indirect_call" in calls[name] else set())
+        if "__indirect_call" not in calls[name]:
+            return calls[name]
+        assert pointed[name_of[name]], f"{name} calls something through a pointer that is in no table"
+        return calls[name] - {"__indirect_call"} | {t for t in own if name_of[t] in pointed[name_of[name]]}
 
     best: dict[str, tuple[int, list[str]]] = {}
 
@@ -85,11 +113,6 @@ def stack_bounds(folder: Path) -> dict[str, tuple[int, list[str]]]:
         return best[name]
 
     return {n: deepest(n, ()) for n in own if n.startswith(("fmi2", "fmi3"))}
-
-
-def stack_bound(folder: Path) -> tuple[int, list[str]]:
-    """The largest of them."""
-    return max(stack_bounds(folder).values())
 
 
 def instructions(folder: Path, lanes: int, of: str, ticks: int = 200) -> list[int]:
@@ -114,8 +137,9 @@ if __name__ == "__main__":
         build(place)
         print("allocations after instantiation, bytes at instantiation:", run(["./hil", "alloc"], place).strip())
         print("stack measured:", run(["./hil", "stack"], place).strip())
-        print("stack bound:", stack_bound(place))
-        for call, (size, _) in sorted(stack_bounds(place).items(), key=lambda item: -item[1][0]):
+        bounds = stack_bounds(place)
+        print("stack bound:", max(bounds.values()))
+        for call, (size, _) in sorted(bounds.items(), key=lambda item: -item[1][0]):
             print(f"{call}: {size}")
         for width in (1, 4):
             for what in ("fmi2DoStep", "hil_tick"):

@@ -165,7 +165,6 @@ class Car:
         return self.front + self.back
 
 
-#: Inputs that the driver sets; chassis.ext_force.x is the drag of the air.
 def driver_inputs(wheels: Sequence[str]) -> list[str]:
     """The inputs that every manoeuvre sets, in the order of `command`."""
     return ["steering_wheel_angle", *(f"wheel_{w}.drive_torque" for w in wheels),
