@@ -51,6 +51,12 @@ def server(serve: Callable[..., Running]) -> Running:
     return serve()
 
 
+@pytest.fixture
+def recording(serve: Callable[..., Running], tmp_path: Path) -> Running:
+    """A server that records every stop of the clock into ``rec``."""
+    return serve(record=str(tmp_path / "rec"), record_every=1)
+
+
 @pytest.fixture(scope="session")
 def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An FMU that makes trouble when told to."""

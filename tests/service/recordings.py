@@ -84,3 +84,18 @@ def altered(source: Path, target: Path, tick: int, value: float, byte: int) -> f
         writer.finish()
     assert not math.isnan(changed), f"no inputs at tick {tick}"
     return changed
+
+
+def recorded(server: Any, session: Any, folder: Path) -> Path:
+    """The recording of a session, which ends with it."""
+    server.call("DeleteSession", session)
+    return only(folder)
+
+
+def short(server: Any, tmp_path: Path, ticks: int = 40) -> Path:
+    """A recording of two participants of the integrator."""
+    session = server.create("a", "b")
+    a = server.member(session, "a", inputs=["velocity"], period=2)
+    b = server.member(session, "b", inputs=["force"], period=5)
+    lockstep([(a, 2, lambda t: (wave(t, 3.0, 30.0), 0.1 * (t % 40))), (b, 5, lambda t: (50.0 + t % 45,))], ticks)
+    return recorded(server, session, tmp_path / "rec")

@@ -8,39 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from halfcar import ALL_ROLL, CAR, FACTORY, NUMBER, RADIUS, Array, at, put, random_motion, simulate, system
 
 import jounce
-from jounce.data import load_vehicle
-from jounce.models.halfcar.equations import AXLES, NUMBERS, STATES
-from jounce.models.halfcar.signals import DATA, TRACTION
-from jounce.reference.halfcar_prints import in_null_space, parts, rest, run, udwadia_kalaba, with_multipliers
-from jounce_fmu.importer.host import FmuError, open_builtin
-from jounce_fmu.importer.linear import Exchange, linearize, read_states
-
-Array = NDArray[np.float64]
-FACTORY = open_builtin("halfcar")
-TABLE = FACTORY.table
-NAMES = [s.name for s in TABLE.outputs]
-CAR = load_vehicle(DATA)
-NUMBER = np.array([CAR[name] for name in NUMBERS.sizes])
-RADIUS = CAR["wheel.radius"]
-ALL_ROLL = np.ones(4)
-
-
-def simulate(duration: float, inputs: dict[str, Any] | None = None, **parameters: Any) -> Any:
-    named = {k.replace("__", "."): v for k, v in parameters.items()}
-    return jounce.simulate("halfcar", inputs or {}, duration, **named)
-
-
-def at(r: Any, name: str, time: float) -> float:
-    return float(np.interp(time, r.time, r[name]))
-
-
-def random_motion(rng: np.random.Generator) -> tuple[Array, Array]:
-    q = np.array([rng.uniform(-5, 5), 0.42 + rng.uniform(-0.05, 0.05), *rng.uniform(-0.1, 0.1, 2),
-                  *rng.uniform(-3, 3, 2), rng.uniform(-0.1, 0.1)])  # fmt: skip
-    return q, rng.normal(size=7) * [5, 0.3, 0.3, 0.5, 20, 20, 0.5]
+from jounce.models.halfcar.equations import AXLES
+from jounce.models.halfcar.signals import TRACTION
+from jounce.reference.halfcar_prints import in_null_space, parts, rest, udwadia_kalaba, with_multipliers
+from jounce_fmu.importer.linear import Exchange, read_states
 
 
 @pytest.fixture
@@ -48,14 +22,6 @@ def exchange(request: pytest.FixtureRequest) -> Iterator[Exchange]:
     with Exchange(FACTORY.library, FACTORY.interface, "halfcar") as made:
         made.setup({"profile": "EXTERNAL", **request.param})
         yield made
-
-
-def put(e: Exchange, q: Array, v: Array, torques: tuple[float, float, float], mu: float) -> dict[str, float]:
-    x = np.zeros(STATES.size)
-    x[:7], x[7:14], x[14:16] = q, v, (1383.6, 2354.0)
-    e.set_inputs(np.array([*torques, mu, mu]))
-    e.set_states(x)
-    return dict(zip(NAMES, e.get_outputs(), strict=True))
 
 
 # ---- equations ------------------------------------------------------------------------------------------------------
@@ -289,8 +255,8 @@ def test_the_relaxed_law_jumps_where_its_weight_vanishes_and_the_continuous_one_
         return float((w * np.linalg.solve(soft, w * rho))[2])
 
     def dropped(s: float) -> float:
-        ideal, _ = udwadia_kalaba(*_system(550.0), np.array([1.0, 1.0, s * s, 1.0]), np.zeros(7))
-        return float(np.linalg.lstsq(_system(550.0)[2].T, ideal, rcond=None)[0][2])
+        ideal, _ = udwadia_kalaba(*system(550.0), np.array([1.0, 1.0, s * s, 1.0]), np.zeros(7))
+        return float(np.linalg.lstsq(system(550.0)[2].T, ideal, rcond=None)[0][2])
 
     assert [relaxed(s) for s in (0.25, 0.02, 7e-6, 1e-11)] == pytest.approx([563, 455.8, 455.147, 455.147], rel=3e-3)
     assert dropped(1e-3) == pytest.approx(455.147, rel=1e-3)
@@ -299,12 +265,6 @@ def test_the_relaxed_law_jumps_where_its_weight_vanishes_and_the_continuous_one_
     assert continuous(1.0) == pytest.approx(relaxed(1.0), rel=1e-9)
     assert continuous(1e-4) / 1e-8 == pytest.approx(continuous(1e-3) / 1e-6, rel=1e-4)
     assert 0.0 < continuous(7e-6) < 1e-6
-
-
-def _system(torque: float) -> tuple[Array, Array, Array, Array]:
-    x = rest()
-    mass, forces, rows, b = (np.array(p) for p in parts()(x[:7], x[7:14], [0.0, torque], NUMBER))
-    return mass, forces.ravel(), rows, b.ravel()
 
 
 def test_the_papers_equations_have_several_wheel_loads_in_the_slippery_phase() -> None:
@@ -354,176 +314,3 @@ def test_on_a_stretch_of_ice_the_front_wheel_meets_it_first() -> None:
 def test_a_limit_of_the_motors_speed_holds_the_spinning_wheel() -> None:
     r = simulate(16.0, torque_max=700.0, motor_speed_max=300.0)
     assert 250.0 < r["rear.omega"].max() < 300.0
-
-
-# ---- limits and errors ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("law", TRACTION)
-@pytest.mark.parametrize("odd", [{"mu.lower": 0.0, "mu.upper": 0.0}, {"traction.k_s": 0.0}, {"traction.k_F": 0.0},
-                                 {"torque_max": 0.0}])  # fmt: skip
-def test_zeros_of_friction_weights_and_torque_have_finite_runs(law: str, odd: dict[str, float]) -> None:
-    r = simulate(2.0, traction=law, **odd)
-    assert np.isfinite(r.values).all()
-    if "mu.upper" in odd and law in ("CONTINUOUS", "SATURATED"):  # RELAXED keeps what its jump leaves
-        assert abs(r["rear.traction"]).max() < 1e-3
-
-
-def test_without_weights_the_relaxed_laws_roll() -> None:
-    rolling = simulate(3.0, traction="ROLLING", torque_max=550.0)
-    for law in ("RELAXED", "CONTINUOUS"):
-        r = simulate(3.0, traction=law, torque_max=550.0, traction__k_s=0.0, traction__k_F=0.0)
-        assert r["speed"] == pytest.approx(rolling["speed"], abs=1e-9)
-
-
-def test_a_wheel_that_the_road_pulls_at_ends_the_run_with_its_name() -> None:
-    with pytest.raises(FmuError, match=r"lift_time_max = 0.05: the load of the front wheel is below 0 for longer"):
-        simulate(30.0, traction="RELAXED", torque_max=550.0)
-
-
-@pytest.mark.parametrize(("parameters", "message"), [
-    ({"saturation_order": 3}, r"saturation_order = 3: expected 0, 1, 2, 4, 8 or 16"),
-    ({"gamma": 3000.0}, r"gamma = 3000: expected at most 2.7 / tick"),
-    ({"traction.tau_N": 2e-4}, r"traction.tau_N = 0.0002: expected at least tick / 2.7"),
-    ({"mu.lower": 0.9}, r"mu.lower = 0.9: expected at most mu.upper"),
-    ({"chassis.mass": -1.0}, r"chassis.mass"),
-    ({"front.pivot.z": 3.0}, r"wheel.radius = 0.25: the arms do not reach down to the road"),
-    ({"front.spring.stiffness": 0.0}, r"no rest on its springs|do not reach"),
-    ({"chassis.com.x": 5.0}, r"chassis.com.x|no rest|do not reach"),
-    ({"chassis.mass": float("nan")}, r"chassis.mass"),
-])  # fmt: skip
-def test_numbers_that_cannot_be_are_refused_by_name(parameters: dict[str, float], message: str) -> None:
-    with pytest.raises(Exception, match=message):
-        simulate(0.1, **parameters)
-
-
-@pytest.mark.parametrize("law", TRACTION)
-@pytest.mark.parametrize("order", [0, 8])
-def test_directional_derivatives_are_those_of_difference_quotients(law: str, order: int) -> None:
-    if order and law != "SATURATED":
-        pytest.skip("the order belongs to SATURATED")
-    rng, parameters = np.random.default_rng(5), {"profile": "EXTERNAL", "traction": law, "saturation_order": order}
-    compared = 0
-    with Exchange(FACTORY.library, FACTORY.interface, "halfcar") as e:
-        e.setup(parameters)
-        for _ in range(8):
-            q, v = random_motion(rng)
-            v[4:6] = v[0] / RADIUS + rng.normal(size=2) * 3
-            x = np.array([*q, *v, 1400.0, 2300.0, 1.0, 0.001, 0.001])
-            u = np.array([rng.uniform(100, 700), *rng.uniform(10, 100, 2), *rng.uniform(0.3, 0.9, 2)])
-            linear = linearize(FACTORY, parameters, x, u)
-            exact = np.vstack([np.hstack([linear.A, linear.B]), np.hstack([linear.C, linear.D])])
-
-            def shown(z: Array) -> Array:
-                e.set_inputs(z[STATES.size :])
-                e.set_states(z[: STATES.size])
-                return np.concatenate([e.get_rates(), e.get_outputs()])
-
-            z = np.concatenate([x, u])
-            for k in range(len(z)):
-                step = 1e-6 * max(1.0, abs(z[k]))
-                quotients = []
-                for h in (step, step / 2):
-                    up, down = z.copy(), z.copy()
-                    up[k] += h
-                    down[k] -= h
-                    quotients.append((shown(up) - shown(down)) / (2 * h))
-                scale = np.abs(shown(z)) + 1e4
-                if (abs(quotients[0] - quotients[1]) > 1e-6 * abs(quotients[0]) + 1e-15 * scale / step).any():
-                    continue  # a kink within the step
-                assert exact[:, k] == pytest.approx(quotients[0], rel=1e-6, abs=float((2e-15 * scale / step).max()))
-                compared += 1
-    assert compared > 120
-
-
-# ---- the paper's prints ---------------------------------------------------------------------------------------------
-
-
-def told(r: dict[str, Array], name: str, time: float) -> float:
-    return float(np.interp(time, r["time"], r[name]))
-
-
-def test_mended_the_papers_method_is_the_products_relaxed_law() -> None:
-    r, ours = run(0, rest(), 16.0), simulate(16.0, traction="RELAXED")
-    for time in (5, 15):
-        assert told(r, "speed", time) == pytest.approx(at(ours, "speed", time), rel=1e-6)
-        assert told(r, "rear.slip", time) == pytest.approx(at(ours, "rear.slip", time), rel=1e-4)
-
-
-def test_eq_32_as_printed_relaxes_a_height_instead_of_a_rolling_row() -> None:
-    """N = diag(s_f^2, s_r^2, s_f^2, s_r^2): the wheels leave the height of the road."""
-    r = run(1, rest(), 30.0)
-    assert abs(r["rear.height"] - RADIUS).max() > 1.0
-    assert abs(run(0, rest(), 30.0)["rear.height"] - RADIUS).max() < 1e-9
-
-
-def test_eq_35_as_printed_does_not_brake_before_the_end() -> None:
-    assert told(run(2, rest(), 30.0), "speed", 30) == pytest.approx(32.863, abs=2e-3)
-
-
-def test_eq_33_with_its_minus_pushes_a_driven_wheel_back() -> None:
-    r = run(3, rest(), 15.0)
-    assert told(r, "rear.slip", 15) == pytest.approx(19.13, abs=0.02)
-    assert told(r, "rear.friction", 15) == pytest.approx(-344.8, abs=0.5)
-
-
-def test_eq_33_with_the_torques_sign_pushes_a_braked_wheel_forward() -> None:
-    braked = (0.0, 700.0, 700.0, 0.85, 0.85)
-    signed, mended = run(4, rest(20.0), 1.0, inputs=braked), run(0, rest(20.0), 1.0, inputs=braked)
-    assert signed["front.slip"][-1] < 0.0 < signed["front.friction"][-1]
-    assert max(mended["front.friction"][-1], mended["rear.friction"][-1]) < 0.0
-    assert signed["speed"][-1] > mended["speed"][-1] + 2.0
-
-
-def test_a_friction_on_the_car_alone_has_no_reaction_on_the_wheel() -> None:
-    assert run(5, rest(), 5.0, torque_max=550.0)["speed"][-1] == pytest.approx(43.01, abs=0.01)
-    assert run(0, rest(), 5.0, torque_max=550.0)["speed"][-1] == pytest.approx(25.227, abs=0.01)
-
-
-def test_table_1_with_its_rear_strut_in_front_is_not_at_rest() -> None:
-    """With P3x = +0.4 the strut leans the other way and the design position is not the one at rest."""
-    r = run(0, rest(), 0.5, torque_max=0.0, rear__strut__x=0.4)
-    assert abs(r["rear.load"] - r["rear.load"][0]).max() > 50.0
-    still = run(0, rest(), 0.5, torque_max=0.0)
-    assert abs(still["rear.load"] - still["rear.load"][0]).max() < 1e-2
-
-
-def test_eq_37_as_printed_drives_a_car_that_rolls_backward() -> None:
-    """Back at 20 m/s, without torque: the air must slow it down."""
-    start = rest(-20.0)
-    assert run(7, start, 2.0, torque_max=0.0)["speed"][-1] < -20.0 < run(0, start, 2.0, torque_max=0.0)["speed"][-1]
-
-
-def test_a_height_that_is_stabilised_by_its_rate_alone_stays_where_it_was_put() -> None:
-    """(4) as printed has no derivatives; with gamma h' alone an error of the height never goes."""
-    start = rest()
-    start[1] += 0.01
-    kept, mended = (run(e, start, 2.0, torque_max=0.0)["rear.height"] for e in (8, 0))
-    assert abs(kept[-1] - RADIUS) > 5e-3
-    assert abs(mended[-1] - RADIUS) < 1e-9
-
-
-def test_eq_27_as_printed_says_that_no_point_of_a_body_moves() -> None:
-    """R^T x_O' + R^T R' X is the velocity of a point; 0 for all of them only where the body stands."""
-    r = simulate(5.0, traction="ROLLING")
-    assert r["speed"][-1] - r["rear.omega"][-1] * RADIUS == pytest.approx(0.0, abs=1e-5)  # its lowest point stands
-    assert r["speed"][-1] + r["rear.omega"][-1] * RADIUS > 14.0  # its highest does not
-
-
-def test_the_proof_of_stability_needs_the_smallest_eigenvalue_and_gets_none() -> None:
-    """H F is a projector: eigenvalues 0 and 1. gamma_0 is the largest of (N^1/2)^+, which grows as the weight falls."""
-    mass, forces, rows, b = _system(550.0)
-    values, vectors = np.linalg.eigh(mass)
-    root = vectors @ np.diag(values**-0.5) @ vectors.T
-    for s in (1.0, 0.1, 1e-3):
-        soft = np.diag(1 / np.array([1.0, 1.0, s, 1.0])) @ rows @ root
-        projector = soft @ np.linalg.pinv(soft)
-        assert np.linalg.eigvalsh(projector) == pytest.approx(np.ones(4), abs=1e-9)
-    dropped = np.diag([1.0, 1.0, 0.0, 1.0]) @ rows @ root
-    assert np.linalg.eigvalsh(dropped @ np.linalg.pinv(dropped)).min() == pytest.approx(0.0, abs=1e-12)
-    assert np.linalg.norm(np.diag([1.0, 1.0, 1 / 1e-3, 1.0]), 2) == pytest.approx(1e3)
-
-
-def test_eq_36_read_as_tanh_of_the_fourth_power_has_a_wider_slippery_time() -> None:
-    ours, other = run(0, rest(), 12.0), run(11, rest(), 12.0)
-    assert other["rear.slip"][-1] != pytest.approx(ours["rear.slip"][-1], rel=0.05)
