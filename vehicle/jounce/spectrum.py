@@ -27,9 +27,12 @@ class Mode:
 
 
 def moved(x: Array, step: Array, bodies: int, spins: int) -> Array:
-    """State of the motion after a displacement, as tangent: bodies (6 n), spins, rates (6 n), spins' rates, tires.
+    """State ``x`` of the motion after a displacement ``step``, which is a tangent of it.
 
-    The state has per body centre 3, quaternion 4, velocity 3, turn rate 3, per spin angle and rate, then the tires.
+    The state has per body centre 3 [m], quaternion 4, velocity 3 [m/s] and angular velocity 3 [rad/s], per spin angle
+    [rad] and rate [rad/s], then deflections of the tires [m]: (13 bodies + 2 spins + tires,). The displacement has
+    those of bodies (6 bodies: place, small turn), spins, their rates in the same order, and tires:
+    (12 bodies + 2 spins + tires,).
     """
     x, nv = x.copy(), 6 * bodies + spins
     at, rates = step[:nv], step[nv : 2 * nv]
@@ -57,7 +60,7 @@ def difference(x: Array, x0: Array, bodies: int, spins: int) -> Array:
 
 
 def step_map(tick: Callable[[Array], Array], x0: Array, bodies: int, spins: int) -> Array:
-    """Derivative of one tick about a state of the motion, by central differences, in displacements."""
+    """(m, m) derivative of one tick about a state, by central differences in the m displacements of `moved`."""
     tires = len(x0) - 13 * bodies - 2 * spins
     nv = 6 * bodies + spins
     steps = np.concatenate([np.full(nv, STEP), np.full(nv, RATE_STEP), np.full(tires, STEP)])

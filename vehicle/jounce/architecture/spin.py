@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.architecture import rows
+from jounce.architecture.inertia import Mass, total
 from jounce.architecture.target import GROUND, Body, Limit, Motor, Multibody, Spring, Wheel
 
 Array = NDArray[np.float64]
@@ -70,17 +71,13 @@ def _composite(model: Multibody, k: int, wheels: Sequence[Wheel]) -> Body:
     own = model.bodies[k]
     if not wheels:
         return own
-    parts = [own, *(model.bodies[w.body] for w in wheels)]
-    mass = sum(p.mass for p in parts)
-    com = sum((p.mass * p.com for p in parts), np.zeros(3)) / mass
-    inertia = np.zeros((3, 3))
-    for p in parts:
-        d = p.com - com
-        inertia += p.inertia + p.mass * (d @ d * np.eye(3) - np.outer(d, d))
+    parts = (own, *(model.bodies[w.body] for w in wheels))
+    whole = total(Mass(p.mass, p.com, p.inertia) for p in parts)
+    inertia = whole.inertia.copy()
     for w in wheels:
         inertia -= spin_inertia(model, w) * np.outer(w.axis, w.axis)
     spinning = tuple((float(spin_inertia(model, w)), w.name) for w in wheels)
-    return Carrier(own.name, mass, com, inertia, own.members, spinning)
+    return Carrier(own.name, whole.mass, whole.com, inertia, own.members, spinning)
 
 
 @dataclass(frozen=True)
