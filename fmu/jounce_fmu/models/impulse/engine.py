@@ -132,11 +132,6 @@ class Engine:
         """Largest residual of a joint after the last tick, before the projection [m] or [1]."""
         return float(self.x[-4])
 
-    @property
-    def changes(self) -> int:
-        """How often the active set changed in the last tick."""
-        return int(self.x[-3])
-
     def _common(self) -> tuple[ctypes.c_void_p | ctypes.c_double | int, ...]:
         arrays: tuple[NDArray[Any], ...] = (self._table, self.numbers, self.motors, self.friction)
         return *map(_pointer, arrays), ctypes.c_double(self.tick_length), self.sweeps, _pointer(self.warm)

@@ -68,10 +68,10 @@ def response(t: Array, u: Array, y: Array, frequency: float) -> complex:
     return complex(ya, -yb) / given if given else complex("nan")
 
 
-def bandwidth(frequencies: Array, gains: NDArray[np.complex128], lag: float = np.pi / 4) -> float:
-    """Frequency [Hz] at which the phase first lags the lowest frequency's by ``lag`` [rad]."""
+def bandwidth(frequencies: Array, gains: NDArray[np.complex128]) -> float:
+    """Frequency [Hz] at which the phase first lags the lowest frequency's by 45 degrees."""
     phase = np.unwrap(np.angle(gains))
-    return crossing(frequencies, phase - phase[0], -lag)
+    return crossing(frequencies, phase - phase[0], -np.pi / 4)
 
 
 def low_pass(t: Array, y: Array, cutoff: float) -> Array:
@@ -99,12 +99,12 @@ def low_pass(t: Array, y: Array, cutoff: float) -> Array:
     return smooth[edge : edge + len(y)]
 
 
-def hysteresis(u: Array, y: Array, at: float = 0.0) -> float:
-    """Gap between the branches of rising and falling u of a loop y(u) at u = ``at``: mean upper less mean lower."""
+def hysteresis(u: Array, y: Array) -> float:
+    """Gap between the branches of rising and falling u of a loop y(u) at u = 0: mean upper less mean lower."""
     found: dict[bool, list[float]] = {True: [], False: []}
     for k in range(len(u) - 1):
-        if (u[k] - at) * (u[k + 1] - at) <= 0.0 and u[k] != u[k + 1]:
-            s = (at - u[k]) / (u[k + 1] - u[k])
+        if u[k] * u[k + 1] <= 0.0 and u[k] != u[k + 1]:
+            s = u[k] / (u[k] - u[k + 1])
             found[bool(u[k + 1] > u[k])].append(float(y[k] + s * (y[k + 1] - y[k])))
     if not found[True] or not found[False]:
         return float("nan")
