@@ -86,6 +86,22 @@ def test_a_random_road_that_cannot_be_is_refused(arguments: tuple, text: str) ->
         iso_road(*arguments)
 
 
+def test_a_road_begins_in_the_origin_unless_its_modifiers_or_the_caller_leave_it_where_the_file_has_it(
+    tmp_path: Path,
+) -> None:
+    placed = read_crg(ROADS / "curved.crg")
+    bare = tmp_path / "bare.crg"
+    bare.write_bytes((ROADS / "curved.crg").read_bytes().replace(b"$ROAD_CRG_MODS", b"$ROAD_CRG_NONE"))
+    moved, kept = read_crg(bare), read_crg(bare, as_written=True)
+    assert placed.line[0, :3].tolist() == [100.0, -40.0, 2.0]
+    assert np.array_equal(kept.line, placed.line)
+    assert moved.line[0, :2].tolist() == [0.0, 0.0] and moved.line[1, 1] == 0.0
+    x, y = (placed.line[:, :2] - placed.line[0, :2]).T  # turned back by the heading of the first piece
+    angle = -np.arctan2(y[1], x[1])
+    turned = np.column_stack([x * np.cos(angle) - y * np.sin(angle), x * np.sin(angle) + y * np.cos(angle)])
+    assert np.abs(moved.line[:, :2] - turned).max() < 1e-12
+
+
 def test_missing_heights_are_those_of_the_nearest_position_across() -> None:
     t = read_crg(ROADS / "nan_border.crg")
     assert np.array_equal(t.v, [-2.5, -2.0, -1.0, 0.0, 1.0, 2.0, 2.5])
