@@ -94,3 +94,21 @@ class Flight:
         r = np.eye(3) + 2 * w * s + 2 * s @ s
         linear = r @ by[:3]
         return np.concatenate([linear, r @ by[3:] + np.cross(x[self.rows("pos.x", "pos.y", "pos.z")], linear)])
+
+
+def check_conservation(flight: Flight, rate: float) -> dict[float, Array]:
+    """Asserts that energy and momenta stay over a second, with an error of the fourth order down to rounding.
+
+    Step [s] -> (3,) relative errors of energy, linear and angular momentum. ``rate`` as in `Flight.start`.
+    """
+    start = flight.start(rate)
+    energy, momenta = flight.energy(start), flight.momenta(start)
+    error = {}
+    for step in (4e-3, 2e-3, 1e-3):
+        end = flight.after(start, step, 1.0)
+        off = flight.momenta(end) - momenta
+        parts = [np.linalg.norm(off[part]) / np.linalg.norm(momenta[part]) for part in (slice(3), slice(3, 6))]
+        error[step] = np.array([abs(flight.energy(end) - energy) / energy, *parts])
+    assert np.all(error[1e-3] < 1e-8), error
+    assert np.all(error[4e-3] > np.minimum(12.0 * error[2e-3], 1e-11)), error
+    return error

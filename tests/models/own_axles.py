@@ -13,6 +13,13 @@ HMMWV = load_vehicle("hmmwv").entries
 RACK = {n: e for n, e in load_vehicle("car").entries.items() if n.startswith("steering.")}
 #: Distance between axles [m].
 SPACING = 1.6
+#: Six wheels fill one and a half times four lanes, so that two lanes are copies. The second axle steers half as much,
+#: the third, which is not driven, the other way. The second one's drive torque reacts on the uprights.
+SIX = (
+    Axle("first", steered="pitman"),
+    Axle("second", steered="pitman", gain=0.5, drive_reaction="carrier"),
+    Axle("third", steered="pitman", gain=-0.3, driven=False),
+)
 
 
 def eight_by_eight() -> tuple[Axle, ...]:

@@ -13,9 +13,10 @@ import numpy as np
 import own_axles
 import pytest
 from fmpy.validation import validate_fmu
+from own_axles import SIX
+from quotients import check_linear_model
 from rested import named
 
-from jounce.axles import Axle
 from jounce.data import DataError, load_vehicle
 from jounce.models.double_wishbone.arrange import arranged
 from jounce.reference.kkt import Loads, Minimal, accelerations
@@ -23,24 +24,17 @@ from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.description.terminals import terminals_and_icons
 from jounce_fmu.importer.foreign import Interface
 from jounce_fmu.importer.host import Factory, open_builtin
-from jounce_fmu.importer.linear import Exchange, linearize, read_states
+from jounce_fmu.importer.linear import Exchange
 from jounce_fmu.models import axles, data_sets, find
 from jounce_tools.linearize import settle
 from jounce_tools.simulate.csv_inputs import sample
 
-#: Six wheels fill one and a half times four lanes, so that two lanes are copies. The second axle steers half as much,
-#: the third, which is not driven, the other way. The second one's drive torque reacts on the uprights.
-AXLES = (
-    Axle("first", steered="pitman"),
-    Axle("second", steered="pitman", gain=0.5, drive_reaction="carrier"),
-    Axle("third", steered="pitman", gain=-0.3, driven=False),
-)
 WHEELS = ("1L", "1R", "2L", "2R", "3L", "3R")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return own_axles.write(tmp_path_factory.mktemp("six") / "v", AXLES, name="six")
+    return own_axles.write(tmp_path_factory.mktemp("six") / "v", SIX, name="six")
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +114,7 @@ def test_it_rests_on_all_its_wheels(factory: Factory) -> None:
     loads = [y[f"wheel_{w}.tire_force.z"] for w in WHEELS]
     p = {s.name: s.start for s in vehicle.parameters}
     parts = ("UCA", "LCA", "upright", "spindle", "tierod", "shock_lower", "shock_upper")
-    corner = sum(p[f"{a.name}.{b}.mass"] for a in AXLES for b in parts)
+    corner = sum(p[f"{a.name}.{b}.mass"] for a in SIX for b in parts)
     mass = p["chassis.mass"] + p["steering.link.mass"] + p["steering.arm.mass"] + 2 * corner + 6 * p["wheel.mass"]
     assert sum(loads) == pytest.approx(mass * 9.81, rel=1e-9) and min(loads) > 4000
     assert later["ref_frame.pos.z"] == pytest.approx(y["ref_frame.pos.z"], abs=1e-9)
@@ -155,36 +149,7 @@ def test_the_implicit_integrator_drives_the_same_way(factory: Factory) -> None:
 
 
 def test_linear_models_are_those_of_difference_quotients(factory: Factory) -> None:
-    with factory.instance("at") as instance:
-        instance.setup({"init.speed": 12.0, "tick": 0.001})
-        u = np.array([s.start for s in factory.table.inputs])
-        u[factory.table.by_name("steering_wheel_angle").index] = 1.0
-        instance.set_inputs(u)
-        instance.step(700)
-        x = read_states(instance)
-    linear = linearize(factory, {"init.speed": 12.0}, x, u)
-    with replace(factory, kind=Exchange).instance("fd") as instance:
-        instance.setup({"init.speed": 12.0}, dict(zip((s.name for s in factory.table.inputs), u, strict=True)))
-        scale, compared = np.abs(linear.A).max(axis=1) + 1.0, 0
-
-        def quotient(k: int, h: float) -> np.ndarray:
-            ends = []
-            for sign in (1, -1):
-                moved = x.copy()
-                moved[k] += sign * h
-                instance.set_states(moved)
-                ends.append(instance.get_rates())
-            return (ends[0] - ends[1]) / (2 * h)  # type: ignore[no-any-return]
-
-        for k, state in enumerate(factory.table.states):
-            h = 1e-5 * max(1e-2, abs(x[k]))
-            whole, half = quotient(k, h), quotient(k, h / 2)
-            if np.any(np.abs(whole - half) > 1e-6 * scale):
-                continue  # a kink of a spring's table within the steps
-            compared += 1
-            wrong = np.abs((4 * half - whole) / 3 - linear.A[:, k]) / scale  # Richardson
-            assert wrong.max() <= 1e-6, (state.name, factory.table.states[int(wrong.argmax())].name)
-        assert compared >= len(x) - 5
+    check_linear_model(factory, 1.0, 700)
 
 
 def test_a_snapshot_goes_on_with_the_same_bits(factory: Factory) -> None:
@@ -224,7 +189,7 @@ def test_the_model_is_found_by_its_path_and_made_once(folder: Path) -> None:
     ({"final_drive": 3.7}, r"axle second \(double_wishbone\) has final_drive = 3.7; expected none"),
 ])  # fmt: skip
 def test_axles_that_there_are_not_are_refused_by_name(tmp_path: Path, change: dict[str, object], message: str) -> None:
-    odd = (AXLES[0], replace(AXLES[1], **change))  # type: ignore[arg-type]
+    odd = (SIX[0], replace(SIX[1], **change))  # type: ignore[arg-type]
     with pytest.raises(DataError, match=message):
         find(own_axles.write(tmp_path / "odd", odd))
 
@@ -254,7 +219,7 @@ def test_its_files_are_made_without_casadi(folder: Path) -> None:
 
 def test_another_vehicle_with_the_same_axles_differs_in_its_table_alone(folder: Path, tmp_path: Path) -> None:
     """So that its library takes a second, not twenty."""
-    heavy = own_axles.write(tmp_path / "heavy", AXLES, {"chassis.mass": 3500.0, "steering_ratio": 20.0}, name="heavy")
+    heavy = own_axles.write(tmp_path / "heavy", SIX, {"chassis.mass": 3500.0, "steering_ratio": 20.0}, name="heavy")
     ours, theirs = ({f.name: f.read_text() for f in find(v).sources.files} for v in (folder, heavy))
     assert {n for n in ours if ours[n] != theirs[n]} == {"double_wishbone_table.c"}
 

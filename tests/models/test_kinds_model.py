@@ -14,8 +14,10 @@ import fmpy
 import judged
 import numpy as np
 import pytest
-from flight import Flight
+from flight import Flight, check_conservation
 from fmpy.validation import validate_fmu
+from processes import check_another_process
+from quotients import check_linear_model
 from rested import named, rested
 
 from jounce.data import Vehicle, load_vehicle
@@ -28,7 +30,7 @@ from jounce.suspension.kinematics import kinematics_of
 from jounce.suspension.mechanisms.templates import mechanism_of
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import FmuError, open_builtin
-from jounce_fmu.importer.linear import Exchange, linearize, read_states
+from jounce_fmu.importer.linear import Exchange
 from jounce_fmu.models import axles
 from jounce_tools.vehicle.rest import standing
 
@@ -81,55 +83,12 @@ def test_a_vehicle_whose_axles_are_drawn_at_different_heights_finds_its_rest(hei
 
 def test_energy_and_momenta_stay_over_a_second_with_the_fourth_order(name: str) -> None:
     flight = Flight(open_builtin(name), tuple(a.name for a in load_vehicle(name).axles))
-    start = flight.start(SWING[name])
-    energy, momenta = flight.energy(start), flight.momenta(start)
-    error = {}
-    for step in (4e-3, 2e-3, 1e-3):
-        end = flight.after(start, step, 1.0)
-        off = flight.momenta(end) - momenta
-        parts = [np.linalg.norm(off[part]) / np.linalg.norm(momenta[part]) for part in (slice(3), slice(3, 6))]
-        error[step] = np.array([abs(flight.energy(end) - energy) / energy, *parts])
-    assert np.all(error[1e-3] < 1e-8), error
-    assert np.all(error[4e-3] > np.minimum(12.0 * error[2e-3], 1e-11)), error
+    error = check_conservation(flight, SWING[name])
     assert error[4e-3][0] > 12.0**2 * error[1e-3][0] > 0.0, error
 
 
 def test_linear_models_are_those_of_difference_quotients(name: str) -> None:
-    factory = open_builtin(name)
-    with factory.instance("at") as instance:
-        instance.setup({"init.speed": 12.0, "tick": 0.001})
-        u = np.array([s.start for s in factory.table.inputs])
-        u[factory.table.by_name("steering_wheel_angle").index] = 0.5
-        instance.set_inputs(u)
-        instance.step(500)
-        x = read_states(instance)
-    linear = linearize(factory, {"init.speed": 12.0}, x, u)
-    with replace(factory, kind=Exchange).instance("fd") as instance:
-        instance.setup({"init.speed": 12.0}, dict(zip((s.name for s in factory.table.inputs), u, strict=True)))
-        compared = 0
-        for by, (matrix, read) in enumerate(((linear.A, instance.get_rates), (linear.C, instance.get_outputs))):
-            scale = np.abs(matrix).max(axis=1) + 1.0
-            for k, state in enumerate(factory.table.states):
-
-                def quotient(
-                    h: float, k: int = k, read: object = read, matrix: np.ndarray = matrix
-                ) -> np.ndarray:
-                    ends = []
-                    for sign in (1, -1):
-                        moved = x.copy()
-                        moved[k] += sign * h
-                        instance.set_states(moved)
-                        ends.append(np.array(read())[: len(matrix)])  # type: ignore[operator]
-                    return (ends[0] - ends[1]) / (2 * h)  # type: ignore[no-any-return]
-
-                h = 1e-5 * max(1e-2, abs(x[k]))
-                whole, half = quotient(h), quotient(h / 2)
-                if np.any(np.abs(whole - half) > 1e-6 * scale):
-                    continue  # a kink of a spring's table within the steps
-                compared += 1
-                wrong = np.abs((4 * half - whole) / 3 - matrix[:, k]) / scale  # Richardson
-                assert wrong.max() <= 1e-6, (by, state.name, int(wrong.argmax()))
-        assert compared >= 2 * len(x) - 10
+    check_linear_model(open_builtin(name), 0.5, 500)
 
 
 def drive(name: str, steering: float, ticks: int = 1000, **parameters: object) -> dict[str, float]:
@@ -241,22 +200,7 @@ def test_its_fmu_is_valid_and_runs_in_fmpy(tmp_path: Path, name: str, fmi: int) 
 
 
 def test_another_process_goes_on_bit_for_bit(tmp_path: Path) -> None:
-    with open_builtin("car").instance("here") as here:
-        here.setup({"init.speed": 8.0})
-        here.set_values({"steering_wheel_angle": 1.0})
-        here.step(50)
-        (tmp_path / "blob").write_bytes(here.get_state())
-        here.step(50)
-        wanted = here.get_outputs().tobytes()
-    script = (
-        "import sys; from pathlib import Path; from jounce_fmu.importer.host import open_builtin\n"
-        "folder = Path(sys.argv[1])\n"
-        "with open_builtin('car').instance('there') as there:\n"
-        "    there.set_state((folder / 'blob').read_bytes()); there.step(50)\n"
-        "    (folder / 'outputs').write_bytes(there.get_outputs().tobytes())\n"
-    )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
-    assert (tmp_path / "outputs").read_bytes() == wanted
+    check_another_process("car", tmp_path)
 
 
 def test_its_files_are_made_without_casadi(name: str) -> None:

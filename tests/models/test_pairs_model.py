@@ -11,8 +11,9 @@ import judged
 import numpy as np
 import pytest
 import statics
-from flight import Flight
+from flight import Flight, check_conservation
 from fmpy.validation import validate_fmu
+from quotients import check_linear_model
 from rested import named, rested
 
 from jounce.axles import WHEELS, Axle
@@ -21,7 +22,7 @@ from jounce.suspension.characteristics import characteristics
 from jounce.suspension.kinematics import kinematics_of
 from jounce_fmu.build.builtin import export_builtin
 from jounce_fmu.importer.host import Factory, FmuError, open_builtin
-from jounce_fmu.importer.linear import Exchange, linearize, read_states
+from jounce_fmu.importer.linear import Exchange
 from jounce_tools.vehicle.rest import standing
 from jounce_tools.vehicle.sweeps import Springs
 
@@ -69,52 +70,12 @@ def test_the_implicit_integrator_drives_the_same_way(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_energy_and_momenta_stay_over_a_second_with_the_fourth_order(name: str) -> None:
-    flight = Flight(open_builtin(name), tuple(a.name for a in load_vehicle(name).axles))
-    start = flight.start(0.3)
-    energy, momenta = flight.energy(start), flight.momenta(start)
-    error = {}
-    for step in (4e-3, 2e-3, 1e-3):
-        end = flight.after(start, step, 1.0)
-        off = flight.momenta(end) - momenta
-        parts = [np.linalg.norm(off[part]) / np.linalg.norm(momenta[part]) for part in (slice(3), slice(3, 6))]
-        error[step] = np.array([abs(flight.energy(end) - energy) / energy, *parts])
-    assert np.all(error[1e-3] < 1e-8), error
-    assert np.all(error[4e-3] > np.minimum(12.0 * error[2e-3], 1e-11)), error
+    check_conservation(Flight(open_builtin(name), tuple(a.name for a in load_vehicle(name).axles)), 0.3)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_linear_models_are_those_of_difference_quotients(name: str) -> None:
-    factory = open_builtin(name)
-    with factory.instance("at") as instance:
-        instance.setup({"init.speed": 12.0})
-        u = np.array([s.start for s in factory.table.inputs])
-        u[factory.table.by_name("steering_wheel_angle").index] = 0.5
-        instance.set_inputs(u)
-        instance.step(500)
-        x = read_states(instance)
-    linear = linearize(factory, {"init.speed": 12.0}, x, u)
-    with replace(factory, kind=Exchange).instance("fd") as instance:
-        instance.setup({"init.speed": 12.0}, dict(zip((s.name for s in factory.table.inputs), u, strict=True)))
-        scale, compared = np.abs(linear.A).max(axis=1) + 1.0, 0
-
-        def quotient(k: int, h: float) -> np.ndarray:
-            ends = []
-            for sign in (1, -1):
-                moved = x.copy()
-                moved[k] += sign * h
-                instance.set_states(moved)
-                ends.append(np.array(instance.get_rates()))
-            return (ends[0] - ends[1]) / (2 * h)  # type: ignore[no-any-return]
-
-        for k, state in enumerate(factory.table.states):
-            h = 1e-5 * max(1e-2, abs(x[k]))
-            whole, half = quotient(k, h), quotient(k, h / 2)
-            if np.any(np.abs(whole - half) > 1e-6 * scale):
-                continue  # a kink of a spring's table within the steps
-            compared += 1
-            wrong = np.abs((4 * half - whole) / 3 - linear.A[:, k]) / scale  # Richardson
-            assert wrong.max() <= 1e-6, (state.name, factory.table.states[int(wrong.argmax())].name)
-        assert compared >= len(x) - 5
+    check_linear_model(open_builtin(name), 0.5, 500)
 
 
 @pytest.mark.parametrize("name", NAMES)

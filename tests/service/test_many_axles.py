@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from recordings import lockstep, only, truth, wave
 
-from jounce.axles import Axle, wheel_names
+from jounce.axles import wheel_names
 from jounce.data import vehicle_file
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.fmu_model import registry
@@ -20,19 +20,12 @@ from jounce_service.recording.replay import replay
 sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 import own_axles
 
-#: As in tests/models/test_axles_model.py, so that the library is compiled once.
-AXLES = (
-    Axle("first", steered="pitman"),
-    Axle("second", steered="pitman", gain=0.5, drive_reaction="carrier"),
-    Axle("third", steered="pitman", gain=-0.3, driven=False),
-)
-
 
 @pytest.mark.parametrize(("name", "wheels"), [("six", 6), ("truck8x8", 8), ("car", 4)])
 def test_all_wheels_advance_in_lockstep_with_the_bits_of_the_model_alone(
     serve: Callable[..., Any], tmp_path: Path, name: str, wheels: int
 ) -> None:
-    vehicle = str(own_axles.write(tmp_path / name, AXLES, name=name) if name == "six" else vehicle_file(name))
+    vehicle = str(own_axles.write(tmp_path / name, own_axles.SIX, name=name) if name == "six" else vehicle_file(name))
     server = serve(record=str(tmp_path / "rec"), record_every=1, vehicle=(vehicle,))
     models = server.server.manager.registry = registry(server.server.config)
     session = server.stub.CreateSession(pb.CreateSessionRequest(
