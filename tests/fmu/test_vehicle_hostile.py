@@ -180,7 +180,7 @@ int main(void) {
             if (m->rhs(0.0, x, u, p, d, dx, &f)) { puts(f.text); return 2; }
             for (k = 0; k < JN_X_N; k++) x[k] += 2e-4 * dx[k];
             m->finish(x, u, p);
-            if (m->outputs(x, u, p, d, n, y, &f)) return 3;
+            if (m->outputs(x, u, p, d, n, y, NULL, &f)) return 3;
             if (n % 50) continue;
             if (m->jacobian(x, u, p, d, columns, dx, &f) || m->directional(x, u, p, d, x, u, dx, y, &f)) return 6;
         }

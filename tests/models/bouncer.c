@@ -47,8 +47,8 @@ static int step(double h, const double *u, const double *p, const double *d, dou
 }
 
 static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks, double *y,
-                   jn_fault *f) {
-    (void)u; (void)p; (void)d; (void)ticks; (void)f;
+                   double *dx, jn_fault *f) {
+    (void)u; (void)p; (void)d; (void)ticks; (void)dx; (void)f;
     y[JN_Y_height] = x[0];
     y[JN_Y_speed] = x[1];
     return 0;

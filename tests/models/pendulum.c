@@ -32,8 +32,8 @@ static int rhs(double tau, const double *x, const double *u, const double *p, co
 }
 
 static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks, double *y,
-                   jn_fault *f) {
-    (void)u; (void)p; (void)d; (void)ticks; (void)f;
+                   double *dx, jn_fault *f) {
+    (void)u; (void)p; (void)d; (void)ticks; (void)dx; (void)f;
     y[JN_Y_angle] = x[0];
     y[JN_Y_rate] = x[1];
     return 0;

@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
         if (m->begin(u, p, d, x, &f) || m->rhs(0.0, x, u, p, d, dx, &f)) { fputs(f.text, stderr); return 2; }
         for (k = 0; k < N_STATES; k++) x[k] += 4e-4 * dx[k];
         m->finish(x, u, p);
-        if (m->outputs(x, u, p, d, n, y, &f)) return 3;
+        if (m->outputs(x, u, p, d, n, y, NULL, &f)) return 3;
         dump(y, JN_N_Y);
         if (n % 50) continue;
         if (m->jacobian(x, u, p, d, columns, dx, &f)) return 4;
