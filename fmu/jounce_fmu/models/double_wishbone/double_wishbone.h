@@ -68,6 +68,7 @@ enum {
     D_STORE = D_RESOURCE + JN_RESOURCE_NUMBERS, /* where it is */
     D_SOIL = D_STORE + 2, /* 1: soft soil under the wheels */
     D_AREA, /* 1: tires touch terrain files with an area */
+    D_POINTS, /* of the rim */
     D_RIM,  /* JN_RIM_SIZE */
     D_STRIPS = D_RIM + JN_RIM_SIZE, /* from one strip of a tire to the next [m]; 0: one strip */
     D_SOILS = D_STRIPS + JN_CORNERS, /* JN_SOIL_..., one lane after the other */

@@ -13,25 +13,26 @@
 #include "jn_lanes.h"
 
 #define WIDEST 1.3962634015954636 /* 80 deg */
-enum { MIDDLE = JN_RIM / 2 };
 
-void jn_area_rim(double *rim) {
+void jn_area_rim(double *rim, int points) {
+    const int middle = points / 2;
     int k;
-    for (k = 0; k < JN_RIM; k++) {
-        const double angle = WIDEST * (k - MIDDLE) / MIDDLE;
-        rim[k] = jn_sin_1(angle), rim[JN_RIM + k] = jn_cos_1(angle);
+    for (k = 0; k < points; k++) {
+        const double angle = WIDEST * (k - middle) / middle;
+        rim[k] = jn_sin_1(angle), rim[points + k] = jn_cos_1(angle);
     }
 }
 
 /* Length along x that a point stands for. */
-static double weight(const double *rim, double radius, int k) {
-    const double from = rim[k > 0 ? k - 1 : 0], to = rim[k + 1 < JN_RIM ? k + 1 : k];
+static double weight(const double *rim, int points, double radius, int k) {
+    const double from = rim[k > 0 ? k - 1 : 0], to = rim[k + 1 < points ? k + 1 : k];
     return 0.5 * radius * (to - from);
 }
 
 /* V: along x and up, of the points from `from` to `to`. */
-static void gradient(const double *rim, double radius, int from, int to, const double *above, double *ahead, double *up) {
-    const double *sine = rim + from, *cosine = rim + JN_RIM + from;
+static void gradient(const double *rim, int points, double radius, int from, int to, const double *above, double *ahead,
+                     double *up) {
+    const double *sine = rim + from, *cosine = rim + points + from;
     int k;
     *ahead = *up = 0.0;
     for (k = 0; k + 1 < to - from; k++) {
@@ -46,34 +47,36 @@ static void gradient(const double *rim, double radius, int from, int to, const d
 }
 
 /* The deflection on flat ground with that area, and V there: between the points' heights the area is linear in it. */
-static double flat(const double *rim, double radius, double area, double *length) {
-    double slope = weight(rim, radius, MIDDLE), from = 0.0, sum = 0.0, there[JN_RIM], deflection, none;
-    int k, i;
-    for (k = MIDDLE + 1; k < JN_RIM; k++) {
-        const double next = radius * (1.0 - rim[JN_RIM + k]), more = slope * (next - from);
+static double flat(const double *rim, int points, double radius, double area, double *length) {
+    const int middle = points / 2;
+    double slope = weight(rim, points, radius, middle), from = 0.0, next = 0.0, sum = 0.0, share = 1.0, deflection;
+    int k;
+    for (k = middle + 1; k < points; k++) {
+        double more;
+        next = radius * (1.0 - rim[points + k]), more = slope * (next - from);
         if (sum + more >= area) break;
         sum += more;
         from = next;
-        slope += 2.0 * weight(rim, radius, k);
+        slope += 2.0 * weight(rim, points, radius, k);
     }
     deflection = from + (area - sum) / slope;
-    if (k == JN_RIM) k--;
-    for (i = JN_RIM - 1 - k; i <= k; i++) there[i] = deflection - radius * (1.0 - rim[JN_RIM + i]);
-    gradient(rim, radius, JN_RIM - 1 - k, k + 1, there + JN_RIM - 1 - k, &none, length);
+    if (k == points) k--;
+    else share = (deflection - from) / (next - from);
+    *length = 2.0 * radius * (rim[k - 1] + share * (rim[k] - rim[k - 1]));
     return deflection;
 }
 
-int jn_area_of(const double *rim, double radius, int from, int to, const double *above, int strips, jn_area *a) {
+int jn_area_of(const double *rim, int points, double radius, int from, int to, const double *above, int strips, jn_area *a) {
     double area = 0.0, length, size;
     int k, strip;
     a->ahead = a->up = a->aside = 0.0;
     for (strip = 0; strip < strips; strip++, above += to - from) {
         double own = 0.0, ahead, up;
         for (k = from; k < to; k++)
-            if (above[k - from] > 0.0) own += above[k - from] * weight(rim, radius, k);
+            if (above[k - from] > 0.0) own += above[k - from] * weight(rim, points, radius, k);
         a->part[strip] = own;
         if (!(own > 0.0)) continue;
-        gradient(rim, radius, from, to, above, &ahead, &up);
+        gradient(rim, points, radius, from, to, above, &ahead, &up);
         area += own / strips;
         a->ahead += ahead / strips, a->up += up / strips;
         a->aside += (strip - 0.5 * (strips - 1)) * own / strips;
@@ -82,7 +85,7 @@ int jn_area_of(const double *rim, double radius, int from, int to, const double 
     if (!(area > 0.0) || !(size > 0.0)) return 0;
     a->aside /= area;
     for (strip = 0; strip < strips; strip++) a->part[strip] /= strips * area;
-    a->deflection = flat(rim, radius, area, &length);
+    a->deflection = flat(rim, points, radius, area, &length);
     a->ahead /= size, a->up /= size;
     a->share = size / length;
     return 1;
