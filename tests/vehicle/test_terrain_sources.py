@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tiff import Tag, tiff
 
 from jounce.terrain.files import read
 from jounce.terrain.iso8608 import iso_road, tracks
@@ -60,6 +63,78 @@ def test_a_geotiff_has_the_size_of_its_cells(tmp_path: Path, dtype: type) -> Non
         (tmp_path / "cut.tif").write_bytes(whole[:cut])
         with pytest.raises(TerrainError, match=r"cut\.tif"):
             read(tmp_path / "cut.tif")
+
+
+CELL: dict[int, Tag] = {33550: ("d", (2.0, 3.0, 0.0))}
+METRES = (1, 1, 0, 2, 1024, 0, 1, 1, 3076, 0, 1, 9001)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("how", [{}, {"packed": True}, {"tile": 16}, {"tile": 16, "packed": True}, {"big": True}],
+                         ids=["strips", "packed strips", "tiles", "packed tiles", "BigTIFF"])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["f4", "i2", "u2", "i4", "u4", "u1"])
+def test_a_geotiff_of_other_programs_is_read(tmp_path: Path, how: dict[str, Any], order: str, dtype: str) -> None:
+    """Rows and columns that fill no tile, numbers below 0, either byte order; tags of places as GDAL writes them."""
+    pytest.importorskip("PIL.Image")
+    if order == ">" and (how.get("big") or dtype == "u4"):
+        pytest.skip("Pillow reads neither of this byte order; it says so")
+    numbers = (np.arange(37 * 21).reshape(37, 21) % 200 - (50 if dtype in ("f4", "i2", "i4") else 0)).astype(dtype)
+    tags = CELL | {34735: ("H", METRES), 33922: ("d", (0.0, 0.0, 0.0, 5e5, 4e6, 0.0)), 42113: "-9999"}
+    (tmp_path / "dem.tif").write_bytes(tiff(numbers, tags, order=order, **how))
+    t = read(tmp_path / "dem.tif")
+    assert np.array_equal(t.heights, numbers[::-1].T)
+    assert (t.du, t.dv, t.origin, t.yaw) == (2.0, 3.0, (0.0, 0.0), 0.0)
+
+
+def test_a_turned_geotiff_lies_in_the_world_as_its_transformation_says(tmp_path: Path) -> None:
+    """Every point, by the matrix of the file; rows that follow each other to the left of x as well."""
+    pytest.importorskip("PIL.Image")
+    numbers, c, s = np.arange(20, dtype="f4").reshape(4, 5), np.cos(0.4), np.sin(0.4)
+    for side in (-1.0, 1.0):  # of the rows, beside x
+        matrix = (2 * c, -3 * side * s, 0, 100.0, 2 * s, 3 * side * c, 0, 50.0, *[0.0] * 7, 1.0)
+        (tmp_path / "turned.tif").write_bytes(tiff(numbers, {34264: ("d", matrix)}))
+        t = read(tmp_path / "turned.tif")
+        first = (0, 0) if side > 0 else (3, 0)  # row and column of the terrain's origin
+        i, j = np.meshgrid(np.arange(4), np.arange(5), indexing="ij")
+        x, y = matrix[0] * j + matrix[1] * i, matrix[4] * j + matrix[5] * i
+        x, y = x - x[first], y - y[first]
+        cosine, sine = np.cos(t.yaw), np.sin(t.yaw)
+        u, v = np.rint((cosine * x + sine * y) / t.du).astype(int), np.rint((cosine * y - sine * x) / t.dv).astype(int)
+        assert np.array_equal(t.heights[u, v], numbers)
+        assert t.yaw == pytest.approx(0.4)
+    (tmp_path / "sheared.tif").write_bytes(tiff(numbers, {34264: ("d", (2.0, 1.0, 0, 0, 0, -2.0, *[0.0] * 9, 1.0))}))
+    with pytest.raises(TerrainError, match=r"sheared\.tif: its rows and columns are not at right angles"):
+        read(tmp_path / "sheared.tif")
+
+
+def test_a_geotiff_whose_units_are_scaled_has_metres(tmp_path: Path) -> None:
+    pytest.importorskip("PIL.Image")
+    text = ('<GDALMetadata><Item name="OFFSET" sample="0" role="offset">10</Item>'
+            '<Item name="SCALE" sample="0" role="scale">0.25</Item></GDALMetadata>')  # fmt: skip
+    (tmp_path / "dem.tif").write_bytes(tiff(LEVELS.astype("i4"), CELL | {42112: text}))
+    assert np.array_equal(read(tmp_path / "dem.tif").heights, 0.25 * ON_GROUND + 10.0)
+    with pytest.raises(TerrainError, match=r"dem\.tif: scale, offset: the file has its own"):
+        read(tmp_path / "dem.tif", Layout(scale=2.0))
+
+
+@pytest.mark.parametrize(("numbers", "tags", "text"), [
+    (LEVELS.astype("f8"), CELL, "numbers of 64 bits; expected up to 32 (gdal_translate -ot Float32"),
+    (np.ones((4, 5, 2), "f4"), CELL, "2 numbers per point; expected one (gdal_translate -b 1"),
+    (LEVELS.astype("f4"), CELL | {34735: ("H", (1, 1, 0, 1, 3076, 0, 1, 9003))}, "its places are in the unit 9003 of"),
+    (LEVELS.astype("f4"), CELL | {34735: ("H", (1, 1, 0, 1, 4099, 0, 1, 9002))}, "its heights are in the unit 9002 of"),
+    (LEVELS.astype("f4"), {33550: ("d", (2.0, 0.0, 0.0))}, "a cell of 2 x 0 m; expected sizes above 0"),
+    (LEVELS.astype("f4"), {33550: ("d", (float("nan"), 1.0, 0.0))}, "a cell of nan x 1 m"),
+    (LEVELS.astype("f4"), CELL | {42113: "none"}, "the number of points without height is 'none': expected a number"),
+    (np.full((4, 5), np.finfo("f4").min), CELL | {42113: "-3.40282346638529e+38"}, "20 of 20 points have no height"),
+    (np.full((4, 5), np.nan, "f4"), CELL | {42113: "nan"}, "20 of 20 points have no height"),
+    (np.full((4, 5), np.inf, "f4"), CELL, "height inf"),
+])  # fmt: skip
+def test_a_geotiff_that_cannot_be_meant_is_refused(tmp_path: Path, numbers: np.ndarray, tags: dict[int, Tag],
+                                                   text: str) -> None:  # fmt: skip
+    pytest.importorskip("PIL.Image")
+    (tmp_path / "dem.tif").write_bytes(tiff(numbers, tags))
+    with pytest.raises(TerrainError, match=rf"dem\.tif: {re.escape(text)}"):
+        read(tmp_path / "dem.tif")
 
 
 def test_a_picture_that_is_cut_or_damaged_anywhere_is_refused_with_its_path_or_whole(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Terrain from a description in TOML: a ground, obstacles on it, friction, and the disc that feels it.
 
     edge = "CLAMP"                 # or PLANE, FAULT
+    steepest = 4.0                 # slope of edges of obstacles that would be upright
     [ground]                       # level, where it is left out
     class = "C"                    # ISO 8608; or file = "road.crg" (.jnt, .npy, .png, ...)
     seed = 7
@@ -35,10 +36,10 @@ from jounce.terrain import packed
 from jounce.terrain.envelope import enveloped
 from jounce.terrain.iso8608 import iso_road
 from jounce.terrain.layout import Layout
-from jounce.terrain.obstacles import MAKERS, Obstacle
+from jounce.terrain.obstacles import MAKERS, STEEPEST, Obstacle
 from jounce.terrain.packed import EDGES, Area, Terrain, TerrainError
 
-_HEAD = ("edge", "height", "mu", "ground", "obstacle", "friction", "envelope")
+_HEAD = ("edge", "height", "steepest", "mu", "ground", "obstacle", "friction", "envelope")
 _LEVEL = {"x": -50.0, "y": -50.0, "length": 1000.0, "width": 100.0, "spacing": 1.0}
 
 
@@ -60,7 +61,8 @@ def described(path: str | os.PathLike[str], read: Callable[[Path, Layout], Terra
             raise TerrainError(f"edge = {edge!r}: expected {', '.join(EDGES)}")
         terrain = replace(terrain, edge=edge, height=_number(head, "height", terrain.height),
                           mu=_number(head, "mu", terrain.mu))  # fmt: skip
-        obstacles = tuple(_obstacle(o, k) for k, o in enumerate(_tables(head, "obstacle"), 1))
+        steepest = _number(head, "steepest", STEEPEST)
+        obstacles = tuple(_obstacle(o, k, steepest) for k, o in enumerate(_tables(head, "obstacle"), 1))
         areas = tuple(_of(Area, a, f"[[friction]] {k}", yaw=0.0) for k, a in enumerate(_tables(head, "friction"), 1))
         terrain = replace(terrain.with_obstacles(*obstacles), areas=(*terrain.areas, *areas))
         if "envelope" in head:
@@ -94,14 +96,14 @@ def _ground(table: Mapping[str, Any], path: Path, read: Callable[[Path, Layout],
     return Terrain("HEIGHTMAP", np.zeros(shape), n["spacing"], n["spacing"], (n["x"], n["y"]))
 
 
-def _obstacle(table: Mapping[str, Any], number: int) -> Obstacle:
+def _obstacle(table: Mapping[str, Any], number: int, steepest: float) -> Obstacle:
     kind, where = table.get("kind"), f"[[obstacle]] {number}"
     if kind is None:
         raise TerrainError(f"{where}: kind is missing; expected {', '.join(MAKERS)}")
     if not isinstance(kind, str) or kind not in MAKERS:
         raise TerrainError(f"{where}: kind = {kind!r}: expected {', '.join(MAKERS)}")
     given = {k: v for k, v in table.items() if k != "kind"}
-    obstacle: Obstacle = _of(MAKERS[kind], given, f"{where}, {kind}")
+    obstacle: Obstacle = _of(MAKERS[kind], given, f"{where}, {kind}", steepest=steepest)
     return obstacle
 
 

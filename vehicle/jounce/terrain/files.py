@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,10 +49,14 @@ def _other(path: Path, layout: Layout) -> Terrain:
     if path.suffix == ".png":
         return layout.grid(png(path)[::-1].T, needs=("spacing", "scale"))
     if path.suffix in (".tif", ".tiff"):
-        heights, along_x, along_y = geotiff(path)
-        if none := int(np.isnan(heights).sum()):
-            raise TerrainError(f"{path}: {none} of {heights.size} points have no height; gdal_fillnodata fills them")
-        return layout.grid(heights[::-1].T, cell=(along_x, along_y))
+        found = geotiff(path)
+        if none := int(np.isnan(found.heights).sum()):
+            raise TerrainError(f"{path}: {none} of {found.heights.size} points have no height; gdal_fillnodata fills "
+                               "them")  # fmt: skip
+        if found.scaled and {"scale", "offset"} & set(layout.given()):
+            raise TerrainError("scale, offset: the file has its own")
+        t = layout.grid(found.heights, cell=found.cell)
+        return replace(t, yaw=t.yaw + found.yaw) if found.yaw else t
     if path.suffix == ".csv":
         return layout.elsewhere(_profile(path))
     raise TerrainError(f"{path}: expected a file that ends in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")

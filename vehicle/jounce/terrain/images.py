@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import struct
+import sys
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,10 @@ from jounce.optional import missing
 from jounce.terrain.packed import TerrainError
 
 Array = NDArray[np.float64]
-#: Tags of GeoTIFF (OGC 19-008r4, section 7.1): size of a cell, keys, and GDAL's of cells without data.
-_SCALE, _KEYS, _NO_DATA = 33550, 34735, 42113
-_MODEL_TYPE, _GEOGRAPHIC = 1024, 2
+#: Tags of TIFF, of GeoTIFF (OGC 19-008r4, section 7.1), and GDAL's: what it knows beside, and cells without data.
+_BITS, _SCALE, _TRANSFORMATION, _KEYS, _METADATA, _NO_DATA = 258, 33550, 34264, 34735, 42112, 42113
+#: Keys of GeoTIFF: kind of coordinates (2: degrees), unit of places and of heights (9001: metre).
+_MODEL_TYPE, _GEOGRAPHIC, _UNITS, _METRE = 1024, 2, {3076: "places", 4099: "heights"}, 9001
 
 
 def _read(path: Path, kind: str) -> tuple[Array, Mapping[int, Any]]:
@@ -31,15 +35,30 @@ def _read(path: Path, kind: str) -> tuple[Array, Mapping[int, Any]]:
             with Image.open(path, formats=[kind]) as image:
                 image.verify()  # reads all of it and its checksums; nothing can be read behind it
             with Image.open(path, formats=[kind]) as image:
-                tags, mode = dict(getattr(image, "tag_v2", {})), image.mode
+                tags, mode, swapped = dict(getattr(image, "tag_v2", {})), image.mode, _is_swapped(image)
                 values = np.asarray(image)
     except FileNotFoundError:
         raise
     except (OSError, Image.DecompressionBombError, Warning, ValueError, SyntaxError, struct.error) as error:
+        if kind == "TIFF" and (odd := _odd_numbers(path)):
+            raise TerrainError(f"{path}: {odd}") from error
         raise TerrainError(f"{path}: cut, damaged, or not a {kind}: {error}") from error
     if values.ndim != 2 or mode in ("P", "1"):
         raise TerrainError(f"{path}: mode {mode}: expected grey levels, one number per point")
+    if swapped:
+        values = values.astype(swapped).byteswap()
     return values.astype(float), tags
+
+
+def _is_swapped(image: Any) -> str:
+    """The numbers whose bytes Pillow is about to turn round; empty: none.
+
+    libtiff unpacks big-endian numbers to those of the machine, which Pillow (up to 13.0 at least) then takes for
+    big-endian ones, in 32 bits and in 16 bits with a sign.
+    """
+    codec, _, _, how = image.tile[0]
+    kinds = {"F;32BF": "f4", "I;32BS": "i4", "I;16BS": "i2"}
+    return kinds.get(how[0], "") if codec == "libtiff" and sys.byteorder == "little" else ""
 
 
 def png(path: Path) -> Array:
@@ -47,18 +66,97 @@ def png(path: Path) -> Array:
     return _read(path, "PNG")[0]
 
 
-def geotiff(path: Path) -> tuple[Array, float, float]:
-    """(rows, columns) heights [m], rows from the north, NaN where there are none, and the size of a cell [m].
+def _odd_numbers(path: Path) -> str:
+    """What a TIFF has that Pillow cannot read, by its tags; empty where these cannot be read either."""
+    from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
-    Raises TerrainError.
-    """
-    heights, tags = _read(path, "TIFF")
-    if _SCALE not in tags:
-        raise TerrainError(f"{path}: it has no size of a cell (tag {_SCALE}), so it is no GeoTIFF along x and y")
-    keys = tags.get(_KEYS, ())
-    if any(keys[k] == _MODEL_TYPE and keys[k + 3] == _GEOGRAPHIC for k in range(4, len(keys) - 3, 4)):
+    try:
+        with path.open("rb") as file:
+            head = file.read(16)
+            tags = ImageFileDirectory_v2(head if head[2:3] == b"+" or head[3:4] == b"+" else head[:8])
+            file.seek(tags.next)
+            tags.load(file)
+        bits = tuple(map(int, tags.get(_BITS, (1,))))
+    except Exception:  # of a damaged file: the caller has its reason
+        return ""
+    if len(bits) > 1:
+        return f"{len(bits)} numbers per point; expected one (gdal_translate -b 1 takes the first)"
+    if bits[0] > 32:
+        return f"numbers of {bits[0]} bits; expected up to 32 (gdal_translate -ot Float32 makes them)"
+    return ""
+
+
+@dataclass(frozen=True)
+class GeoTiff:
+    """What a GeoTIFF says of its heights."""
+
+    heights: Array
+    """(along x, along y) [m], or units where it is `scaled`; NaN where there are none."""
+    cell: tuple[float, float]
+    """Distance of neighbours along x and y [m]."""
+    yaw: float
+    """Direction of x from the east [rad]."""
+    scaled: bool
+    """Whether the file itself says how high its units are."""
+
+
+def geotiff(path: Path) -> GeoTiff:
+    """Heights of a GeoTIFF. Raises TerrainError."""
+    numbers, tags = _read(path, "TIFF")
+    along, down = _axes(path, tags)
+    keys = _keys(tags.get(_KEYS, ()))
+    if keys.get(_MODEL_TYPE) == _GEOGRAPHIC:
         raise TerrainError(f"{path}: its places are in degrees; expected metres (gdalwarp -t_srs makes them)")
+    for key, what in _UNITS.items():
+        if keys.get(key, _METRE) != _METRE:
+            raise TerrainError(f"{path}: its {what} are in the unit {keys[key]} of EPSG; expected metres ({_METRE})")
+    heights = numbers
     if _NO_DATA in tags:
-        none = str(tags[_NO_DATA]).strip("\0 ")
-        heights = np.where(heights == float(none), np.nan, heights)
-    return heights, float(tags[_SCALE][0]), float(tags[_SCALE][1])
+        none = np.array(_number(path, str(tags[_NO_DATA]).strip("\0 "), "the number of points without height"))
+        close = np.float32(none) == numbers.astype(np.float32) if np.isfinite(none) else numbers != numbers
+        heights = np.where(close, np.nan, numbers)
+    known = _metadata(path, tags)
+    heights = heights * known.get("scale", 1.0) + known.get("offset", 0.0)
+    upward = along[0] * down[1] - along[1] * down[0] < 0.0  # usual: rows follow each other to the right of x
+    return GeoTiff((heights[::-1] if upward else heights).T, (float(np.hypot(*along)), float(np.hypot(*down))),
+                   float(np.arctan2(along[1], along[0])), bool(known))  # fmt: skip
+
+
+def _axes(path: Path, tags: Mapping[int, Any]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """From a point to the next one of its row, and of its column [m], to the east and north."""
+    if _TRANSFORMATION in tags:
+        m = tuple(map(float, tags[_TRANSFORMATION]))
+        along, down = (m[0], m[4]), (m[1], m[5])
+    elif _SCALE in tags:
+        along, down = (float(tags[_SCALE][0]), 0.0), (0.0, -float(tags[_SCALE][1]))
+    else:
+        raise TerrainError(f"{path}: it has no size of a cell (tag {_SCALE} or {_TRANSFORMATION}), so it is no GeoTIFF")
+    sizes = np.hypot(*along), np.hypot(*down)
+    if not all(np.isfinite(s) and s > 0.0 for s in sizes):
+        raise TerrainError(f"{path}: a cell of {sizes[0]:g} x {sizes[1]:g} m; expected sizes above 0")
+    if abs(along[0] * down[0] + along[1] * down[1]) > 1e-6 * sizes[0] * sizes[1]:
+        raise TerrainError(f"{path}: its rows and columns are not at right angles (gdalwarp makes them so)")
+    return along, down
+
+
+def _keys(directory: tuple[int, ...]) -> dict[int, int]:
+    """GeoTIFF's keys whose value stands in the directory itself."""
+    rows = (directory[k : k + 4] for k in range(4, len(directory) - 3, 4))
+    return {key: value for key, place, _, value in rows if place == 0}
+
+
+def _metadata(path: Path, tags: Mapping[int, Any]) -> dict[str, float]:
+    """Height of a unit and of 0 units [m], where GDAL has written them."""
+    found = {}
+    for item in re.findall(r"<Item\b[^>]*>[^<]*", str(tags.get(_METADATA, ""))):
+        head, _, text = item.partition(">")
+        if role := re.search(r'\brole="(scale|offset)"', head):
+            found[role[1]] = _number(path, text.strip(), f"its {role[1]}")
+    return found
+
+
+def _number(path: Path, text: str, what: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise TerrainError(f"{path}: {what} is {text[:40]!r}: expected a number") from error

@@ -1,7 +1,8 @@
 """Obstacles on a terrain: analytic shapes whose heights add to the ground's.
 
 Each lies along its own direction, with s from its start (from its middle: half rounds and bumps), and w to the left.
-Edges that would be vertical rise with `STEEPEST`, which a tire on a single point of contact can still follow.
+Edges that would be vertical, and the sides, rise with `steepest`. The usual 4:1 is what a tire on a single point of
+contact can still follow; an area of contact can have 1000:1.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Shape = Literal["HALF_ROUND", "BUMP", "TRAPEZOID", "SINE"]
 SHAPES: tuple[Shape, ...] = ("HALF_ROUND", "BUMP", "TRAPEZOID", "SINE")
-STEEPEST = 4.0
+STEEPEST, _STEEPEST_OF_ALL = 4.0, 1e6
 _MOST = 100.0
 #: Shape -> its numbers by name.
 _NUMBERS = {"HALF_ROUND": ("radius",), "BUMP": ("height", "length"), "TRAPEZOID": ("height", "rise", "top", "fall"),
@@ -53,6 +54,8 @@ class Obstacle:
                 raise ValueError(f"{name} = {value:g}: expected more than 0")
         if self.shape == "TRAPEZOID" and self.numbers[2] < 0.0:
             raise ValueError(f"{names[2]} = {self.numbers[2]:g}: expected 0 or more")
+        if self.steepest > _STEEPEST_OF_ALL:
+            raise ValueError(f"steepest = {self.steepest:g}: expected up to {_STEEPEST_OF_ALL:g}")
         if abs(self.numbers[0]) > _MOST:
             raise ValueError(f"{names[0]} = {self.numbers[0]:g} m: expected up to {_MOST:g} m")
 
@@ -60,7 +63,9 @@ class Obstacle:
     def extent(self) -> float:
         """Furthest that it reaches from its origin [m]."""
         n = self.numbers
-        along = {"HALF_ROUND": 2 * n[0], "BUMP": n[-1], "TRAPEZOID": sum(n[1:]), "SINE": n[2] if len(n) > 2 else 0.0}
+        base = float(np.hypot(1.0, self.steepest)) / self.steepest
+        along = {"HALF_ROUND": max(2.0, base) * n[0], "BUMP": n[-1], "TRAPEZOID": sum(n[1:]),
+                 "SINE": n[2] if len(n) > 2 else 0.0}  # fmt: skip
         return float(np.hypot(along[self.shape], self.width / 2))
 
     def row(self) -> list[float]:
@@ -78,50 +83,54 @@ class Obstacle:
         return cls(shape, row[1], row[2], yaw, 2 * row[5], tuple(row[8 : 8 + count].tolist()), row[7])
 
 
-def half_round(x: float, radius: float, *, y: float = 0.0, yaw: float = 0.0, width: float = 4.0) -> Obstacle:
+def half_round(x: float, radius: float, *, y: float = 0.0, yaw: float = 0.0, width: float = 4.0,
+               steepest: float = STEEPEST) -> Obstacle:  # fmt: skip
     """A half-round bump of a radius [m], as in NATO's ride tests, with its middle at x."""
-    return Obstacle("HALF_ROUND", x, y, yaw, width, (radius,))
+    return Obstacle("HALF_ROUND", x, y, yaw, width, (radius,), steepest)
 
 
-def bump(x: float, height: float, length: float, *, y: float = 0.0, yaw: float = 0.0, width: float = 4.0) -> Obstacle:
+def bump(x: float, height: float, length: float, *, y: float = 0.0, yaw: float = 0.0, width: float = 4.0,
+         steepest: float = STEEPEST) -> Obstacle:  # fmt: skip
     """A bump h cos^2(pi s / length) with its middle at x."""
-    return Obstacle("BUMP", x, y, yaw, width, (height, length))
+    return Obstacle("BUMP", x, y, yaw, width, (height, length), steepest)
 
 
 def step(x: float, height: float, *, length: float = 1000.0, y: float = 0.0, yaw: float = 0.0,
-         width: float = 4.0) -> Obstacle:  # fmt: skip
+         width: float = 4.0, steepest: float = STEEPEST) -> Obstacle:  # fmt: skip
     """A step up (or down, with a height below 0) at x, and back after a length."""
-    rise = abs(height) / STEEPEST
-    return Obstacle("TRAPEZOID", x, y, yaw, width, (height, rise, length, rise))
+    rise = abs(height) / steepest
+    return Obstacle("TRAPEZOID", x, y, yaw, width, (height, rise, length, rise), steepest)
 
 
 def ramp(x: float, height: float, length: float, *, top: float = 0.0, y: float = 0.0, yaw: float = 0.0,
-         width: float = 4.0) -> Obstacle:  # fmt: skip
+         width: float = 4.0, steepest: float = STEEPEST) -> Obstacle:  # fmt: skip
     """A ramp up over a length, a level top and the same ramp down."""
-    return Obstacle("TRAPEZOID", x, y, yaw, width, (height, length, top, length))
+    return Obstacle("TRAPEZOID", x, y, yaw, width, (height, length, top, length), steepest)
 
 
 def pothole(x: float, depth: float, length: float, *, edge: float = 0.05, y: float = 0.0, yaw: float = 0.0,
-            width: float = 0.6) -> Obstacle:  # fmt: skip
-    """A hole with a level ground, whose ends fall over the length of an edge, or less steeply than 4:1."""
-    fall = max(edge, depth / STEEPEST)
-    return Obstacle("TRAPEZOID", x, y, yaw, width, (-depth, fall, max(length - 2 * fall, 0.0), fall))
+            width: float = 0.6, steepest: float = STEEPEST) -> Obstacle:  # fmt: skip
+    """A hole with a level ground, whose ends fall over the length of an edge, or less steeply than `steepest`."""
+    fall = max(edge, depth / steepest)
+    return Obstacle("TRAPEZOID", x, y, yaw, width, (-depth, fall, max(length - 2 * fall, 0.0), fall), steepest)
 
 
-def trench(x: float, depth: float, length: float, *, y: float = 0.0, yaw: float = 0.0, width: float = 4.0) -> Obstacle:
-    """A trench across the way with edges of 4:1."""
-    return pothole(x, depth, length, edge=0.0, y=y, yaw=yaw, width=width)
+def trench(x: float, depth: float, length: float, *, y: float = 0.0, yaw: float = 0.0, width: float = 4.0,
+           steepest: float = STEEPEST) -> Obstacle:  # fmt: skip
+    """A trench across the way with upright edges."""
+    return pothole(x, depth, length, edge=0.0, y=y, yaw=yaw, width=width, steepest=steepest)
 
 
-def v_ditch(x: float, depth: float, length: float, *, y: float = 0.0, yaw: float = 0.0, width: float = 4.0) -> Obstacle:
+def v_ditch(x: float, depth: float, length: float, *, y: float = 0.0, yaw: float = 0.0, width: float = 4.0,
+            steepest: float = STEEPEST) -> Obstacle:  # fmt: skip
     """A ditch of two slopes across the way."""
-    return Obstacle("TRAPEZOID", x, y, yaw, width, (-depth, length / 2, 0.0, length / 2))
+    return Obstacle("TRAPEZOID", x, y, yaw, width, (-depth, length / 2, 0.0, length / 2), steepest)
 
 
 def sine(x: float, amplitude: float, wavelength: float, length: float, *, left: float = 0.0, right: float = 0.0,
-         y: float = 0.0, yaw: float = 0.0, width: float = 4.0) -> Obstacle:  # fmt: skip
+         y: float = 0.0, yaw: float = 0.0, width: float = 4.0, steepest: float = STEEPEST) -> Obstacle:  # fmt: skip
     """Waves with phases on the left and the right [rad], which fade in and out over one wave."""
-    return Obstacle("SINE", x, y, yaw, width, (amplitude, wavelength, length, left, right))
+    return Obstacle("SINE", x, y, yaw, width, (amplitude, wavelength, length, left, right), steepest)
 
 
 #: Kind in a file of obstacles -> how it is made.

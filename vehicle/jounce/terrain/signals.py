@@ -42,9 +42,9 @@ def contact_parameters(law: Law) -> Iterator[Signal]:
     yield choice("terrain.soil", SOILS, "soil under the wheels: hard ground, or soft by Bekker, Wong and Janosi")
     yield choice("tire.contact", CONTACTS, "how a tire touches a terrain file: in the point below, or with the area of "
                  "its disc, for edges and short waves")  # fmt: skip
-    yield Signal("tire.contact_points", "parameter", "1", "points of the rim that feel the ground where tire.contact is "
-                 "AREA, an odd number; 63 or more for edges narrower than a tenth of the wheel", start=(31.0,), minimum=15.0,
-                 maximum=127.0, type="Integer", variability="fixed", frame="")  # fmt: skip
+    yield Signal("tire.contact_points", "parameter", "1", "points of the rim that feel the ground where tire.contact "
+                 "is AREA, an odd number; 63 or more for edges narrower than a tenth of the wheel", start=(31.0,),
+                 minimum=15.0, maximum=127.0, type="Integer", variability="fixed", frame="")  # fmt: skip
     if not takes_soil(law):
         return
     for name, unit, start, low, high, text in (
