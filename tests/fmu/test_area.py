@@ -125,7 +125,7 @@ def lifted(disc: Disc, ground: Ground, way: np.ndarray, load: float = 6300.0) ->
 
 
 def below(level: float, height: float, low: np.ndarray | float, high: np.ndarray | float) -> np.ndarray:
-    """Area [m2] of a disc at that height that lies below a level, from one place to another along x: by its integral."""
+    """Area [m2] of a disc at that height that lies below a level, from place to place along x: by its integral."""
     rise = height - level
     half = np.sqrt(max(RADIUS**2 - rise**2, 0.0)) if rise > 0.0 else RADIUS
 

@@ -77,7 +77,7 @@ def _odd_numbers(path: Path) -> str:
             file.seek(tags.next)
             tags.load(file)
         bits = tuple(map(int, tags.get(_BITS, (1,))))
-    except Exception:  # of a damaged file: the caller has its reason
+    except (OSError, SyntaxError, ValueError, TypeError, LookupError, struct.error):  # damaged: the caller says so
         return ""
     if len(bits) > 1:
         return f"{len(bits)} numbers per point; expected one (gdal_translate -b 1 takes the first)"
