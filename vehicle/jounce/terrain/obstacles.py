@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Shape = Literal["HALF_ROUND", "BUMP", "TRAPEZOID", "SINE"]
 SHAPES: tuple[Shape, ...] = ("HALF_ROUND", "BUMP", "TRAPEZOID", "SINE")
-STEEPEST, _STEEPEST_OF_ALL = 4.0, 1e6
+STEEPEST = 4.0
 _MOST = 100.0
 #: Shape -> its numbers by name.
 _NUMBERS = {"HALF_ROUND": ("radius",), "BUMP": ("height", "length"), "TRAPEZOID": ("height", "rise", "top", "fall"),
             "SINE": ("amplitude", "wavelength", "length", "left", "right")}  # fmt: skip
-#: Those that are above 0.
-_LENGTHS = ("width", "steepest", "radius", "length", "rise", "fall", "wavelength")
+#: Least and most of what is not a height; the model's reader has the same.
+_RANGES = dict.fromkeys(("width", "radius", "length", "rise", "fall", "wavelength"), (1e-9, 1e6)) | {
+    "steepest": (1e-6, 1e6), "top": (0.0, 1e6), "x": (-1e9, 1e9), "y": (-1e9, 1e9), "left": (-1e3, 1e3),
+    "right": (-1e3, 1e3)}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,9 @@ class Obstacle:
         for name, value in (own | dict(zip(names, self.numbers, strict=True))).items():
             if not np.isfinite(value):
                 raise ValueError(f"{name} = {value:g}: expected a finite number")
-            if name in _LENGTHS and value <= 0.0:
-                raise ValueError(f"{name} = {value:g}: expected more than 0")
-        if self.shape == "TRAPEZOID" and self.numbers[2] < 0.0:
-            raise ValueError(f"{names[2]} = {self.numbers[2]:g}: expected 0 or more")
-        if self.steepest > _STEEPEST_OF_ALL:
-            raise ValueError(f"steepest = {self.steepest:g}: expected up to {_STEEPEST_OF_ALL:g}")
+            low, high = _RANGES.get(name, (-np.inf, np.inf))
+            if not low <= value <= high:
+                raise ValueError(f"{name} = {value:g}: expected {low:g} to {high:g}")
         if abs(self.numbers[0]) > _MOST:
             raise ValueError(f"{names[0]} = {self.numbers[0]:g} m: expected up to {_MOST:g} m")
 

@@ -34,7 +34,7 @@ _HEADER = ("kind", "edge", "rows", "columns", "du", "dv", "x", "y", "cos", "sin"
            "friction", "mu", "areas", "buckets_x", "buckets_y", "bucket_x", "bucket_y", "bucket", "runs", "smooth",
            "start", *(f"spare{k}" for k in range(8)))  # fmt: skip
 _MOST_CELLS = 10**9
-_LEAST, _MOST_SPACING, _FARTHEST = 1e-6, 1e6, 1e9
+_LEAST, _MOST_SPACING, _FARTHEST, _MOST_HEIGHT = 1e-6, 1e6, 1e9, 1e6
 
 
 class TerrainError(ValueError):
@@ -57,12 +57,10 @@ class Area:
     def __post_init__(self) -> None:
         for name in ("x", "y", "yaw", "length", "width", "mu"):
             value = getattr(self, name)
-            least, most = {"mu": (0.0, 2.0)}.get(name, (-np.inf, np.inf))
-            if not np.isfinite(value) or not least <= value <= most:
-                raise TerrainError(f"friction area: {name} = {value:g}: expected "
-                                   f"{'0 to 2' if name == 'mu' else 'a finite number'}")  # fmt: skip
-            if name in ("length", "width") and value <= 0.0:
-                raise TerrainError(f"friction area: {name} = {value:g} m: expected more than 0")
+            ranges = {"mu": (0.0, 2.0), "length": (1e-9, _FARTHEST), "width": (1e-9, _FARTHEST)}
+            least, most = ranges.get(name, (-_FARTHEST, _FARTHEST))
+            if not least <= value <= most:
+                raise TerrainError(f"friction area: {name} = {value:g}: expected {least:g} to {most:g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +124,10 @@ def check(t: Terrain, name: str = "terrain") -> None:
     if not np.all(np.isfinite(numbers)) or not (_spacing(t.du) and _spacing(t.dv) and 0 <= t.mu <= 2):
         raise wrong(f"du = {t.du}, dv = {t.dv}, mu = {t.mu}: expected spacings of {_LEAST} to {_MOST_SPACING:g} m and "
                     "friction of 0 to 2, and numbers everywhere")  # fmt: skip
-    if (bad := np.argwhere(~np.isfinite(t.heights) | (np.abs(t.heights) > 1e6))).size:
+    if max(map(abs, (*t.origin, t.start))) > _FARTHEST or abs(t.height) > _MOST_HEIGHT:
+        raise wrong(f"origin {t.origin}, start {t.start}, height {t.height}: expected places up to {_FARTHEST:g} m and "
+                    f"heights up to {_MOST_HEIGHT:g} m")  # fmt: skip
+    if (bad := np.argwhere(~np.isfinite(t.heights) | (np.abs(t.heights) > _MOST_HEIGHT))).size:
         i, j = bad[0]
         raise wrong(f"height {t.heights[i, j]} in row {i}, column {j}: expected numbers up to 1e6 m")
     if t.friction is not None:
@@ -137,7 +138,7 @@ def check(t: Terrain, name: str = "terrain") -> None:
         return
     if t.smooth:
         raise wrong("smooth: expected a HEIGHTMAP or PROFILE; a ROAD is bilinear")
-    if t.v.shape != t.heights.shape[1:] or np.any(np.diff(t.v) < _LEAST) or not np.all(np.isfinite(t.v)):
+    if t.v.shape != t.heights.shape[1:] or np.any(np.diff(t.v) < _LEAST) or not np.all(np.abs(t.v) < _FARTHEST):
         raise wrong(f"{len(t.v)} positions v: expected {t.heights.shape[1]}, rising")
     if t.line.shape != (len(t.heights), 4) or not np.all(np.abs(t.line) < _FARTHEST):
         raise wrong(f"line of shape {t.line.shape}: expected {(len(t.heights), 4)}, numbers below {_FARTHEST:g}")
