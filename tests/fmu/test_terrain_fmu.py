@@ -194,11 +194,16 @@ def test_resources_are_found_by_every_form_of_a_uri(tmp_path: Path, rough: str) 
     (folder / "terrain.jnt").write_bytes(road_resources(rough)["terrain.jnt"])
     plain = str(folder)
     quoted = folder.as_uri().removeprefix("file://")
-    uris = [f"file://{quoted}", f"file:{quoted}", f"file://localhost{quoted}", f"file://{quoted}/"]
+    uris = [f"file://{quoted}", f"file:{quoted}", f"file://localhost{quoted}", f"file://{quoted}/", f"FILE://{quoted}",
+            f"file://LocalHost{quoted}", f"file:///{quoted[1:].replace('/', '%2F')}"]  # fmt: skip
     for place in (*uris, plain, f"{plain}/"):
         with replace(factory, resources=place).instance("here") as there:
             there.setup({"terrain_source": 3}, {})
-    for place, told in (("file:///C:/no%20drive", "C:/no drive/terrain.jnt"), ("file:/no", "/no/terrain.jnt")):
+    for place, told in (("file:///C:/no%20drive", "C:/no drive/terrain.jnt"), ("file:/no", "/no/terrain.jnt"),
+                        ("file:///c%3A/no", "c:/no/terrain.jnt"), ("file://D:/no/", "D:/no/terrain.jnt"),
+                        ("file:D:/no/", "D:/no/terrain.jnt"), ("file://server/share", "//server/share/terrain.jnt"),
+                        ("file:////server/share", "//server/share/terrain.jnt"), ("C:\\no\\", r"C:\\no\\terrain.jnt"),
+                        ("file:///no%", "/no%/terrain.jnt"), ("file:///no%zz%00", "/no%zz%00/terrain.jnt")):  # fmt: skip
         with (replace(factory, resources=place).instance("nowhere") as there,
               pytest.raises(FmuError, match=rf"terrain file {told}: No such file")):  # fmt: skip
             there.setup({"terrain_source": 3}, {})

@@ -13,15 +13,24 @@ static int digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The path of a URI in place: file:/path, file:///path, file://host/path, with %XX; of Windows without the slash before
- * the letter of the drive. */
+static int is_drive(const char *text) { return ((text[0] | 32) >= 'a' && (text[0] | 32) <= 'z') && text[1] == ':'; }
+
+/* Length of a beginning in lower case that the text has in any case; 0 if it has not. */
+static size_t begins(const char *text, const char *with) {
+    size_t k;
+    for (k = 0; with[k]; k++)
+        if (text[k] != with[k] && (text[k] | 32) != with[k]) return 0;
+    return k;
+}
+
+/* The path of a URI in place: file:/path, file:///path, file://localhost/path, with %XX; of Windows without the slash
+ * before the letter of the drive; file://host/path is //host/path, which Windows takes for that of another machine. */
 static void to_path(char *text) {
     char *from = text + strlen(scheme), *to = text;
     if (!strncmp(from, "//", 2)) {
-        from += 2;
-        while (*from && *from != '/') from++; /* localhost, or none */
+        if (from[2] == '/' || is_drive(from + 2)) from += 2;
+        else if (begins(from + 2, "localhost/")) from += strlen("//localhost");
     }
-    if (*from == '/' && from[1] && from[2] == ':') from++;
     for (; *from; from++) {
         if (*from == '%' && digit(from[1]) >= 0 && digit(from[2]) >= 0 && (digit(from[1]) || digit(from[2]))) {
             *to++ = (char)(16 * digit(from[1]) + digit(from[2]));
@@ -29,6 +38,7 @@ static void to_path(char *text) {
         } else *to++ = *from;
     }
     *to = '\0';
+    if (*text == '/' && is_drive(text + 1)) memmove(text, text + 1, strlen(text));
 }
 
 int jn_set_folder(jn_instance *s, const char *place) {
@@ -36,7 +46,7 @@ int jn_set_folder(jn_instance *s, const char *place) {
     s->folder = (char *)malloc(strlen(place) + 1);
     if (!s->folder) return -1;
     strcpy(s->folder, place);
-    if (!strncmp(place, scheme, strlen(scheme))) to_path(s->folder);
+    if (begins(place, scheme)) to_path(s->folder);
     return 0;
 }
 
