@@ -60,6 +60,22 @@ def test_a_random_road_has_slope_level_and_coherence_of_its_class() -> None:
     assert coherence[n > 0.02] == pytest.approx((exact.bessel_k1_times(a) ** 2)[n > 0.02], abs=0.1)
 
 
+@pytest.mark.parametrize(("road_class", "seed"), [(c, 11 + k) for k, c in enumerate(CLASSES)])
+def test_every_class_has_its_slope_and_level_by_welchs_method(road_class: str, seed: int) -> None:
+    """Of the heights in the file: averaged periodograms of windows of 410 m, a straight line through 30 bands."""
+    road, size = iso_road(road_class, seed, 13_100.0), 8192
+    n = np.fft.rfftfreq(size, road.du)
+    window, bands = np.hanning(size), np.digitize(n, np.geomspace(0.02, 2.0, 30))
+    for z in road.heights.T:
+        parts = [z[k : k + size] for k in range(0, len(z) - size, size // 2)]
+        power = np.mean([np.abs(np.fft.rfft(window * (p - p.mean()))) ** 2 for p in parts], 0)
+        psd = 2 * power * road.du / (window**2).sum()
+        by_band = np.array([[v[bands == k].mean() for k in range(1, 30)] for v in (n, psd)])
+        slope, level = np.polyfit(np.log(by_band[0] / 0.1), np.log(by_band[1]), 1)
+        assert slope == pytest.approx(-2.0, abs=0.05)
+        assert np.exp(level) == pytest.approx(16e-6 * 4 ** CLASSES.index(road_class), rel=0.1)
+
+
 def test_each_class_is_twice_as_high_as_the_one_before_and_of_the_level_of_the_standard() -> None:
     rms = [np.std(tracks(c, 3, 1.82)[0]) for c in "ABH"]
     assert rms[1] / rms[0] == pytest.approx(2.0, rel=1e-12)
