@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,6 +59,29 @@ def test_a_random_road_has_slope_level_and_coherence_of_its_class() -> None:
     assert np.mean(right / density("C", n)) == pytest.approx(1.0, abs=0.03)
     a = 2 * np.pi * 1.82 * n
     assert coherence[n > 0.02] == pytest.approx((exact.bessel_k1_times(a) ** 2)[n > 0.02], abs=0.1)
+
+
+def test_a_description_takes_friction_from_an_array(tmp_path: Path) -> None:
+    mu = np.full((11, 5), np.nan)
+    mu[3, 2] = 0.25
+    np.save(tmp_path / "mu.npy", mu)
+    course, text = tmp_path / "ice.toml", "mu = 0.5\n[ground]\nx = 0.0\ny = 0.0\nlength = 10.0\nwidth = 4.0\n"
+    course.write_text(text + 'mu_file = "mu.npy"\n')
+    terrain = read(course)
+    assert terrain.friction is not None and terrain.mu == 0.5
+    assert np.array_equal(terrain.friction, mu, equal_nan=True)
+    save(terrain, tmp_path / "ice.jnt")
+    again = load(tmp_path / "ice.jnt")
+    assert again.friction is not None and again.friction[3, 2] == 0.25 and again.friction[0, 0] == 0.5
+    mu[1, 4] = -0.5
+    for numbers, wrong in ((mu, "-0.5 in row 1, column 4: expected"), (mu[:-1], "shape (10, 5); expected (11, 5)")):
+        np.save(tmp_path / "mu.npy", numbers)
+        with pytest.raises(TerrainError, match=rf"ice\.toml: \[ground\] mu_file = 'mu.npy': .*{re.escape(wrong)}"):
+            read(course)
+    for name in ('"no.npy"', '"mu.csv"', "3"):
+        course.write_text(f"{text}mu_file = {name}\n")
+        with pytest.raises(TerrainError, match=r"'no\.npy': No such file|mu_file = ('mu\.csv'|3): expected the name"):
+            read(course)
 
 
 @pytest.mark.parametrize(("road_class", "seed"), [(c, 11 + k) for k, c in enumerate(CLASSES)])

@@ -6,6 +6,7 @@
     class = "C"                    # ISO 8608; or file = "road.crg" (.jnt, .npy, .png, ...)
     seed = 7
     length = 500.0
+    mu_file = "mu.npy"             # friction of each point of the ground; nan: as elsewhere
     [[obstacle]]
     kind = "half_round"
     x = 40.0
@@ -33,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from jounce.terrain import packed
+from jounce.terrain.arrays import Array, array
 from jounce.terrain.envelope import enveloped
 from jounce.terrain.iso8608 import iso_road
 from jounce.terrain.layout import Layout
@@ -55,7 +57,11 @@ def described(path: str | os.PathLike[str], read: Callable[[Path, Layout], Terra
         raise TerrainError(f"{path}: {error}") from error
     try:
         _known(head, _HEAD, "the description")
-        terrain = _ground(_table(head, "ground"), path, read)
+        ground = dict(_table(head, "ground"))
+        mu_file = ground.pop("mu_file", None)
+        terrain = _ground(ground, path, read)
+        if mu_file is not None:
+            terrain = replace(terrain, friction=_friction(path.parent, mu_file, terrain.heights.shape))
         edge = head.get("edge", terrain.edge)
         if edge not in EDGES:
             raise TerrainError(f"edge = {edge!r}: expected {', '.join(EDGES)}")
@@ -94,6 +100,24 @@ def _ground(table: Mapping[str, Any], path: Path, read: Callable[[Path, Layout],
         raise TerrainError("[ground]: expected a spacing of up to half its length and width, and up to 1e7 points")
     shape = tuple(round(n[key] / n["spacing"]) + 1 for key in ("length", "width"))
     return Terrain("HEIGHTMAP", np.zeros(shape), n["spacing"], n["spacing"], (n["x"], n["y"]))
+
+
+def _friction(folder: Path, name: Any, shape: tuple[int, ...]) -> Array:
+    """Friction from a .npy, one number per point of the ground. Raises TerrainError."""
+    if not isinstance(name, str) or not name.endswith(".npy"):
+        raise TerrainError(f"[ground] mu_file = {name!r}: expected the name of a .npy file")
+    where = f"[ground] mu_file = {name!r}"
+    try:
+        numbers = array(folder / name)
+    except OSError as error:
+        raise TerrainError(f"{where}: {error.strerror}") from error
+    if numbers.shape != shape:
+        raise TerrainError(f"{where}: numbers of shape {numbers.shape}; expected {shape}, one for each point along and "
+                           "across the ground")  # fmt: skip
+    if (bad := np.argwhere((numbers < 0.0) | (numbers > 2.0))).size:
+        i, j = bad[0]
+        raise TerrainError(f"{where}: {numbers[i, j]:g} in row {i}, column {j}: expected 0 to 2, or nan")
+    return numbers
 
 
 def _obstacle(table: Mapping[str, Any], number: int, steepest: float) -> Obstacle:

@@ -7,15 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from jounce.terrain.arrays import array
 from jounce.terrain.crg import read_crg
 from jounce.terrain.described import described
 from jounce.terrain.images import geotiff, png
 from jounce.terrain.layout import Layout
 from jounce.terrain.packed import SUFFIX, Terrain, TerrainError, check, load, to_bytes
 
-Array = NDArray[np.float64]
 _SUFFIXES = (SUFFIX, ".crg", ".toml", ".npy", ".png", ".tif", ".csv")
 
 
@@ -45,7 +44,7 @@ def _other(path: Path, layout: Layout) -> Terrain:
     if path.suffix == SUFFIX:
         return layout.elsewhere(load(path))
     if path.suffix == ".npy":
-        return layout.grid(_array(path))
+        return layout.grid(array(path))
     if path.suffix == ".png":
         return layout.grid(png(path)[::-1].T, needs=("spacing", "scale"))
     if path.suffix in (".tif", ".tiff"):
@@ -60,17 +59,6 @@ def _other(path: Path, layout: Layout) -> Terrain:
     if path.suffix == ".csv":
         return layout.elsewhere(_profile(path))
     raise TerrainError(f"{path}: expected a file that ends in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
-
-
-def _array(path: Path) -> Array:
-    try:
-        heights = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise TerrainError(f"{path}: not a whole array of numbers; expected what numpy.save writes") from error
-    if not isinstance(heights, np.ndarray) or heights.dtype.kind not in "fiu":
-        kind = getattr(heights, "dtype", type(heights).__name__)
-        raise TerrainError(f"{path}: an array of {kind}; expected one of real numbers")
-    return heights.astype(float)
 
 
 def _profile(path: Path, track: float = 1.82) -> Terrain:

@@ -1,0 +1,24 @@
+"""Arrays of numbers from files of numpy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jounce.terrain.packed import TerrainError
+
+Array = NDArray[np.float64]
+
+
+def array(path: Path) -> Array:
+    """The numbers of a .npy. Raises TerrainError, OSError."""
+    try:
+        heights = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise TerrainError(f"{path}: not a whole array of numbers; expected what numpy.save writes") from error
+    if not isinstance(heights, np.ndarray) or heights.dtype.kind not in "fiu":
+        kind = getattr(heights, "dtype", type(heights).__name__)
+        raise TerrainError(f"{path}: an array of {kind}; expected one of real numbers")
+    return heights.astype(float)
