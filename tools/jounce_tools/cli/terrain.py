@@ -80,15 +80,20 @@ def _summary(t: Terrain) -> str:
 
 def _show(t: Terrain, arguments: argparse.Namespace) -> int:
     digest = hashlib.sha256(to_bytes(t)[64:]).hexdigest()
-    lines = [_summary(t), f"spacing {t.du:.6g} m along, edge {t.edge}, mu {t.mu:.4g}"]
+    across = "" if t.kind == "ROAD" else f", {t.dv:.6g} m across"
+    lines = [_summary(t), f"spacing {t.du:.6g} m along{across}, edge {t.edge}, mu {t.mu:.4g}"]
     if t.kind == "ROAD":
         ends = ", ".join(f"{x:.6g}" for x in (*t.line[0, :2], *t.line[-1, :2]))
         lines.append(f"from {t.v[0]:.6g} to {t.v[-1]:.6g} m across; reference line from x, y to x, y: {ends} m"
                      f"{', closed' if t.closed else ''}")  # fmt: skip
     else:
-        corners = [(row, side, t.heights[i, j]) for i, row in ((0, "first"), (-1, "last"))
-                   for j, side in ((0, "right"), (-1, "left"))]  # fmt: skip
-        lines += [f"height at the {row} row's {side} end: {z:.6g} m" for row, side, z in corners]
+        (rows, columns), c, s = t.heights.shape, np.cos(t.yaw), np.sin(t.yaw)
+        for i, row in ((0, "first"), (rows - 1, "last")):
+            for j, side in ((0, "right"), (columns - 1, "left")):
+                u, v = i * t.du, j * t.dv
+                x, y = t.origin[0] + c * u - s * v, t.origin[1] + s * u + c * v
+                z = t.heights[i, j]
+                lines.append(f"height at the {row} row's {side} end: {z:.6g} m, at x, y: {x:.6g}, {y:.6g} m")
     lines += [f"obstacle {o.shape} at {o.x:.6g}, {o.y:.6g} m" for o in t.obstacles]
     lines += [f"friction {a.mu:.4g} around {a.x:.6g}, {a.y:.6g} m" for a in t.areas]
     sys.stdout.write("\n".join((*lines, f"sha256 {digest}")) + "\n")
