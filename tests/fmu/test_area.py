@@ -95,12 +95,12 @@ def pushed(disc: Disc, ground: Ground) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def test_work_over_a_step_is_the_energy_in_the_tire(disc: Disc) -> None:
-    """100 mm high and upright: 2869.1 J in the tire, to a thousandth; a point would meet the wall with 189 kN."""
+    """100 mm high and upright: 2869.1 J in the tire, to 0.05 %; a point would meet the wall with 189 kN."""
     way, deflection, force = pushed(disc, lambda x: np.where(x > 0.0, 0.1, 0.0))
     stored = 0.5 * STIFFNESS * (deflection[-1] ** 2 - deflection[0] ** 2)
     work = -np.sum(0.5 * (force[1:, 0] + force[:-1, 0]) * np.diff(way))
     assert stored == pytest.approx(0.5 * STIFFNESS * (0.12**2 - 0.02**2), rel=1e-9)
-    assert work == pytest.approx(stored, rel=2e-3)
+    assert work == pytest.approx(stored, rel=6e-4)
     assert np.abs(force[:, 0]).max() < 25e3
 
 
@@ -108,8 +108,8 @@ def test_a_half_round_gives_back_what_it_takes(disc: Disc) -> None:
     """Radius 152 mm; the page's study has 7.6 kN along for a single-point contact's 175 kN."""
     way, _, force = pushed(disc, lambda x: np.sqrt(np.maximum(0.152**2 - x**2, 0.0)))
     steps = 0.5 * (force[1:, 0] + force[:-1, 0]) * np.diff(way)
-    assert abs(steps.sum()) < 1e-3 * np.abs(steps).sum()
-    assert np.abs(force[:, 0]).max() == pytest.approx(7.6e3, rel=0.15)
+    assert abs(steps.sum()) < 0.01  # J, of 4 kJ
+    assert np.abs(force[:, 0]).max() == pytest.approx(7.6e3, rel=0.02)
 
 
 def lifted(disc: Disc, ground: Ground, way: np.ndarray, load: float = 6300.0) -> np.ndarray:
