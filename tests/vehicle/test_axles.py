@@ -113,6 +113,7 @@ def test_axles_are_read_from_the_vehicle_file_in_its_order(tmp_path: Path) -> No
     (named("chassis"), "axle 1: name = 'chassis'"), (named("Front"), "'Front': expected a name of small letters"),
     (named("a", "b") + "steered = 'wire'\n", "axle 2: steered = 'wire': expected pitman, rack, none"),
     (named("a") + "drive_reaction = 'axle'\n", "expected chassis, carrier"),
+    (named("a") + "driven_from = 'middle'\n", "expected auto, front, rear"),
     (named("a") + "driven = 1\n", "axle 1: driven = 1: expected true or false"),
     (named("a") + "gain = true\n", "axle 1: gain = True: expected a number"),
     (named("a") + "gain = nan\n", "gain = nan: expected -10 to 10"),

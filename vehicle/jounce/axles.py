@@ -20,6 +20,8 @@ MOST = 8
 STEERED = ("pitman", "rack", "none")
 #: What the drive torque of an axle reacts on.
 REACTIONS = ("chassis", "carrier")
+#: Output of the transfer case that drives an axle; auto: the front one drives the first half of the driven axles.
+OUTPUTS = ("auto", "front", "rear")
 #: Names that the entries of the vehicle data use otherwise.
 _TAKEN = ("chassis", "wheel", "steering", "brake", "driveline", "tire", "state", "init", "terrain", "imu", "tick",
           "gravity", "integrator")  # fmt: skip
@@ -49,6 +51,8 @@ class Axle:
     """One of `REACTIONS`."""
     final_drive: float = 1.0
     """Ratio of the differential; matters where the reaction is on the carrier."""
+    driven_from: str = "auto"
+    """One of `OUTPUTS`; matters where a powertrain drives it."""
 
 
 #: The axles of a vehicle that names none.
@@ -93,7 +97,7 @@ def axles_of(tables: object) -> tuple[Axle, ...]:
 
 
 #: Choices of the keys that have some, and the type of every key, also in words.
-_CHOICES = {"steered": STEERED, "drive_reaction": REACTIONS}
+_CHOICES = {"steered": STEERED, "drive_reaction": REACTIONS, "driven_from": OUTPUTS}
 _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "str": (str, "a text"), "float": ((int, float), "a number"), "bool": (bool, "true or false"),
 }  # fmt: skip

@@ -8,16 +8,14 @@ import casadi as ca
 import numpy as np
 
 from jounce.data import Vehicle
-from jounce.powertrain.layouts import NUMBERS
+from jounce.powertrain.layouts import numbers_of
 from jounce.powertrain.numbers import numbers
+from jounce.powertrain.train import Train, train_of
 from jounce_tools.powertrain.maps import Maps
 
 __all__ = ["text"]
 
 _RPM = 30 / np.pi
-_STIFF = {"clutch_stiffness": "gear clutch and shafts behind it", "lock_stiffness": "lock-up clutch",
-          "axle_stiffness_front": "front differential", "axle_stiffness_rear": "rear differential",
-          "centre_stiffness": "centre differential", "pawl_stiffness": "parking pawl"}  # fmt: skip
 
 
 def text(vehicle: Vehicle) -> Iterator[str]:
@@ -49,14 +47,22 @@ def _shifts(vehicle: Vehicle, maps: Maps) -> Iterator[str]:
         yield f"  {gear} ({ratio:g}) to {gear + 1} ({above:g}): {'; '.join(parts)}"
 
 
+def _stiff(train: Train) -> dict[str, str]:
+    """Name of a stiffness among the numbers -> what it is of."""
+    return {"clutch_stiffness": "gear clutch and shafts behind it", "lock_stiffness": "lock-up clutch",
+            **{f"axle_stiffness_{axle}": f"{axle} differential" for axle in train.axles},
+            **{split.stiffness: f"inter-axle differential at {split.axle}" if split.axle else "centre differential"
+               for split in train.splits}, "pawl_stiffness": "parking pawl"}  # fmt: skip
+
+
 def _windups(vehicle: Vehicle) -> Iterator[str]:
     entries = {name: ca.SX(entry.value) for name, entry in vehicle.entries.items()}
-    both = ca.SX(float(sum(axle.driven for axle in vehicle.axles) > 1))
-    made = NUMBERS.split(numbers(entries, both))
+    train, both = train_of(vehicle.axles), ca.SX(float(sum(axle.driven for axle in vehicle.axles) > 1))
+    made = numbers_of(train).split(numbers(entries, both, train))
     frequency = vehicle["driveline.frequency"]
     yield (f"wind-ups: {frequency:.0f} rad/s ({frequency / (2 * np.pi):.0f} Hz) against the smallest inertia; "
            "stiffness in kN.m/rad:")  # fmt: skip
-    yield "  " + ", ".join(f"{label} {float(made[name]) / 1e3:.3g}" for name, label in _STIFF.items())
+    yield "  " + ", ".join(f"{label} {float(made[name]) / 1e3:.3g}" for name, label in _stiff(train).items())
 
 
 def _sources(vehicle: Vehicle) -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 Steady: nothing accelerates. The engine then gives what pump, lock-up and accessories take (equations and sources:
 `jounce.powertrain.driveline`). Behind the clutch, with the speed w of half shafts that all turn alike, the
-transfer ratio i_t, the share b of the front and the hubs' ratio i_h,
+transfer ratio i_t, the shares b and ratios i of the axles and the hubs' ratio i_h,
 
-    w_o = i_t (b i_f + (1 - b) i_r) w,    F = eta G T_t (w_o / w) i_h / R,    v = R w / i_h
+    w_o = i_t sum(b i) w,    F = eta G T_t (w_o / w) i_h / R,    v = R w / i_h
 
 R is the radius on which the vehicle stands, the mean of its driven wheels, for force and speed alike, so that eta is
 the only loss behind the converter. It is whole at every speed; that of the model fades below 1 rad/s of w_o. The engine
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.data import Vehicle
+from jounce.powertrain.train import train_of
 
 __all__ = ["Maps", "Standing", "Traction"]
 
@@ -68,9 +69,10 @@ class Maps:
     def __init__(self, vehicle: Vehicle) -> None:
         """Takes the vehicle's numbers as they are."""
         self._vehicle = vehicle
-        both = sum(axle.driven for axle in vehicle.axles) > 1
-        share = vehicle["transfer.share"] if both else 1.0
-        self._axles = share * vehicle["differential.front.ratio"] + (1 - share) * vehicle["differential.rear.ratio"]
+        train, alone = train_of(vehicle.axles), sum(axle.driven for axle in vehicle.axles) == 1
+        shares = train.shares(lambda split: 1.0 if alone else vehicle[split.share_entry])
+        self._axles = sum(share * vehicle[f"differential.{axle}.ratio"]
+                          for share, axle in zip(shares, train.axles, strict=True))  # fmt: skip
 
     def _map(self, arguments: str, values: str) -> tuple[Array, Array]:
         """Points of a map; those that repeat the last one are left out."""

@@ -26,16 +26,21 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from jounce.axles import AXLES
 from jounce.contact.bristle import BREAKAWAY, bristle
 from jounce.math.algebra import SX, dot
 from jounce.math.layout import Layout
-from jounce.powertrain.layouts import GIVEN, NUMBERS, REPORT, SHAFTS
-from jounce.powertrain.layouts import STATES as RECORDS
+from jounce.powertrain.layouts import REPORT, given_of, numbers_of, states_of
+from jounce.powertrain.train import TWO, Split, Train
 
-__all__ = ["HELD", "HOLDS", "LANES", "STATES", "part_functions", "whole_function"]
+__all__ = ["HELD", "HOLDS", "LANES", "STATES", "part_functions", "sides", "whole_function"]
 
-STATES = Layout(**{state.name: 1 for state in RECORDS})
+
+def states(train: Train) -> Layout:
+    """The states in their order."""
+    return Layout(**{state.name: 1 for state in states_of(train)})
+
+
+STATES = states(TWO)
 FIRING = 10.0
 """Range of speed above that of the stall in which the engine comes to its torque [rad/s]."""
 CAPACITY_LAG = 0.03
@@ -111,17 +116,25 @@ HELD = Layout(windup=1, slip=1, capacity=1, stiffness=1)
 HOLDS = Layout(torque=1, rate=1, lost=1, stored=1)
 
 
-def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, friction: Callable[..., _Friction] = _friction
-              ) -> tuple[SX, SX, SX]:  # fmt: skip
-    """(torques on the half shafts [N.m], rates of STATES, REPORT) at the half-shaft speeds ``h`` [rad/s].
+def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
+              friction: Callable[..., _Friction] = _friction) -> tuple[SX, SX, SX]:  # fmt: skip
+    """(torques on the half shafts [N.m], rates of the states, REPORT) at the half-shaft speeds ``h`` [rad/s].
 
-    ``friction``: as `_friction`; it is asked for lock-up, gear clutch and pawl, then the centre, front and rear
-    differential. What it is asked does not depend on its answers.
+    ``friction``: as `_friction`; it is asked for lock-up, gear clutch and pawl, then the differentials of ``train``
+    between shafts and those of the axles. What it is asked does not depend on its answers.
     """
     engine, turbine = x["engine.speed"], x["converter.turbine_speed"]
-    front, rear = n["front_ratio"] * 0.5 * (h[0] + h[1]), n["rear_ratio"] * 0.5 * (h[2] + h[3])
-    share = n["share"]
-    output = g["transfer"] * (share * front + (1 - share) * rear)
+    both = n.get("both", SX(1))
+    carriers = [0.5 * (h[k] + h[k + 1]) for k in range(0, train.shafts, 2)]
+    props = [n[f"{axle}_ratio"] * w for axle, w in zip(train.axles, carriers, strict=True)]
+
+    def share(split: Split) -> SX:
+        return n[split.share]
+
+    def speed(of: int | Split) -> SX:
+        return SX(train.speed(of, props, share))
+
+    output = g["transfer"] * speed(train.centre)
     fired, load_rate, fuel_rate = _engine(x, g, n)
     started = g["start"] * g["run"] * n["start_torque"] * _clipped((n["idle_speed"] - engine) / FIRING, 0.0, 1.0)
     pump = g["coefficient"] * engine * ca.fabs(engine)
@@ -129,20 +142,34 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, friction: Callable[...,
 
     turning = _clipped(output / LOSS_SPEED, -1.0, 1.0)
 
-    def carriers(clutch: SX, pawl: SX, centre: SX) -> tuple[SX, SX, SX, SX]:
-        """(loss in the gears, torques on the centre, front and rear differential) for torques before them."""
+    def onto(clutch: SX, pawl: SX) -> tuple[SX, SX]:
+        """(loss in the gears, torque on the centre differential) for torques before it."""
         gear = g["ratio"] * clutch
         rubbed = (1 - n["efficiency"]) * ca.fabs(gear) * turning
-        onto = g["transfer"] * (gear - rubbed - pawl)
-        return (rubbed, onto, n["front_ratio"] * (share * onto - n["both"] * centre),
-                n["rear_ratio"] * ((1 - share) * onto + n["both"] * centre))  # fmt: skip
+        return rubbed, g["transfer"] * (gear - rubbed - pawl)
+
+    def on_axles(torque: SX, rubs: Callable[[Split, SX], SX]) -> list[SX]:
+        """Torques on the axles' differentials for that on the centre one; ``rubs``: friction from the near output on
+        the far one, of a differential for the torque on it."""
+        found = [SX(0)] * len(train.axles)
+
+        def go(of: int | Split, torque: SX) -> None:
+            if isinstance(of, int):
+                found[of] = n[f"{train.axles[of]}_ratio"] * torque
+                return
+            between = both * rubs(of, torque)
+            go(of.near, share(of) * torque - between)
+            go(of.far, (1 - share(of)) * torque + between)
+
+        go(train.centre, torque)
+        return found
 
     def elastic(windup: str, capacity: SX, stiffness: str) -> SX:
         return _clipped(n[stiffness] * x[windup], -capacity, capacity)
 
-    def biased(name: str, torque: SX, locked: SX, of: str) -> SX:
+    def biased(bias: str, torque: SX, locked: SX, of: str) -> SX:
         """Capacity of the friction between a differential's outputs."""
-        ratio = n[f"{name}_bias"]
+        ratio = n[bias]
         by_torque = 0.5 * ca.fabs(torque) * ((ratio - 1) / (ratio + 1))
         return n[f"{of}_friction"] + _clipped(locked, 0.0, 1.0) * n[f"{of}_lock"] + by_torque
 
@@ -153,40 +180,47 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, friction: Callable[...,
     lock, clutch, pawl = (friction(x[windups[of]], slip, capacities[of], n[f"{of}_stiffness"], n, YIELDS)
                           for of, slip in slips.items())  # fmt: skip
     clutch_torque, pawl_torque = (elastic(windups[of], capacities[of], f"{of}_stiffness") for of in ("clutch", "pawl"))
-    locked, onto_centre = ca.fmax(g["centre_lock"], g["centre_range"]), carriers(clutch_torque, pawl_torque, SX(0))[1]
-    capacity = biased("centre", n["both"] * onto_centre, locked, "centre")
-    on_centre = elastic("differential.centre.windup", capacity, "centre_stiffness")
-    _, _, *onto = carriers(clutch_torque, pawl_torque, on_centre)
-    centre = friction(x["differential.centre.windup"], n["both"] * (front - rear), capacity, n["centre_stiffness"], n)
-    axles = []
-    for name, k, torque in zip(AXLES, (0, 2), onto, strict=True):
-        capacity = biased(name, torque, g[f"{name}_lock"], "axle")
-        axles.append(friction(x[f"differential.{name}.windup"], h[k] - h[k + 1], capacity,
-                              n[f"axle_stiffness_{name}"], n))  # fmt: skip
-    rubbed, _, front_torque, rear_torque = carriers(clutch.torque, pawl.torque, centre.torque)
-    halves = ca.vertcat(0.5 * front_torque - axles[0].torque, 0.5 * front_torque + axles[0].torque,
-                        0.5 * rear_torque - axles[1].torque, 0.5 * rear_torque + axles[1].torque)  # fmt: skip
-    frictions = (lock, clutch, pawl, centre, *axles)
+    between: dict[Split, SX] = {}
+
+    def wound(split: Split, torque: SX) -> SX:
+        """Elastic part of the friction of a differential between shafts, whose capacity is kept."""
+        locked = g[split.lock] if split.axle else ca.fmax(g["centre_lock"], g["centre_range"])
+        between[split] = biased(f"{split.kind}_bias", both * torque, locked, split.kind)
+        return elastic(split.windup, between[split], split.stiffness)
+
+    capacity = [biased(f"{axle}_bias", torque, g[f"{axle}_lock"], "axle") for axle, torque in
+                zip(train.axles, on_axles(onto(clutch_torque, pawl_torque)[1], wound), strict=True)]  # fmt: skip
+    splits = {split: friction(x[split.windup], both * (speed(split.near) - speed(split.far)), between[split],
+                              n[split.stiffness], n) for split in train.splits}  # fmt: skip
+    axles = [friction(x[f"differential.{axle}.windup"], h[2 * k] - h[2 * k + 1], capacity[k],
+                      n[f"axle_stiffness_{axle}"], n) for k, axle in enumerate(train.axles)]  # fmt: skip
+    rubbed, onto_centre = onto(clutch.torque, pawl.torque)
+    halves = ca.vertcat(*(0.5 * torque + sign * axle.torque for axle, torque in
+                          zip(axles, on_axles(onto_centre, lambda split, _: splits[split].torque), strict=True)
+                          for sign in (-1, 1)))  # fmt: skip
+    frictions = (lock, clutch, pawl, *splits.values(), *axles)
     accessories = n["accessories"] * _clipped(engine / FIRING, -1.0, 1.0)
     lost = sum((f.lost for f in frictions), pump * engine - turbine_torque * turbine + rubbed * output)
     front_rate, rear_rate = _pressures(x, g, n)
     towards = {name: _clipped((g[of] - x[name]) / CAPACITY_LAG, -n["release_rate"], n["engage_rate"])
                for name, of in (("gearbox.engaged", "clutch"), ("converter.locked", "lock"),
                                 ("gearbox.parked", "pawl"))}  # fmt: skip
-    rates = STATES.join(**{
+    rates = states(train).join(**{
         "engine.speed": (fired + started - pump - lock.torque - accessories) / n["engine_inertia"],
         "converter.turbine_speed": (turbine_torque + lock.torque - clutch.torque) / n["turbine_inertia"],
         "engine.load": load_rate, "engine.fuel": fuel_rate,
         "gearbox.clutch_windup": clutch.rate, "converter.lock_windup": lock.rate, "gearbox.pawl_windup": pawl.rate,
-        "differential.front.windup": axles[0].rate, "differential.rear.windup": axles[1].rate,
-        "differential.centre.windup": centre.rate,
+        **{f"differential.{axle}.windup": f.rate for axle, f in zip(train.axles, axles, strict=True)},
+        **{split.windup: f.rate for split, f in splits.items()},
         "energy.engine": (fired + started) * engine, "energy.losses": lost + accessories * engine,
         "energy.delivered": dot(halves, h), "brake.front_pressure": front_rate, "brake.rear_pressure": rear_rate,
         **towards,
     })  # fmt: skip
+    carried = [n["carrier_inertia"] * (both if k else 1) for k in range(len(carriers))]
     rotors = ((n["engine_inertia"], engine), (n["turbine_inertia"], turbine), (n["output_inertia"], output),
-              (n["front_inertia"], front), (n["rear_inertia"], rear), (n["carrier_inertia"], 0.5 * (h[0] + h[1])),
-              (n["carrier_inertia"] * n["both"], 0.5 * (h[2] + h[3])))  # fmt: skip
+              (n["front_inertia"], speed(train.centre.near)), (n["rear_inertia"], speed(train.centre.far)),
+              *((n["through_inertia"], speed(split.far)) for split in train.through),
+              *zip(carried, carriers, strict=True))  # fmt: skip
     stored = sum((f.stored for f in frictions), sum((0.5 * j * w * w for j, w in rotors), SX(0)))
     gear = g["ratio"] * clutch.torque - rubbed
     report = REPORT.join(engine=fired + started, pump=pump, turbine=turbine_torque, gear=gear,
@@ -194,43 +228,53 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, friction: Callable[...,
     return halves, rates, report
 
 
-def _symbols() -> list[SX]:
-    sizes = {"x": STATES.size, "h": SHAFTS, "g": GIVEN.size, "n": NUMBERS.size}
-    return [SX.sym(name, size) for name, size in sizes.items()]
+def _symbols(train: Train) -> tuple[list[SX], tuple[Numbers, SX, Numbers, Numbers, Train]]:
+    """(inputs of the functions, arguments of `driveline`)."""
+    x, g, n = states(train), given_of(train), numbers_of(train)
+    sizes = {"x": x.size, "h": train.shafts, "g": g.size, "n": n.size}
+    inputs = [SX.sym(name, size) for name, size in sizes.items()]
+    return inputs, (x.split(inputs[0]), inputs[1], g.split(inputs[2]), n.split(inputs[3]), train)
 
 
-def whole_function() -> ca.Function:
-    """driveline(STATES, half-shaft speeds 4, GIVEN, NUMBERS) -> half-shaft torques 4, rates, REPORT."""
-    x, h, g, n = inputs = _symbols()
-    made = driveline(STATES.split(x), h, GIVEN.split(g), NUMBERS.split(n))
+def whole_function(train: Train = TWO) -> ca.Function:
+    """driveline(states, half-shaft speeds, given, numbers) -> half-shaft torques, rates, REPORT."""
+    inputs, arguments = _symbols(train)
+    made = driveline(*arguments)
     return ca.Function("driveline", inputs, [ca.cse(v) for v in made])
 
 
-#: What holds is computed side by side, clutches and differentials, in rows of that many numbers.
+#: What holds is computed side by side, clutches and differentials, in rows of a multiple of that many numbers.
 LANES = 4
+_CLUTCHES = 3
 
 
-def part_functions() -> tuple[list[ca.Function], list[ca.Function]]:
+def sides(train: Train) -> int:
+    """Numbers in a row of what stands side by side: differentials, or the chassis, every carrier and the arm."""
+    return -(-max(train.held, len(train.axles) + 2) // LANES) * LANES
+
+
+def part_functions(train: Train = TWO) -> tuple[list[ca.Function], list[ca.Function]]:
     """The same in parts, between which what holds is computed side by side.
 
-    driveline_held(inputs of `whole_function`) -> HELD of the clutches and of the differentials, each by rows of LANES;
-    driveline(the same inputs, HOLDS of both by rows) -> as there; and of one lane hold_clutch, hold_axle(HELD,
+    driveline_held(inputs of `whole_function`) -> HELD of the clutches and of the differentials, each by rows of
+    `sides`; driveline(the same inputs, HOLDS of both by rows) -> as there; and of one lane hold_clutch, hold_axle(HELD,
     [damping, rate limit]) -> HOLDS. Returns the functions of one lane, and those of lanes.
     """
-    inputs = _symbols()
-    x, h, g, n = STATES.split(inputs[0]), inputs[1], GIVEN.split(inputs[2]), NUMBERS.split(inputs[3])
-    results = [SX.sym(f"f{k}", LANES * HOLDS.size) for k in range(2)]
-    asked: list[list[SX]] = []
+    inputs, arguments = _symbols(train)
+    row = sides(train)
+    results = [SX.sym(f"f{k}", row * HOLDS.size) for k in range(2)]
+    asked: tuple[list[list[SX]], list[list[SX]]] = ([], [])
 
     def recorded(windup: SX, slip: SX, capacity: SX, stiffness: SX, _n: Numbers, _breakaway: float = 0.0) -> _Friction:
-        group, lane = divmod(len(asked), 3)
-        asked.append([windup, slip, capacity, stiffness])
-        return _Friction(*(results[group][LANES * k + lane] for k in range(HOLDS.size)))
+        group = int(len(asked[0]) == _CLUTCHES)
+        lane = len(asked[group])
+        asked[group].append([windup, slip, capacity, stiffness])
+        return _Friction(*(results[group][row * k + lane] for k in range(HOLDS.size)))
 
-    made = driveline(x, h, g, n, recorded)
-    idle = [SX(0), SX(0), SX(0), SX(1)]  # on the last lane: divides by no zero
-    rows = [ca.densify(ca.vertcat(*(held[k] for k in range(HELD.size) for held in (*asked[first : first + 3], idle))))
-            for first in (0, 3)]  # fmt: skip
+    made = driveline(*arguments, recorded)
+    idle = [SX(0), SX(0), SX(0), SX(1)]  # on the lanes that are left: divides by no zero
+    rows = [ca.densify(ca.vertcat(*(held[k] for k in range(HELD.size) for held in (*of, *[idle] * (row - len(of))))))
+            for of in asked]  # fmt: skip
     scalars = [ca.Function("driveline_held", inputs, [ca.cse(row) for row in rows]),
                ca.Function("driveline", [*inputs, *results], [ca.cse(v) for v in made])]  # fmt: skip
     held, law = SX.sym("w", HELD.size), SX.sym("d", 2)

@@ -1,9 +1,13 @@
-"""The powertrain's functions and the orders of their numbers as C, which every vehicle with a powertrain shares."""
+"""The powertrain's functions and the orders of their numbers as C.
+
+Every vehicle with a powertrain shares those of its wheels and lanes. The others are those of its driven axles; of one
+or two they come with jounce.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import casadi as ca
 
@@ -16,13 +20,14 @@ from jounce.models.double_wishbone.axles_c import enumerators
 from jounce.models.double_wishbone.emit_axles import CODE, shared_seeds
 from jounce.models.double_wishbone.emit_axles import _function as of_entries
 from jounce.powertrain import driveline, joined, ports
-from jounce.powertrain.layouts import ARM_PORT, COLUMN_NUMBERS, GIVEN, MEMORY, NUMBERS, PORT, REPORT, SHAFT
+from jounce.powertrain.layouts import ARM_PORT, COLUMN_NUMBERS, MEMORY, PORT, REPORT, SHAFT, given_of, numbers_of
 from jounce.powertrain.numbers import numbers
+from jounce.powertrain.train import TWO, Train
 from jounce.steering import column
 from jounce.steering.pitman import INNER
 from jounce.suspension.double_wishbone import OUTPUTS
 
-__all__ = ["FUNCTION", "files"]
+__all__ = ["FUNCTION", "files", "of_train"]
 
 GENERATOR = "jounce.powertrain.emit"
 #: Name in C of the function that makes NUMBERS from the entries.
@@ -37,10 +42,6 @@ _SHARED = {"arm_load": (2,), "half_speed": (2,), "port": (3,), "half_speed_pair"
            "hold_clutch": (1,), "hold_axle": (1,), "joined_solve": (0,)}  # fmt: skip
 
 
-def _numbers(p: Mapping[str, SX], more: Sequence[SX]) -> Sequence[SX]:
-    return [numbers(p, more[0]), column.numbers(p)]
-
-
 def arm_inertia(corner: ca.Function) -> ca.Function:
     """arm_inertia(STATES, INNER, corner numbers) -> inertia [kg.m2] of a double wishbone's corner on the steering arm.
 
@@ -53,21 +54,47 @@ def arm_inertia(corner: ca.Function) -> ca.Function:
     return ca.Function("arm_inertia", [state, inner, number], [ca.cse(ca.densify(found))])
 
 
-def files() -> dict[str, str]:
-    """Path in the folder of the powertrain's C to text.
+def _tangents(functions: list[ca.Function]) -> str:
+    return emit_file([forward(f, constant=_CONSTANT[f.name()]) for f in functions], GENERATOR)
+
+
+def of_train(train: Train) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """(function -> the entries that it reads, path as in `files` -> text) of what depends on the driven axles.
 
     Tangents are of the whole functions; values come from their parts, of which some are for several lanes at once.
     """
-    of_vehicle, entries = of_entries(FUNCTION, _numbers, ("both",))
-    power, held = driveline.part_functions()
-    chassis, solver = joined.part_functions()
+    of_vehicle, entries = of_entries(FUNCTION, lambda p, more: [numbers(p, more[0], train), column.numbers(p)],
+                                     ("both",))  # fmt: skip
+    power, chassis = driveline.part_functions(train)[0], joined.part_functions(train)[0]
     by_angle = column.angle_function()
-    whole = [joined.whole_function(), column.torque_function(), by_angle]
+    ratios = ", ".join(f"JN_P_differential_{axle}_ratio" for axle in train.axles)
+    locks = {f"{axle}_lock": f"{axle}_diff_lock" for axle in train.axles} | {"centre_lock": "centre_diff_lock"}
+    locks |= {split.lock: split.lock for split in train.through}
+    pairs = ", ".join(f"{{JN_GIVEN_{lock}, JN_U_{name}}}" for lock, name in locks.items())
+    return {FUNCTION: entries}, {
+        "generated/powertrain_layout.h": _header({
+            "PORT": PORT, "SHAFT": SHAFT, "ARM_PORT": ARM_PORT, "COLUMN": column.STATES,
+            "POWER_NUMBER": numbers_of(train), "COLUMN_NUMBER": COLUMN_NUMBERS, "HELD": driveline.HELD,
+            "HOLDS": driveline.HOLDS, "FACTOR": joined.FACTOR,
+        }, DRIVEN_AXLES=len(train.axles), SIDES=driveline.sides(train)) + f"#define JN_AXLE_RATIOS {ratios}\n",
+        "generated/powertrain_scalar.inc": emit_file([*chassis, by_angle], GENERATOR),
+        "generated/powertrain_scalar_forward.inc": _tangents([joined.whole_function(train), column.torque_function(),
+                                                              by_angle]),
+        "automatic/generated/driveline_layout.h": _header({
+            "DRIVELINE": driveline.states(train), "GIVEN": given_of(train), "GEARBOX": MEMORY,
+            "DRIVELINE_REPORT": REPORT,
+        }) + f"#define JN_LOCKS {pairs} /* and the inputs that turn them */\n",
+        "automatic/generated/driveline_scalar.inc": emit_file([*power, of_vehicle], GENERATOR),
+        "automatic/generated/driveline_scalar_forward.inc": _tangents([driveline.whole_function(train)]),
+    }  # fmt: skip
+
+
+def files() -> dict[str, str]:
+    """Path in the folder of the powertrain's C to text, of what comes with jounce."""
+    entries, texts = of_train(TWO)
+    held, solver = driveline.part_functions()[1], joined.part_functions()[1]
     *corner, arm = ports.corner_functions()
     *pair, pair_arm = ports.pair_functions()
-
-    def tangents(functions: list[ca.Function]) -> str:
-        return emit_file([forward(f, constant=_CONSTANT[f.name()]) for f in functions], GENERATOR)
 
     def of_lanes(values: list[ca.Function], more: list[ca.Function]) -> str:
         """Text of lane functions with their tangents, and of those that have none."""
@@ -76,28 +103,19 @@ def files() -> dict[str, str]:
         return emit_file([*values, *more, *made], GENERATOR, {**_SHARED, **seeds})
 
     return {
-        "generated/powertrain_layout.h": _header({
-            "PORT": PORT, "SHAFT": SHAFT, "ARM_PORT": ARM_PORT, "COLUMN": column.STATES, "POWER_NUMBER": NUMBERS,
-            "COLUMN_NUMBER": COLUMN_NUMBERS, "HELD": driveline.HELD, "HOLDS": driveline.HOLDS, "FACTOR": joined.FACTOR,
-        }),
-        "generated/powertrain_scalar.inc": emit_file([*chassis, by_angle], GENERATOR),
-        "generated/powertrain_scalar_forward.inc": tangents(whole),
+        **texts,
         "generated/powertrain_sides.inc": emit_file([*held, solver], GENERATOR, _SHARED),
         "generated/powertrain_lanes.inc": of_lanes([column.load_function(), disc.function(), *corner],
                                                    [arm, arm_inertia(CODE.corner[0])]),
         "generated/powertrain_pair.inc": of_lanes(pair, [pair_arm]),
-        "generated/powertrain_entries.json": json.dumps({FUNCTION: entries}, indent=1) + "\n",
-        "automatic/generated/driveline_layout.h": _header({
-            "DRIVELINE": driveline.STATES, "GIVEN": GIVEN, "GEARBOX": MEMORY, "DRIVELINE_REPORT": REPORT,
-        }),
-        "automatic/generated/driveline_scalar.inc": emit_file([*power, of_vehicle], GENERATOR),
-        "automatic/generated/driveline_scalar_forward.inc": tangents([driveline.whole_function()]),
+        "generated/powertrain_entries.json": json.dumps(entries, indent=1) + "\n",
     }  # fmt: skip
 
 
-def _header(layouts: Mapping[str, Layout]) -> str:
-    """C header with the places of every layout's parts."""
+def _header(layouts: Mapping[str, Layout], **sizes: int) -> str:
+    """C header with the places of every layout's parts, and further numbers."""
     lines = [line for prefix, layout in layouts.items() for line in enumerators(prefix, layout)]
+    lines += [f"    JN_{name} = {size}," for name, size in sizes.items()]
     lines[-1] = lines[-1].rstrip(",")
     body = "\n".join(lines)
     return f"/* Emitted by {GENERATOR}; do not edit. */\nenum {{\n{body}\n}};\n"

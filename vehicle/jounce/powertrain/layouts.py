@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from jounce.math.layout import Layout
+from jounce.powertrain.train import TWO, Train
 from jounce.signals import State
 
 __all__ = ["ARM_PORT", "BEYOND", "COLUMN_NUMBERS", "COLUMN_STATES", "GIVEN", "MEMORY", "NUMBERS", "PORT", "REPORT",
-           "SHAFT", "SHAFTS", "STATES"]  # fmt: skip
+           "SHAFT", "STATES", "given_of", "numbers_of", "states_of"]  # fmt: skip
 
 BEYOND: Final = 0.01
 """How far the inputs of pedals and switches may be beyond their range: for difference quotients at its ends."""
-
-SHAFTS: Final = 4
-"""Half shafts that are driven: left and right of a front and of a rear driven axle."""
 
 STATES: Final = (
     State("engine.speed", "rad/s", "speed of the engine", 100.0),
@@ -36,7 +36,7 @@ STATES: Final = (
     State("brake.front_pressure", "Pa", "pressure in the front brake circuit", 1e6),
     State("brake.rear_pressure", "Pa", "pressure in the rear brake circuit", 1e6),
 )
-"""In the order of their vector."""
+"""In the order of their vector. These and `GIVEN` and `NUMBERS` are those of two axles (`train.TWO`)."""
 
 COLUMN_STATES: Final = (
     State("steering.wheel_angle", "rad", "angle of the steering wheel where a torque turns it, left positive", 1.0),
@@ -66,7 +66,8 @@ GIVEN: Final = Layout(
     centre_lock=1, clutch=1, lock=1, pawl=1, full_load=1, closed=1, coefficient=1, torque_ratio=1,
 )  # fmt: skip
 
-#: Numbers of the vehicle; stiffnesses [N.m/rad] and torques [N.m] behind the ratios.
+#: Numbers of the vehicle; stiffnesses [N.m/rad] and torques [N.m] behind the ratios; "onto" is the speed of the output
+#: shaft in the high range by that of each axle's carrier.
 NUMBERS: Final = Layout(
     hub=1, sense=1, front_ratio=1, rear_ratio=1, share=1, both=1, clutch_stiffness=1, clutch_capacity=1,
     lock_stiffness=1, lock_capacity=1, axle_stiffness_front=1, axle_stiffness_rear=1, centre_stiffness=1,
@@ -76,6 +77,7 @@ NUMBERS: Final = Layout(
     limit_droop=1, stall_speed=1, start_torque=1, accessories=1, fuel=1,
     release_rate=1, engage_rate=1, output_inertia=1, front_inertia=1, rear_inertia=1, carrier_inertia=1,
     pressure_max=1, knee=1, rise=1, fall=1, rear_knee=1, rear_slope=1, front_gain=1, rear_gain=1, hand_torque=1,
+    onto=2,
 )  # fmt: skip
 
 #: What the outputs take: engine, pump and turbine torque, torque of the gear clutch behind the gear, of the lock-up,
@@ -94,3 +96,58 @@ PORT = Layout(push=6, rate=1, yields=1, by=1)
 #: of the linkage on an arm that does not accelerate [N.m], the part of the coordinates in its inertia [kg.m2],
 #: acceleration of the upright about the wheel's axis.
 ARM_PORT = Layout(push=6, by=1, load=1, inertia=1, turn=1)
+
+
+def _each(of: Callable[[str], str]) -> Callable[[Train], list[str]]:
+    """A name for each axle."""
+    return lambda train: [of(axle) for axle in train.axles]
+
+
+def _none(_train: Train) -> list[str]:
+    return []
+
+
+#: Name of a part for two axles -> the parts that stand in its place for more.
+_PARTS: Mapping[str, Callable[[Train], list[str]]] = {
+    "differential.front.windup": _each("differential.{}.windup".format),
+    "differential.rear.windup": lambda train: [split.windup for split in train.through],
+    "front_lock": _each("{}_lock".format),
+    "rear_lock": lambda train: [split.lock for split in train.through],
+    "front_ratio": _each("{}_ratio".format),
+    "rear_ratio": _none,
+    "share": lambda train: [split.share for split in train.splits],
+    "both": _none,
+    "axle_stiffness_front": _each("axle_stiffness_{}".format),
+    "axle_stiffness_rear": _none,
+    "centre_stiffness": lambda train: [split.stiffness for split in train.splits],
+    "axle_friction": lambda _train: ["axle_friction", "interaxle_friction"],
+    "axle_lock": lambda _train: ["axle_lock", "interaxle_lock"],
+    "front_bias": _each("{}_bias".format),
+    "rear_bias": _none,
+    "centre_bias": lambda _train: ["centre_bias", "interaxle_bias"],
+    "rear_inertia": lambda _train: ["rear_inertia", "through_inertia"],
+}
+
+
+def _names(name: str, train: Train) -> list[str]:
+    return _PARTS[name](train) if name in _PARTS and train != TWO else [name]
+
+
+def states_of(train: Train) -> tuple[State, ...]:
+    """`STATES` of a vehicle with those driven axles."""
+    between = "elastic wind-up between the outputs of the {} differential"
+    texts = {f"differential.{axle}.windup": between.format(axle) for axle in train.axles}
+    texts |= {split.windup: between.format(f"inter-axle {split.axle}") for split in train.through}
+    return tuple(record if name == record.name else replace(record, name=name, description=texts[name])
+                 for record in STATES for name in _names(record.name, train))  # fmt: skip
+
+
+def given_of(train: Train) -> Layout:
+    """`GIVEN` likewise."""
+    return Layout(**{n: size for name, size in GIVEN.sizes.items() for n in _names(name, train)})
+
+
+def numbers_of(train: Train) -> Layout:
+    """`NUMBERS` likewise."""
+    return Layout(**{n: size if name != "onto" else len(train.axles) for name, size in NUMBERS.sizes.items()
+                     for n in _names(name, train)})  # fmt: skip

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 import casadi as ca
 
 from jounce.math.algebra import SX
-from jounce.powertrain.layouts import NUMBERS
+from jounce.powertrain.layouts import numbers_of
+from jounce.powertrain.train import TWO, Split, Train
 
 __all__ = ["DAMPING", "RATE_LIMIT", "numbers"]
 
@@ -22,15 +23,20 @@ RATE_LIMIT = 300.0
 """Half the largest eigenvalue of a wind-up in steady slip [1/s]: what a step of 1 ms resolves."""
 
 
-def numbers(p: Mapping[str, SX], both: SX) -> SX:
-    """The vector NUMBERS. ``both``: 1 where two axles are driven; one alone stands in the front's place."""
+def numbers(p: Mapping[str, SX], both: SX, train: Train = TWO) -> SX:
+    """The vector `layouts.numbers_of`.
+
+    ``both``: of `train.TWO` 1 where two axles are driven; one alone stands in the front's place.
+    """
     hub, low = p["hub.ratio"], ca.fmax(p["transfer.low_ratio"], 1.0)
-    front, rear = p["differential.front.ratio"], p["differential.rear.ratio"]
-    share = both * p["transfer.share"] + (1 - both)
+    ratios = [p[f"differential.{axle}.ratio"] for axle in train.axles]
+    shares = {split.share: p[split.share_entry] for split in train.splits}
+    if train.two:
+        shares = {"share": both * shares["share"] + (1 - both)}
     half = (p["wheel.inertia.yy"] + p["driveline.inertia"]) / hub**2
     # of the output shaft in the low range: what a torque there meets in wheels and shafts
-    into = [share * front / 2, (1 - share) * rear / 2]
-    yields = 2 * low**2 * (into[0] ** 2 + into[1] ** 2) / half
+    onto = [share * ratio for share, ratio in zip(train.shares(lambda s: shares[s.share]), ratios, strict=True)]
+    yields = 2 * low**2 * sum(((v / 2) ** 2 for v in onto), SX(0)) / half
     behind = 1 / yields + p["driveline.output_inertia"]
     engine, turbine = p["engine.inertia"], p["converter.turbine_inertia"]
     steepest = ca.fmax(p["gearbox.ratio.1"], ca.fabs(p["gearbox.reverse"]))
@@ -39,16 +45,29 @@ def numbers(p: Mapping[str, SX], both: SX) -> SX:
     def joined(a: SX, b: SX) -> SX:
         return a * b / (a + b)
 
+    def inertia(of: int | Split) -> SX:
+        """What a torque on the shaft to an axle or a differential meets in wheels."""
+        if isinstance(of, int):
+            return half * 2 / ratios[of] ** 2
+        share = shares[of.share]
+        return 1 / (share**2 / inertia(of.near) + (1 - share) ** 2 / inertia(of.far))
+
     feed = p["engine.accessories"] + p["engine.idle_friction"]
-    return NUMBERS.join(
-        hub=hub, sense=p["hub.sense"], front_ratio=front, rear_ratio=rear, share=share, both=both,
+    own = {f"{axle}_ratio": ratio for axle, ratio in zip(train.axles, ratios, strict=True)} | shares
+    own |= {f"{axle}_bias": p[f"differential.{axle}.bias"] for axle in train.axles}
+    own |= {f"axle_stiffness_{axle}": square * half / 2 for axle in train.axles}
+    own |= {split.stiffness: square * joined(inertia(split.near), inertia(split.far)) for split in train.splits}
+    if train.two:
+        own |= {"both": both, "rear_inertia": p["driveline.rear_inertia"] * both}
+    else:
+        own |= {f"interaxle_{n}": p[f"differential.interaxle_{n}"] for n in ("friction", "lock", "bias")}
+        own |= {f"{n}_inertia": p[f"driveline.{n}_inertia"] for n in ("rear", "through")}
+    return numbers_of(train).join(
+        **own, hub=hub, sense=p["hub.sense"], onto=ca.vertcat(*onto),
         clutch_stiffness=square * joined(turbine, behind / steepest**2), clutch_capacity=p["gearbox.clutch"],
         lock_stiffness=square * joined(engine, turbine), lock_capacity=p["converter.lock_torque"],
-        axle_stiffness_front=square * half / 2, axle_stiffness_rear=square * half / 2,
-        centre_stiffness=square * joined(half * 2 / front**2, half * 2 / rear**2),
         axle_friction=p["differential.axle_friction"], centre_friction=p["differential.centre_friction"],
         axle_lock=p["differential.axle_lock"], centre_lock=p["differential.centre_lock"],
-        front_bias=p["differential.front.bias"], rear_bias=p["differential.rear.bias"],
         centre_bias=p["differential.centre_bias"], pawl_stiffness=square * behind, pawl_capacity=p["gearbox.pawl"],
         efficiency=p["driveline.efficiency"], damping=2 * DAMPING / p["driveline.frequency"], rate_limit=RATE_LIMIT,
         engine_inertia=engine, turbine_inertia=turbine, engine_lag=p["engine.lag"], idle_speed=p["engine.idle_speed"],
@@ -58,7 +77,7 @@ def numbers(p: Mapping[str, SX], both: SX) -> SX:
         fuel=p["engine.efficiency"] * p["engine.heating_value"],
         release_rate=1 / p["gearbox.release_time"], engage_rate=1 / p["gearbox.shift_time"],
         output_inertia=p["driveline.output_inertia"], front_inertia=p["driveline.front_inertia"],
-        rear_inertia=p["driveline.rear_inertia"] * both, carrier_inertia=p["driveline.carrier_inertia"],
+        carrier_inertia=p["driveline.carrier_inertia"],
         pressure_max=p["brake.pressure_max"], knee=p["brake.knee_pressure"], rise=p["brake.rise_lag"],
         fall=p["brake.fall_lag"], rear_knee=p["brake.rear_knee"], rear_slope=p["brake.rear_slope"],
         front_gain=p["brake.front_gain"], rear_gain=p["brake.rear_gain"], hand_torque=p["brake.hand_torque"],

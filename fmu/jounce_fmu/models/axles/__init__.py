@@ -19,11 +19,12 @@ import jounce
 from jounce.axles import DEFAULT
 from jounce.contact.tires import LAWS, dual, mixed
 from jounce.data import DataError, Vehicle, load_vehicle, vehicle_names
-from jounce.models.double_wishbone import axles_c, recursion
+from jounce.models.double_wishbone import axles_c, powered, recursion
 from jounce.models.double_wishbone.arrange import arranged
 from jounce.models.double_wishbone.kinds_c import Kinds
 from jounce.models.double_wishbone.ledgers import KINDS_LEDGER, LEDGER, TIRES_LEDGER, kinds_ledger, tires_ledger
 from jounce.models.double_wishbone.signals import table
+from jounce.powertrain.train import Train
 from jounce.references import Ledger
 from jounce.signals import SignalTable
 from jounce.suspension.kinds import KINDS
@@ -80,7 +81,7 @@ def model(name: str | Path) -> Model:
     own = [*sorted(GENERATED.parent.glob("*.inc")), *(GENERATED / n for n in ("axles_scalar.inc",) if n not in texts)]
     kinds = Kinds(vehicle, emitted["sizes"])
     own += [GENERATED / name for name in kinds.files() if name not in texts]
-    own += powertrain.code() if vehicle.powertrain else ()
+    own += [f for f in powertrain.code() if f.name not in texts] if vehicle.powertrain else ()
     if kinds.looped:
         own += sorted(f for f in EMBEDDED.iterdir() if f.suffix in (".c", ".h", ".inc"))
     return Model(
@@ -98,13 +99,13 @@ def emit(vehicle: Vehicle, signals: SignalTable, emitted: Mapping[str, Any]) -> 
 
     ``emitted``: what `_emitted` gives of it.
     """
-    entries = emitted["entries"] | powertrain.entries()
+    entries = powertrain.entries() | emitted["entries"]
     inner, kinds = axles_c.inner(vehicle), Kinds(vehicle, emitted["sizes"])
     return {
         f"{PREFIX}_axles.h": axles_c.header(vehicle, signals, inner, kinds.macros()),
         f"{PREFIX}_axles.inc": axles_c.tables(vehicle, signals, kinds.tables()),
         f"{PREFIX}_derive.inc": axles_c.derivation(vehicle, signals, entries, kinds.derivation()),
-        f"{PREFIX}_recursion.inc": recursion.text(kinds.lanes, inner, powertrain=bool(vehicle.powertrain)),
+        f"{PREFIX}_recursion.inc": recursion.text(kinds.lanes, inner, powered.train(vehicle)),
         f"{PREFIX}_reactions.c": kinds.reactions(),
         **({f"{PREFIX}_kinds.inc": kinds.lane_code()} if kinds.embedded else {}),
         **emitted["files"],
@@ -127,7 +128,21 @@ def _emitted(vehicle: Vehicle) -> dict[str, Any]:
     for name in dict.fromkeys(axle.kind for axle in vehicle.axles if axle.kind not in KINDS):
         for part, more in zip(("entries", "sizes", "files"), _own(name), strict=True):
             found[part] |= more
+    if (train := powered.train(vehicle)) and not train.two:
+        entries, files = _of_train(train)
+        found["entries"] |= entries
+        found["files"] |= files
     return found
+
+
+@cache
+def _of_train(train: Train) -> tuple[dict[str, Any], ...]:
+    """The same of a powertrain with more than two driven axles, from the cache."""
+    name = f"{'-'.join(train.axles)}-{train.front}"
+    try:
+        return tuple(kept("trains", name, lambda: powertrain.emit_train(train)))
+    except ImportError as error:
+        raise BuildError(f"{len(train.axles)} driven axles need CasADi: pip install casadi ({error})") from error
 
 
 @cache

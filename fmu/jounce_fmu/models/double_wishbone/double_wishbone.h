@@ -79,7 +79,7 @@ enum {
     D_GUESS = D_CLOSE + JN_CORNERS * JN_CLOSE_ROWS,
     D_END = D_GUESS + JN_CORNERS * JN_GUESS_ROWS,
 #if JN_POWERTRAIN
-    N_SHAFTS = 4, /* half shafts */
+    N_SHAFTS = 2 * JN_DRIVEN_AXLES, /* half shafts */
     D_COLUMN = D_END, /* JN_COLUMN_NUMBER_... */
     D_BY_TORQUE = D_COLUMN + JN_COLUMN_NUMBER_N, /* 1: a torque turns the steering wheel */
     D_SHAFTS, /* JN_SHAFT_... of each wheel */

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from math import isclose
 
-from jounce.axles import AXLES, DEFAULT, Axle
+from jounce.axles import DEFAULT, Axle, AxleError
 from jounce.contact import tires
 from jounce.contact.tires.dual import ENDING
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
 from jounce.entries import EntryError
+from jounce.powertrain.train import Train, train_of
 from jounce.suspension.kinds import GRAPH, KINDS, Variant, find, suspension_of
 
 #: The vehicle whose entries that belong to no axle are those of every vehicle, but for those of another steering gear.
@@ -22,8 +24,9 @@ GEARS = {"pitman": COMMON, "rack": "car"}
 _STEERING = "steering."
 #: Points that lie on the left of the vehicle's middle, on any kind of axle that has them.
 OUTER = ("SPINDLE", "UPRIGHT", "LCA_U", "UCA_U", "TIEROD_U", "STRUT_U", "KNUCKLE_L", "KNUCKLE_U", "TIEROD_K")
-#: The vehicle whose entries of a powertrain are those of every powertrain.
-POWERTRAIN = "hmmwv_pedals"
+#: The vehicle whose entries of a powertrain are those of every powertrain, and the one that stands for those with more
+#: than two driven axles: it has an inter-axle differential.
+POWERTRAIN, POWERTRAIN_OF_MORE = "hmmwv_pedals", "truck8x8_pedals"
 _OUTLINE, _TIRE = "chassis.outline.", "tire."
 
 
@@ -52,8 +55,7 @@ def arranged(vehicle: Vehicle) -> Vehicle:
         wanted |= entries_of(axle, variant) if shipped else _entries_of_own(vehicle, axle)
         axles.append(axle if shipped else replace(axle, kind=variant.name))
     if vehicle.powertrain:
-        _check_driven(vehicle, axles)
-        wanted |= _powertrain()
+        wanted |= _powertrain(_train(vehicle, axles))
     tire = f"{vehicle.tire}{ENDING}" if any(axle.dual for axle in axles) else vehicle.tire
     return replace(_in_order(vehicle, wanted), axles=tuple(axles), tire=tire)
 
@@ -78,8 +80,8 @@ def with_powertrain(vehicle: Vehicle) -> Vehicle:
     """
     if not vehicle.powertrain:
         return vehicle
-    _check_driven(vehicle, vehicle.axles)
-    return _in_order(vehicle, {n: e for n, e in vehicle.entries.items() if n not in vehicle.powertrain} | _powertrain())
+    own = {n: e for n, e in vehicle.entries.items() if n not in vehicle.powertrain}
+    return _in_order(vehicle, own | _powertrain(_train(vehicle, vehicle.axles)))
 
 
 def _in_order(vehicle: Vehicle, wanted: Mapping[str, Entry]) -> Vehicle:
@@ -224,23 +226,36 @@ def gear_of(axles: Iterable[Axle]) -> str:
     return "rack" if any(axle.steered == "rack" for axle in axles) else "pitman"
 
 
-def _check_driven(vehicle: Vehicle, axles: Sequence[Axle]) -> None:
-    """Raise DataError for axles that the vehicle's powertrain cannot drive."""
-    driven = [axle for axle in axles if axle.driven]
-    if not 1 <= len(driven) <= 2:
-        raise DataError(f"vehicle {vehicle.name!r}: {len(driven)} axles are driven; expected 1 or 2 with a powertrain")
-    for axle, of in zip(driven, AXLES, strict=False):
+def _train(vehicle: Vehicle, axles: Sequence[Axle]) -> Train:
+    """The driven axles of a vehicle with a powertrain. Raises DataError where it cannot drive them."""
+    try:
+        train = train_of(axles)
+    except AxleError as error:
+        raise DataError(f"vehicle {vehicle.name!r}: {error}") from error
+    for axle, of in zip((axle for axle in axles if axle.driven), train.axles, strict=False):
         ratio = vehicle.entries.get(f"differential.{of}.ratio")
         reacts = suspension_of(axle.kind).paired and axle.drive_reaction == "carrier"
         if ratio and reacts and not isclose(ratio.value, axle.final_drive, rel_tol=1e-9):
             raise DataError(f"vehicle {vehicle.name!r}: axle {axle.name} has final_drive = {axle.final_drive:g}; "
                             f"expected {ratio.value:g}, as differential.{of}.ratio: it is the same gear")  # fmt: skip
+    return train
 
 
-@cache
-def _powertrain() -> dict[str, Entry]:
-    example = load_vehicle(POWERTRAIN)
-    return {n: example.entries[n] for n in example.powertrain}
+def _powertrain(train: Train) -> dict[str, Entry]:
+    """The entries of a powertrain in their order: those of an axle's differential for each axle."""
+    example = load_vehicle(POWERTRAIN if train.two else POWERTRAIN_OF_MORE)
+    entries = {n: example.entries[n] for n in example.powertrain}
+    if train.two:
+        return entries
+    through = [split.axle for split in train.through]
+    found: dict[str, Entry] = {}
+    for n, entry in entries.items():
+        if not (own := re.fullmatch(r"differential\.axle_\d+\.(\w+)", n)):
+            found[n] = entry
+            continue
+        names = through if own.group(1) == "share" else train.axles
+        found |= {f"differential.{axle}.{own.group(1)}": entry for axle in names}
+    return found
 
 
 @cache

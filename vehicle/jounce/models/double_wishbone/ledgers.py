@@ -42,7 +42,7 @@ def ledger(axles: Sequence[Axle], names: Iterable[str]) -> Ledger:
     known = {name: reference for path in ledgers for name, reference in Ledger.read(path).references.items()}
     found: dict[str, int] = {}
     for name in names:
-        of, strides = _of_kind(axles, name) or _of_hmmwv(axles, name)
+        of, strides = powered.of_first(axles, name) or _of_kind(axles, name) or _of_hmmwv(axles, name)
         if (reference := known.get(of)) is not None:
             found[name] = reference + strides * _stride(reference)
     if len(set(found.values())) != len(found):

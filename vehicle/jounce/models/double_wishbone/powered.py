@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from jounce.axles import WHEELS
+from jounce.axles import WHEELS, Axle
 from jounce.data import Vehicle
 from jounce.dynamics.schedule import Call, Glue, Step, Vector, made, numbers
 from jounce.models.double_wishbone.schedule import EVALUATION
-from jounce.powertrain.layouts import BEYOND, COLUMN_STATES, MEMORY, SHAFTS
-from jounce.powertrain.layouts import STATES as RECORDS
+from jounce.powertrain.layouts import BEYOND, COLUMN_STATES, MEMORY, states_of
+from jounce.powertrain.train import TWO, Train, train_of
 from jounce.references import Kind, Ledger
 from jounce.signals import Signal, State
 
 __all__ = ["AGAIN", "ARM", "ARM_INERTIA", "LEDGER", "RATES", "VECTORS", "driven", "evaluation", "inputs", "ledger",
-           "memory", "outputs", "states", "states_size", "wheel_inputs", "wheel_outputs"]  # fmt: skip
+           "memory", "of_first", "outputs", "states", "states_size", "train", "wheel_inputs",
+           "wheel_outputs"]  # fmt: skip
 
 #: References of what a powertrain adds.
 LEDGER = Path(__file__).parent / "references_powertrain.txt"
@@ -39,14 +41,19 @@ VECTORS: dict[str, Vector] = {
 RATES = {"powertrain": "e->power", "column": "e->column"}
 
 
-def states() -> tuple[State, ...]:
+def train(vehicle: Vehicle) -> Train | None:
+    """Its driven axles and the differentials on the way to them; None without a powertrain. Raises AxleError."""
+    return train_of(vehicle.axles) if vehicle.powertrain else None
+
+
+def states(train: Train) -> tuple[State, ...]:
     """The states of powertrain and steering column, behind those of the wheels."""
-    return tuple(replace(s, name=f"state.{s.name}") for s in (*RECORDS, *COLUMN_STATES))
+    return tuple(replace(s, name=f"state.{s.name}") for s in (*states_of(train), *COLUMN_STATES))
 
 
-def states_size() -> dict[str, int]:
+def states_size(train: Train) -> dict[str, int]:
     """Parts of the state vector, by name, that the states are."""
-    return {"powertrain": len(RECORDS), "column": len(COLUMN_STATES)}
+    return {"powertrain": len(states_of(train)), "column": len(COLUMN_STATES)}
 
 
 def memory() -> dict[str, int]:
@@ -57,7 +64,7 @@ def memory() -> dict[str, int]:
 def driven(vehicle: Vehicle) -> tuple[int, ...]:
     """Number of the wheel at each of the half shafts, -1 where there is none."""
     wheels = [2 * k + side for k, axle in enumerate(vehicle.axles) if axle.driven for side in (0, 1)]
-    return (*wheels, *[-1] * (SHAFTS - len(wheels)))
+    return (*wheels, *[-1] * (TWO.shafts - len(wheels)))
 
 
 def evaluation() -> tuple[Step, ...]:
@@ -94,7 +101,7 @@ ARM_INERTIA = (Call("arm_inertia", ("corner state", "inner", "corner numbers"), 
 ARM = (Call("arm_port", ("corner", "wheel loads", "articulated_body", "axial", "shaft numbers"), ("arm port",)),)
 
 
-def inputs() -> Iterator[Signal]:
+def inputs(train: Train) -> Iterator[Signal]:
     """Pedals, selector and switches."""
 
     def share(name: str, text: str, start: float = 0.0) -> Signal:
@@ -111,9 +118,11 @@ def inputs() -> Iterator[Signal]:
     yield choice("gear_request", 0.0, 6.0, 0.0, "gear asked by hand in D, 0: automatic")
     yield choice("transfer_range", 0.0, 4.0, 1.0, "transfer case: 1 high, 2 high and locked, 3 low and locked, 4 "
                  "neutral, 0 as it is; changes below 1 m/s with the gearbox in neutral")  # fmt: skip
-    yield share("front.diff_lock", "lock of the front differential, 0 to 1")
-    yield share("rear.diff_lock", "lock of the rear differential, 0 to 1")
+    for axle in train.axles:
+        yield share(f"{axle}.diff_lock", f"lock of the {axle} differential, 0 to 1")
     yield share("centre.diff_lock", "lock of the centre differential, 0 to 1")
+    for split in train.through:
+        yield share(f"{split.axle}.interaxle_lock", f"lock of the inter-axle differential at {split.axle}, 0 to 1")
     yield share("engine.run", "ignition: 1 the engine may run", 1.0)
     yield share("engine.start", "starter")
     yield Signal("steering_wheel_torque", "input", "N.m", "driver's torque on the steering wheel, left positive, used "
@@ -163,19 +172,41 @@ def outputs() -> Iterator[Signal]:
         yield Signal(name, "output", unit, text, frame="", nominal=nominal)
 
 
-def ledger(parameters: Iterable[str]) -> Ledger:
-    """The committed ledger with the names that it lacks; ``parameters`` are the powertrain's entries."""
+#: Names of what more than two driven axles have, with their places -> the same with the first place, which has the
+#: reference: each further axle's is as many strides higher.
+_OF_AXLE = re.compile(r"(differential\.|state\.differential\.|)axle_(\d+)\.(diff_lock|interaxle_lock|ratio|bias|share|"
+                      r"windup|interaxle_windup)")  # fmt: skip
+
+
+def of_first(axles: Sequence[Axle], name: str) -> tuple[str, int] | None:
+    """(a driven axle's variable as the front one's, by how many strides its reference is higher); None for others."""
+    if sum(axle.driven for axle in axles) <= len(TWO.axles) or not (found := _OF_AXLE.fullmatch(name)):
+        return None
+    group, axle, part = found.groups()
+    return f"{group}{TWO.axles[0]}.{part}", int(axle) - 1
+
+
+def ledger(vehicles: Iterable[Vehicle]) -> Ledger:
+    """The committed ledger with the names that it lacks of vehicles with a powertrain."""
     known = dict(Ledger.read(LEDGER).references) if LEDGER.exists() else {}
-    ins = (*chain(*(wheel_inputs(f"wheel_{w}") for w in WHEELS)), *inputs())
+    for vehicle in vehicles:
+        _reference(vehicle, known)
+    return Ledger(known)
+
+
+def _reference(vehicle: Vehicle, known: dict[str, int]) -> None:
+    """Adds what is missing of a vehicle."""
+    of = train_of(vehicle.axles)
+    ins = (*chain(*(wheel_inputs(f"wheel_{w}") for w in WHEELS)), *inputs(of))
     outs = (*chain(*(wheel_outputs(f"wheel_{w}") for w in WHEELS)), *outputs())
     groups: tuple[tuple[Kind, Iterable[str]], ...] = (
-        ("input", (s.name for s in ins)), ("output", (s.name for s in outs)), ("parameter", parameters),
-        ("state", (s.name for s in states())),
+        ("input", (s.name for s in ins)), ("output", (s.name for s in outs)), ("parameter", vehicle.powertrain),
+        ("state", (s.name for s in states(of))),
     )  # fmt: skip
     for kind, names in groups:
         of_wheels, of_others = _FIRST[kind]
-        for name in names:
+        for own in names:
+            name, _ = of_first(vehicle.axles, own) or (own, 0)
             low, high = (of_wheels, of_others) if name.startswith("wheel_") else (of_others, _END[kind])
             taken = (r for r in known.values() if low <= r < high)
             known.setdefault(name, max(taken, default=low - 1) + 1)
-    return Ledger(known)

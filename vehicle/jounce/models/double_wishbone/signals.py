@@ -88,8 +88,8 @@ def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
                  minimum=-1e6, maximum=1e6, nominal=1000.0)
     yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, minimum=-1e6, maximum=1e6,
                  nominal=1000.0)
-    if vehicle.powertrain:
-        yield from powered.inputs()
+    if train := powered.train(vehicle):
+        yield from powered.inputs(train)
 
 
 def _shaft(vehicle: Vehicle) -> str:
@@ -264,8 +264,8 @@ def _states(vehicle: Vehicle, wheel_states: Iterable[State]) -> Iterator[State]:
     for state in wheel_states:
         name = STATE_NAMES.get(state.name, state.name)
         yield from (replace(state, name=f"state.wheel_{w}.{name}") for w in vehicle.wheels)
-    if vehicle.powertrain:
-        yield from powered.states()
+    if train := powered.train(vehicle):
+        yield from powered.states(train)
 
 
 def _law(vehicle: Vehicle) -> tires.Law:

@@ -72,7 +72,8 @@ enum {
     JN_POWER_NUMBER_front_gain = 49,
     JN_POWER_NUMBER_rear_gain = 50,
     JN_POWER_NUMBER_hand_torque = 51,
-    JN_POWER_NUMBER_N = 52,
+    JN_POWER_NUMBER_onto = 52,
+    JN_POWER_NUMBER_N = 54,
     JN_COLUMN_NUMBER_ratio = 0,
     JN_COLUMN_NUMBER_stop = 1,
     JN_COLUMN_NUMBER_inertia = 2,
@@ -101,5 +102,8 @@ enum {
     JN_FACTOR_by_mass = 9,
     JN_FACTOR_across = 18,
     JN_FACTOR_angular = 27,
-    JN_FACTOR_N = 36
+    JN_FACTOR_N = 36,
+    JN_DRIVEN_AXLES = 2,
+    JN_SIDES = 4
 };
+#define JN_AXLE_RATIOS JN_P_differential_front_ratio, JN_P_differential_rear_ratio
