@@ -282,7 +282,7 @@ class Vehicle:
     def _eliminate(self, wheels: list[tuple[Array, Array, Array]], hub: float, sense: float) -> None:
         """The spins, then the thetas, as the recursion does."""
         reduced, force = self.mass.copy(), self.force.copy()
-        first, arm = 6 + self.many, self.arm
+        first = 6 + self.many
         for k, (along, shaft) in enumerate(self.spins):
             column = self.mass[:, first + k] / (along + shaft)
             reduced -= np.outer(column, self.mass[first + k])
@@ -294,7 +294,7 @@ class Vehicle:
         for k, ((along, shaft), (axis, partial, steer)) in enumerate(zip(self.spins, wheels, strict=True)):
             known = {n: np.zeros(size) for n, size in OUTPUTS.sizes.items()}
             known |= {"axis": axis, "upright_partial": partial, "momentum": corners[:, k], "d": d[k],
-                      "steer_momentum": self._steers(reduced, k), "steer_theta": reduced[arm, 6 + k],
+                      "steer_momentum": self._steers(reduced, k), "steer_theta": reduced[self.arm, 6 + k],
                       "upright_steer": steer}  # fmt: skip
             body = articulated.ARTICULATED_BODY.join(
                 inertia=np.zeros(21), bias=np.zeros(6), epsilon=epsilon[k], torque=self.force[first + k])  # fmt: skip
@@ -304,7 +304,7 @@ class Vehicle:
             load = articulated.LOADS.join(force=np.zeros(3), moment=np.zeros(3), drive=0.0, brake=0.0)
             arm = ARM_PORT_OF(OUTPUTS.join(**known), load, body, [along, shaft], shafts)
             self.arms.append(np.array(ca.evalf(arm)).ravel())
-        self.arm_force, self.arm_inertia = force[arm], reduced[arm, arm]
+        self.arm_force, self.arm_inertia = force[self.arm], reduced[self.arm, self.arm]
 
     def _steers(self, reduced: Array, k: int) -> Array:
         """An equal part of the coupling of chassis and arm: of the sum over the corners alone it matters."""

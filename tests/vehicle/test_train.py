@@ -24,7 +24,8 @@ def written(of: int | Split) -> str:
 @pytest.mark.parametrize(("which", "tree", "names"), [
     ("aaa", "(1 (2 3))", "123"), ("aaaa", "((2 1) (3 4))", "1234"), ("aaaaa", "((2 1) (3 (4 5)))", "12345"),
     ("ffr", "((2 1) 3)", "123"), ("frrr", "(1 (2 (3 4)))", "1234"), ("fffr", "((3 (2 1)) 4)", "1234"),
-    ("araa", "(1 (2 (3 4)))", "1234"), ("a-aa", "(1 (2 3))", "134"), ("--aaaa", "((2 1) (3 4))", "3456"), ("faar", "((2 1) (3 4))", "1234"),
+    ("araa", "(1 (2 (3 4)))", "1234"),
+    ("a-aa", "(1 (2 3))", "134"), ("--aaaa", "((2 1) (3 4))", "3456"), ("faar", "((2 1) (3 4))", "1234"),
 ])  # fmt: skip
 def test_each_group_is_driven_through_from_the_transfer_case_on(which: str, tree: str, names: str) -> None:
     train = train_of(axles(which))

@@ -10,7 +10,7 @@ from textwrap import fill
 
 import numpy as np
 
-from jounce.models.double_wishbone.arrange import POWERTRAIN as PEDALS
+from jounce.data import example_names
 from jounce.values import number
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.importer.trajectory import Track, check_time, interval, ticks
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input", action="append", default=[], metavar="NAME=VALUE", help="input with a constant value, may repeat"
     )
-    pedals = f"0 to 1; these three drive {PEDALS} where the vehicle is hmmwv, which has no pedals"
+    pedals = "0 to 1; these three drive hmmwv_pedals in place of hmmwv, truck8x8_pedals in place of truck8x8"
     parser.add_argument("--throttle", type=number, metavar="SHARE", help=f"accelerator pedal, {pedals}")
     parser.add_argument("--brake", type=number, metavar="SHARE", help="brake pedal, 0 to 1")
     parser.add_argument("--gear", choices=tuple(GEARS), help="position of the selector (default: D)")
@@ -121,8 +121,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _vehicle(arguments: argparse.Namespace) -> str:
-    """With pedals the HMMWV that has them, in place of the one without."""
-    return PEDALS if arguments.vehicle == "hmmwv" and _pedals(arguments) else str(arguments.vehicle)
+    """With pedals the example that has them, in place of the vehicle without."""
+    driven = f"{arguments.vehicle}_pedals"
+    return driven if driven in example_names() and _pedals(arguments) else str(arguments.vehicle)
 
 
 def _pedals(arguments: argparse.Namespace) -> list[str]:

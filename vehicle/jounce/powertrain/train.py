@@ -157,8 +157,8 @@ def _front(driven: Sequence[Axle]) -> int:
     rears = [k for k, axle in enumerate(driven) if axle.driven_from == "rear"]
     least, most = (fronts[-1] + 1 if fronts else 0), (rears[0] if rears else len(driven))
     if least > most:
-        raise AxleError(f'axle {driven[least - 1].name}: driven_from = "front" behind axle {driven[most].name}, which is '
-                        "driven from the rear output; expected the axles of the front output in front")  # fmt: skip
+        raise AxleError(f'axle {driven[least - 1].name}: driven_from = "front" behind axle {driven[most].name}, which '
+                        "is driven from the rear output; expected the axles of the front output in front")  # fmt: skip
     front = min(max(len(driven) // 2, least), most)
     if front in (0, len(driven)):
         only = "front" if front else "rear"
