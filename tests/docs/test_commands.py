@@ -97,6 +97,10 @@ PLAN: dict[str, object] = {
     "python docs/soil/draw.py": Takes("15 s; draws the picture of the page"),
     # docs/driving-by-pedals.md
     "jounce simulate --throttle 0.4 --duration 10 -o drive.csv": RUNS,
+    "jounce simulate --vehicle truck8x8 --throttle 0.6 --duration 6 -o truck.csv": By(
+        "models/test_powertrain_many.py"),
+    "jounce simulate --vehicle truck8x8 --throttle 0.6 --duration 6 --input axle_3.interaxle_lock=1 -o locked.csv": By(
+        "models/test_powertrain_many.py"),
     "jounce export --vehicle hmmwv_pedals -o pedals.fmu": RUNS,
     "jounce powertrain check my_car": By("tools/test_powertrain_command.py"),
     "jounce powertrain map hmmwv_pedals -o map": By("tools/test_powertrain_command.py"),

@@ -12,9 +12,14 @@ from fmpy.validation import validate_fmu
 from jounce_fmu.build.builtin import export_builtin
 
 
-@pytest.mark.parametrize("fmi", [pytest.param(2, marks=pytest.mark.slow), 3])
-def test_fmpy_shifts_at_the_same_time_in_co_simulation_and_with_its_own_integrator(tmp_path: Path, fmi: int) -> None:
-    path = export_builtin(tmp_path / "pedals.fmu", "hmmwv_pedals", fmi=fmi)
+@pytest.mark.parametrize(("vehicle", "fmi"), [
+    pytest.param("hmmwv_pedals", 2, marks=pytest.mark.slow), ("hmmwv_pedals", 3),
+    *(pytest.param("truck8x8_pedals", fmi, marks=pytest.mark.slow) for fmi in (2, 3)),
+])  # fmt: skip
+def test_fmpy_shifts_at_the_same_time_in_co_simulation_and_with_its_own_integrator(
+    tmp_path: Path, vehicle: str, fmi: int
+) -> None:
+    path = export_builtin(tmp_path / "pedals.fmu", vehicle, fmi=fmi)
     assert not validate_fmu(str(path))
     names = ["speed", "gearbox.gear", "engine.speed"]
     steps, exchange = (

@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 import own_axles
 
 
-@pytest.mark.parametrize(("name", "wheels"), [("six", 6), ("truck8x8", 8), ("car", 4)])
+@pytest.mark.parametrize(("name", "wheels"), [
+    ("six", 6), ("truck8x8", 8), ("car", 4), pytest.param("truck8x8_pedals", 8, marks=pytest.mark.slow)])
 def test_all_wheels_advance_in_lockstep_with_the_bits_of_the_model_alone(
     serve: Callable[..., Any], tmp_path: Path, name: str, wheels: int
 ) -> None:
@@ -32,10 +33,15 @@ def test_all_wheels_advance_in_lockstep_with_the_bits_of_the_model_alone(
         model=name, parameters={"init.speed": pb.Value(number=8.0)}, expected_participants=["driver", "engine"]))
     driver = server.member(session, "driver", inputs=["steering_wheel_angle"], period=10)
     driven = wheel_names(wheels // 2)[-2:] if name == "car" else wheel_names(wheels // 2)[:4]
-    torques, count = [f"wheel_{w}.drive_torque" for w in driven], len(driven)
-    engine = server.member(session, "engine", inputs=torques, period=5)
-    applied = lockstep([(driver, 10, lambda t: (wave(t + 3, 2.0, 400.0),)),
-                        (engine, 5, lambda t: tuple(100.0 + wave(t, 50.0, 100.0 + 10 * k) for k in range(count)))], 400)
+    inputs, level = [f"wheel_{w}.drive_torque" for w in driven], 100.0
+    if name == "truck8x8_pedals":
+        inputs, level = ["throttle", "axle_3.interaxle_lock"], 0.5
+    engine = server.member(session, "engine", inputs=inputs, period=5)
+
+    def drives(t: int) -> tuple[float, ...]:
+        return tuple(level + wave(t, 0.5 * level, 100.0 + 10 * k) for k in range(len(inputs)))
+
+    applied = lockstep([(driver, 10, lambda t: (wave(t + 3, 2.0, 400.0),)), (engine, 5, drives)], 400)
     described = server.stub.DescribeModel(pb.DescribeModelRequest(model=name))
     assert {s.name for s in described.signals} >= {f"wheel_{w}.tire_force" for w in wheel_names(wheels // 2)}
     server.call("DeleteSession", session)
