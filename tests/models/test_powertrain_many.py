@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 from drives import SLOPE, Array, factory, position, run, unaccounted
 
 import jounce
-from jounce.data import load_vehicle
+from jounce.data import DataError, load_vehicle
 from jounce_fmu.importer.host import FmuInstance
+from jounce_fmu.models import axles as axles_model
 from jounce_tools.cli.main import main
 
 EXAMPLES = Path(jounce.__file__).parent / "examples"
@@ -193,3 +195,53 @@ def test_the_command_line_drives_it_by_the_name_without_pedals(tmp_path: Path) -
     assert main(["simulate", "--vehicle", "truck8x8", "--throttle", "0.6", "--duration", "1", "--outputs", "speed",
                  "--input", "axle_3.interaxle_lock=1", "-o", str(out)]) == 0  # fmt: skip
     assert float(out.read_text().splitlines()[-1].split(",")[-1]) > 0.5
+
+
+def signals(vehicle: str | Path) -> dict[str, int]:
+    """References of what differentials have."""
+    table = axles_model.read(vehicle)
+    names = {s.name: s.value_reference for s in table.scalars}
+    of = ("_lock", "differential.", "through_")
+    return {n: r for n, r in names.items() if any(part in n for part in of)}
+
+
+def test_signals_go_by_the_place_of_an_axle_whatever_its_name_is(tmp_path: Path) -> None:
+    folder = six(tmp_path / "six")
+    own = signals(folder)
+    assert {"axle_1.diff_lock", "axle_2.interaxle_lock", "differential.axle_3.ratio"} < own.keys()
+    assert "axle_3.interaxle_lock" not in own
+    whole = signals(EIGHT)
+    assert own == {n: whole[n] for n in own}
+    names = {"axle_1": "nose", "axle_2": "middle", "axle_3": "tail"}
+    for file in folder.glob("*.toml"):
+        text = file.read_text()
+        for old, new in names.items() if file.name != "powertrain.toml" else ():
+            text = text.replace(old, new)
+        file.unlink()
+        (folder / f"{names.get(file.stem, file.stem)}.toml").write_text(text)
+    assert signals(folder) == own
+
+
+@pytest.mark.parametrize(("file", "old", "new", "message"), [
+    ("powertrain.toml", "axle_2.share", "axle_3.share", "lacks the entry 'differential.axle_2.share'; unknown is "
+     "'differential.axle_3.share' in powertrain.toml"),
+    ("powertrain.toml", "axle_3.ratio = { value = 2.73", "axle_3.ratio = { value = 0.0", "powertrain.toml: "
+     "differential.axle_3.ratio = 0.0: expected a number from 0.1"),
+    ("powertrain.toml", 'value = 0.03, unit = "kg.m2"', 'value = 0.03, unit = "kg"', "driveline.through_inertia is in "
+     "kg; expected kg.m2"),
+    ("vehicle.toml", 'name = "axle_3"\n', 'name = "axle_3"\ndriven_from = "front"\n', "axle axle_1: driven_from: all "
+     "driven axles are driven from the front output"),
+    ("vehicle.toml", 'name = "axle_3"\n', 'name = "axle_3"\ndriven_from = "middle"\n', "driven_from = 'middle': "
+     "expected auto, front, rear"),
+    ("vehicle.toml", 'name = "axle_3"\n', 'name = "axle_3"\ndriven = false\n', "lacks the entry "
+     "'differential.front.ratio'"),
+])  # fmt: skip
+def test_data_that_do_not_fit_the_axles_are_refused_by_name(
+    tmp_path: Path, file: str, old: str, new: str, message: str
+) -> None:
+    path = six(tmp_path / "six") / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(DataError, match=re.escape(message)):
+        axles_model.read(path.parent)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from jounce.axles import WHEELS, Axle
+from jounce.axles import MOST, WHEELS, Axle
 from jounce.data import Vehicle
 from jounce.dynamics.schedule import Call, Glue, Step, Vector, made, numbers
 from jounce.models.double_wishbone.schedule import EVALUATION
@@ -172,18 +172,18 @@ def outputs() -> Iterator[Signal]:
         yield Signal(name, "output", unit, text, frame="", nominal=nominal)
 
 
-#: Names of what more than two driven axles have, with their places -> the same with the first place, which has the
-#: reference: each further axle's is as many strides higher.
-_OF_AXLE = re.compile(r"(differential\.|state\.differential\.|)axle_(\d+)\.(diff_lock|interaxle_lock|ratio|bias|share|"
-                      r"windup|interaxle_windup)")  # fmt: skip
+#: Inputs of an axle among more than two driven ones. Those of the first have references in the ledger; each further
+#: axle's are as many strides higher.
+_INPUT = re.compile(r"axle_(\d+)\.(diff_lock|interaxle_lock)")
+#: What else such an axle has. The ledger has it of every axle that may be.
+_OTHER = re.compile(r"((?:state\.)?differential\.axle_)\d+(\.\w+)")
 
 
 def of_first(axles: Sequence[Axle], name: str) -> tuple[str, int] | None:
-    """(a driven axle's variable as the front one's, by how many strides its reference is higher); None for others."""
-    if sum(axle.driven for axle in axles) <= len(TWO.axles) or not (found := _OF_AXLE.fullmatch(name)):
+    """(input of a driven axle as the front one's, by how many strides its reference is higher); None for others."""
+    if sum(axle.driven for axle in axles) <= len(TWO.axles) or not (found := _INPUT.fullmatch(name)):
         return None
-    group, axle, part = found.groups()
-    return f"{group}{TWO.axles[0]}.{part}", int(axle) - 1
+    return f"{TWO.axles[0]}.{found.group(2)}", int(found.group(1)) - 1
 
 
 def ledger(vehicles: Iterable[Vehicle]) -> Ledger:
@@ -207,6 +207,8 @@ def _reference(vehicle: Vehicle, known: dict[str, int]) -> None:
         of_wheels, of_others = _FIRST[kind]
         for own in names:
             name, _ = of_first(vehicle.axles, own) or (own, 0)
-            low, high = (of_wheels, of_others) if name.startswith("wheel_") else (of_others, _END[kind])
-            taken = (r for r in known.values() if low <= r < high)
-            known.setdefault(name, max(taken, default=low - 1) + 1)
+            each = _OTHER.fullmatch(name)
+            for every in [f"{each.group(1)}{k}{each.group(2)}" for k in range(1, MOST + 1)] if each else [name]:
+                low, high = (of_wheels, of_others) if every.startswith("wheel_") else (of_others, _END[kind])
+                taken = (r for r in known.values() if low <= r < high)
+                known.setdefault(every, max(taken, default=low - 1) + 1)
