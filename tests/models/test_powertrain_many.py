@@ -60,18 +60,18 @@ def test_open_differentials_share_the_torque_on_the_ground_and_locked_ones_turn_
     """0.4 to the front; axle 2 keeps 0.3 of that, axle 3 0.6 of the rest. Locked, shafts turn within their wind-up."""
     shares = {"transfer.share": 0.4, "differential.axle_2.share": 0.3, "differential.axle_3.share": 0.6}
     free = {f"differential.{of}_friction": 0.0 for of in ("axle", "centre", "interaxle")}
-    plan = [(0.0, {"throttle": 0.4}), (2.0, {"steering_wheel_angle": 3.0}), (5.0, BETWEEN)]
+    plan = [(0.0, {"throttle": 0.3}), (2.0, {"steering_wheel_angle": 8.0}), (5.0, BETWEEN)]
     o = run(plan, 6.0, shares | free | OPEN, vehicle=EIGHT)
     torque, speed = (axles(o, name) for name in ("drive_torque_total", "omega"))
     open_ = 490
-    assert o["gearbox.gear"][open_] == 1.0 and torque[open_].sum() > 2e3
+    assert o["gearbox.gear"][open_] == 1.0 and torque[open_].sum() > 500.0
     # the shafts' inertia takes some of it
     assert torque[open_] / torque[open_].sum() == pytest.approx([0.28, 0.12, 0.36, 0.24], abs=0.004)
     for k in (1, 2, 3, 4):
         left, right = (o[f"wheel_{k}{side}.drive_torque_total"][open_] for side in "LR")
         assert left == pytest.approx(right, rel=0.01)
-    assert np.ptp(speed[open_]) > 0.2  # the front axles go round a wider bend
-    assert np.ptp(speed[-1]) < 0.01 * np.ptp(speed[open_])
+    assert np.ptp(speed[open_]) > 0.15  # the front axles go round a wider bend
+    assert np.ptp(speed[-1]) < 0.03 * np.ptp(speed[open_])
     lead = [o[f"wheel_{k}R.omega"][-1] - o[f"wheel_{k}L.omega"][-1] for k in (1, 2, 3, 4)]
     assert min(lead) > 0.1  # each axle's own differential is open
 
@@ -83,7 +83,7 @@ def slippery(wheels: str) -> dict[str, float]:
 
 
 def start(ground: dict[str, float], parameters: dict[str, float], inputs: dict[str, float]) -> dict[str, Array]:
-    plan = [(0.0, {"throttle": 0.6, **inputs, **ground})]
+    plan = [(0.0, {"throttle": 1.0, **inputs, **ground})]
     return run(plan, 3.0, {"terrain_source": 2.0, **parameters}, vehicle=EIGHT)
 
 
@@ -92,17 +92,17 @@ def test_on_ice_on_one_side_bias_and_locks_pull_away_and_both_sides_do_so_alike(
     found = {name: start(slippery(left), parameters, inputs) for name, parameters, inputs in (
         ("open", OPEN, {}), ("biased", {}, {}), ("locked", {}, LOCKED))}  # fmt: skip
     v = {name: o["speed"][-1] for name, o in found.items()}
-    assert v["open"] < 0.6 * v["biased"] and v["biased"] < v["locked"]
-    # what the side on ice bears, the other gets: four tires of 0.1 twice over; with bias 2.5 of it, 3.5 times
+    assert v["open"] < 0.65 * v["biased"] < 0.5 * v["locked"]
+    # what the side on ice bears, the other gets
     bears = 0.1 * sum(found["open"][f"wheel_{w}.tire_force.z"][-1] for w in left.split())
     mass = sum(found["open"][f"wheel_{w}.tire_force.z"][0] for w in (*left.split(), *right.split())) / 9.81
     gained = np.diff([found["open"]["speed"][k] for k in (150, 300)])[0] / 1.5
-    assert gained == pytest.approx(2 * bears / mass, rel=0.25)  # rolling resistance and turning wheels are in it
+    assert gained == pytest.approx(2 * bears / mass, rel=0.12)  # rolling resistance goes off, 0.1 m/s2
     other = start(slippery(right), {}, {})
-    assert other["speed"][-1] == pytest.approx(v["biased"], rel=2e-3)
+    assert other["speed"][-1] == pytest.approx(v["biased"], rel=1e-3)
     for k in (1, 2, 3, 4):
         mirrored = other[f"wheel_{k}R.omega"][-1]
-        assert found["biased"][f"wheel_{k}L.omega"][-1] == pytest.approx(mirrored, rel=1e-2)
+        assert found["biased"][f"wheel_{k}L.omega"][-1] == pytest.approx(mirrored, rel=2e-3)
 
 
 def test_with_the_rear_pair_on_ice_the_centre_lock_pulls_away_and_with_one_of_them_the_inter_axle_lock() -> None:
@@ -111,9 +111,9 @@ def test_with_the_rear_pair_on_ice_the_centre_lock_pulls_away_and_with_one_of_th
         ("both, open", both, {}), ("both, centre", both, {"centre.diff_lock": 1.0}),
         ("last, open", last, {}), ("last, inter-axle", last, {"axle_3.interaxle_lock": 1.0}),
         ("last, centre", last, {"centre.diff_lock": 1.0}))}  # fmt: skip
-    assert v["both, open"] < 0.6 * v["both, centre"]
+    assert v["both, open"] < 0.5 * v["both, centre"]
     assert v["last, open"] < 0.6 * v["last, inter-axle"]
-    assert v["last, open"] < v["last, centre"]  # the front pair pulls
+    assert v["last, open"] < 0.6 * v["last, centre"]  # the front pair pulls
 
 
 def test_derived_numbers_and_time_stepping_agree_between_explicit_and_implicit_steps() -> None:
