@@ -71,7 +71,7 @@ def _odd_numbers(path: Path) -> str:
     from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
     try:
-        with path.open("rb") as file:
+        with path.open("rb") as file, warnings.catch_warnings(action="ignore"):
             head = file.read(16)
             tags = ImageFileDirectory_v2(head if head[2:3] == b"+" or head[3:4] == b"+" else head[:8])
             file.seek(tags.next)
