@@ -71,7 +71,8 @@ _DOUBLES = ct.POINTER(ct.c_double)
 
 
 class _Wheel(ct.Structure):
-    _fields_ = [("soil", _DOUBLES), ("memory", _DOUBLES), ("motion", _Motion), ("contact", _Contact)]
+    _fields_ = [("soil", _DOUBLES), ("memory", _DOUBLES), ("motion", _Motion), ("contact", _Contact),
+                ("branch", ct.c_int)]
 
 
 @dataclass

@@ -14,13 +14,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raw import OK
+from sensitivity import Vehicle
 from soil import MEMORY, RADIUS, RUT, SOILS, WIDTH, Wheel, build, carried, contacts, over_arc, pull, root
 
 import jounce
 from jounce.axles import WHEELS
 from jounce.contact.soil import Soil, WheelGeometry, towed_wheel_sinkage
 from jounce_fmu.build.pack import export_fmu
-from jounce_fmu.importer.host import FmuError, open_fmu
+from jounce_fmu.importer.host import FmuError, open_builtin, open_fmu
 from jounce_fmu.importer.tables import checked_table
 from jounce_fmu.models import find
 
@@ -189,6 +191,44 @@ def test_no_path_of_a_wheel_takes_energy_out_of_the_soil(library: ct.CDLL, seed:
         x += vx[k] * dt
         wheel.remember(x, c.sinkage if c.force[2] > 0.0 else 0.0, -1.0 if vx[k] < 0.0 else 1.0)
     assert work < 1e-3 * put_in
+
+
+@pytest.mark.parametrize("speed", [-0.08, 0.05])
+def test_from_the_depth_of_the_last_tick_soil_loads_or_unloads_as_the_wheel_moves(
+    library: ct.CDLL, speed: float
+) -> None:
+    """There the shares of the tire's damper differ, so that rounding must not choose the branch."""
+    wheel, depth = Wheel(library, SOILS["sandy_loam"], 4e5, 5e3), 0.06
+    wheel.states[2] = wheel.settled
+    for fine in np.linspace(0.0, 1e-3, 7):
+        wheel.pressed(0.0)
+        wheel.pressed(wheel.contact(depth + fine).sinkage)
+
+        def force(by: float, deep: float = depth + fine) -> float:
+            return float(wheel.contact(deep + by, (3.0, 0.0, speed), 6.0).force[2])
+
+        own, other = (1e-9, -1e-9) if speed < 0.0 else (-1e-9, 1e-9)
+        assert force(0.0) == pytest.approx(force(own), rel=1e-6)
+        assert abs(force(0.0) - force(other)) > 1.0
+
+
+def test_derivatives_after_a_tick_are_those_of_the_way_that_the_wheels_go() -> None:
+    """The soil under a wheel has one slope when it sinks on and another when it rises: quotients along the motion."""
+    factory = open_builtin()
+    at = Vehicle(str(factory.library), factory.interface.guid, factory.table, init__speed=5.0, terrain__soil=2)
+    x, u, flag = at.read(at.states), at.read(at.inputs), ct.c_int()
+    for _ in range(60):
+        x = x + 1e-3 * at.at(x, u)[: len(x)]
+        at.put(x, u)
+        assert at.call("CompletedIntegratorStep", 1, ct.byref(flag), ct.byref(flag)) == OK
+    rates, h = at.at(x, u)[: len(x)], 2e-6
+    along = [at.at(x + k * h * rates, u) for k in range(5)]
+    quotient = (-25 * along[0] + 48 * along[1] - 36 * along[2] + 16 * along[3] - 3 * along[4]) / (12.0 * h)
+    at.put(x, u)
+    exact = at.directional([*at.rates, *at.outputs], at.states, rates)
+    noise = 1e-13 * (np.abs(along[0]) + 1e3) / h
+    assert (np.abs(exact - quotient) <= 1e-6 * np.abs(quotient) + noise).all()
+    at.free()
 
 
 def test_the_rut_is_a_ring_of_51_metres(library: ct.CDLL) -> None:

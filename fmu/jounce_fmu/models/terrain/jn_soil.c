@@ -14,6 +14,7 @@
 #define AHEAD 0.2        /* where a wheel looks for a rut [m] */
 #define ROUNDS 60
 #define CLOSE 1e-13 /* step of the last round [m]; the error of Newton's method is quadratic in it */
+#define NEAR 1e-9   /* of its load, within which soil is neither less nor more deep than it was pressed */
 #define SLOW 0.5    /* speed below which the slip that is shown is made small [m/s] */
 
 enum { NODES = 8, EDGE = 3, ALL = NODES + EDGE, WHEELS = 4 };
@@ -108,8 +109,14 @@ static double step(double off, double slope, double stiffness, double tire) {
     return -off / (fmin(fmax(slope, 0.5 * stiffness), 2.0 * stiffness) + tire);
 }
 
+/* Whether a wheel presses the soil deeper, which has so much more load than the tire where it was pressed to. */
+static int loads(const jn_soil_wheel *w, double off) {
+    if (w->branch != JN_SOIL_EITHER) return w->branch == JN_SOIL_LOADS && w->motion.depth > w->memory[JN_SOIL_edge];
+    return fabs(off) < NEAR * w->memory[JN_SOIL_load] ? w->motion.velocity[2] < 0.0 : off < 0.0;
+}
+
 /* Where the search begins; z is also the arc's sinkage if it ends at once. */
-static void begin(const jn_soil_wheel *w, search *s, double *z) {
+static void begin(jn_soil_wheel *w, search *s, double *z) {
     const double *memory = w->memory, deepest = memory[JN_SOIL_deepest], edge = memory[JN_SOIL_edge], depth = w->motion.depth;
     double tire;
     memset(s, 0, sizeof *s);
@@ -119,18 +126,21 @@ static void begin(const jn_soil_wheel *w, search *s, double *z) {
         settle(s, depth, 0.0, 0.0);
     } else if (deepest > edge) {
         const double off = memory[JN_SOIL_load] - spring(w->soil, depth - deepest, &tire);
-        s->low = *z = deepest;
-        if (!(off < 0.0)) {
+        *z = deepest;
+        if (!loads(w, off)) {
+            w->branch = JN_SOIL_UNLOADS;
             unload(w, s);
             return;
         }
+        s->low = off < 0.0 ? deepest : edge;
         *z += step(off, memory[JN_SOIL_slope], memory[JN_SOIL_stiff], tire);
-        if (!(*z < depth)) *z = depth;
+        if (!(*z < depth && *z > s->low)) *z = depth;
     } else {
         const double guess = memory[JN_SOIL_guess];
         s->low = edge;
         *z = guess > edge && guess < depth ? guess : depth;
     }
+    w->branch = JN_SOIL_LOADS;
 }
 
 /* One round of a wheel: Newton's method within bounds. */
@@ -224,12 +234,11 @@ void jn_soil(jn_soil_wheel *wheels, int n) {
         }
     }
     for (c = 0; c < n; c++) {
-        const double deepest = wheels[c].memory[JN_SOIL_deepest];
         search *s = &searches[c];
         if (!s->found) settle(s, a.z[c], a.load[c] > 0.0, a.stiffness[c]); /* after so many rounds its bounds have met */
         free_wheel(&wheels[c].motion, &wheels[c].contact);
         wheels[c].contact.sinkage = wheels[c].motion.depth > 0.0 ? s->sinkage : 0.0;
-        a.deep[c] = s->sinkage > deepest ? s->sinkage : deepest;
+        a.deep[c] = wheels[c].branch == JN_SOIL_LOADS ? s->sinkage : wheels[c].memory[JN_SOIL_deepest];
         a.scale[c] = a.way[c] = a.q_along[c] = a.q_across[c] = 0.0;
         if (s->share > 0.0) slide(&wheels[c], &a, c, s);
     }

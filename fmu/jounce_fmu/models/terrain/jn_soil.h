@@ -62,11 +62,17 @@ typedef struct {
     double slip;
 } jn_soil_contact;
 
-/* A wheel: its soil's numbers, what it remembers, its motion, and the contact that follows. */
+/* Whether soil that was pressed before is pressed deeper or unloads. A tick ends where both meet; from there it is as the
+ * wheel moves. */
+enum { JN_SOIL_EITHER, JN_SOIL_LOADS, JN_SOIL_UNLOADS };
+
+/* A wheel: its soil's numbers, what it remembers, its motion, and the contact that follows. `branch` says which of the two
+ * it is to be, and then which it was: difference quotients keep to one. */
 typedef struct {
     const double *soil, *memory;
     jn_soil_motion motion;
     jn_soil_contact contact;
+    int branch;
 } jn_soil_wheel;
 
 /* The contacts of one wheel, or of four on four lanes: with the same bits. */
