@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -227,6 +228,20 @@ def test_a_command_tells_what_is_compiled_for_it_in_place_of_its_share(
         told = len(file.getvalue())
         until(lambda: "x: 50 %" in file.getvalue()[told:])
     assert "x: compiling jounce_hmmwv (once), 0 s\n" in file.getvalue()
+
+
+def test_the_time_left_is_judged_without_the_time_of_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    file, clock = io.StringIO(), SimpleNamespace(monotonic=lambda: 0.0)
+    monkeypatch.setattr("jounce_tools.cli.progress.time", clock)
+    for name in ("_PATIENCE", "_LOG"):
+        monkeypatch.setattr(f"jounce_tools.cli.progress.{name}", 0.01)
+    with Progress("x", file) as progress:
+        clock.monotonic = lambda: 140.0  # a vehicle has been compiled
+        progress.at(0.0)
+        clock.monotonic = lambda: 143.0
+        progress.at(0.25)
+        until(lambda: "%" in file.getvalue().replace("0 %", ""))
+    assert "x: 25 %, 9 s left\n" in file.getvalue()
 
 
 def until(holds: Callable[[], bool]) -> None:

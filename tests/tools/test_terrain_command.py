@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jounce.terrain.packed import load
+from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.models.roads import on_road
 from jounce_service.hosting.fmu_model import registry
 from jounce_service.server.config import ServerConfig
@@ -100,3 +101,13 @@ def test_a_server_hosts_the_vehicle_on_a_road_under_a_name_and_build_of_its_own(
     hosted = models.get("hmmwv_rough")
     assert "terrain" in hosted.build
     assert hosted.table.by_name("terrain_source").start == 5.0
+
+
+def test_the_described_course_of_the_page_can_be_driven_from_the_start(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "roads.md").read_text()
+    (tmp_path / "course.toml").write_text(page.split("```toml\n")[1].split("```")[0])
+    with open_builtin(on_road("hmmwv", tmp_path / "course.toml")).instance("page") as car:
+        car.setup({"init.speed": 10.0})
+        car.step(100)
+        heights = [v for s, v in zip(car.table.outputs, car.get_outputs(), strict=True) if "ground_height" in s.name]
+    assert len(heights) == 4 and max(map(abs, heights[:2])) > 1e-5  # the front wheels are on its waves

@@ -38,13 +38,15 @@ class Progress:
         self._label, self._file, self._terminal = label, file, file.isatty()
         self._share: float | None = None
         self._quiet, self._note, self._compiled = False, "", ""
-        self._start = time.monotonic()
+        self._start = self._begun = time.monotonic()
         self._ended = threading.Event()
         self._compilations = _Compilations(self)
         self._thread = threading.Thread(target=self._tell, daemon=True)
 
     def at(self, share: float) -> None:
-        """The share that is done, 0 to 1."""
+        """The share that is done, 0 to 1; the time left is judged from the first share on, without compiling."""
+        if self._share is None:
+            self._begun = time.monotonic()
         self._share = share
 
     def note(self, text: str) -> None:
@@ -87,9 +89,9 @@ class Progress:
             self._file.flush()
 
     def _line(self) -> str:
-        passed, share = time.monotonic() - self._start, self._share
+        now, share = time.monotonic(), self._share
         note = self._compiled or self._note
         if share is None or self._compiled:
-            return f"{self._label}: {note}{', ' * bool(note)}{passed:.0f} s"
-        left = f", {passed / share * (1.0 - share):.0f} s left" if share > 0.0 else ""
+            return f"{self._label}: {note}{', ' * bool(note)}{now - self._start:.0f} s"
+        left = f", {(now - self._begun) / share * (1.0 - share):.0f} s left" if share > 0.0 else ""
         return f"{self._label}: {100.0 * share:.0f} %{left}"
