@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from recordings import lockstep, only, truth, wave
+from test_session_snapshots import download, upload
 
 from jounce.axles import WHEELS
 from jounce.data import vehicle_file
@@ -25,6 +26,9 @@ SECOND: dict[str, tuple[dict[str, float], list[str], Plan, int]] = {
     "steering wheel": ({}, ["steering_wheel_angle"], lambda t: (wave(t, 0.5, 300.0),), 5),
     "ground": ({"terrain_source": 2.0}, [f"wheel_{w}.{n}" for w in WHEELS for n in ("terrain_height", "terrain_mu")],
                lambda t: (wave(t, 0.02, 200.0), 0.7, 0.0, 0.6) * 2, 1),
+    "ground that is soft": ({"terrain_source": 2.0, "terrain.soil": 2.0},
+                            [f"wheel_{w}.terrain_height" for w in WHEELS],
+                            lambda t: tuple(wave(t + 50 * k, 0.01, 200.0) for k in range(4)), 1),
     "loads of soil": ({"tire_source": 2.0, "gravity": 0.0, "init.equilibrium": 0.0, "init.z": 100.0},
                       [f"wheel_{w}.moment.{a}" for w in WHEELS for a in "xyz"],
                       lambda t: (0.0, wave(t, 80.0, 300.0), 0.0) * 4, 1),
@@ -56,3 +60,33 @@ def test_pedals_by_one_client_and_the_rest_by_another_through_a_shift_replay_to_
     assert alone and all(recorded[tick].tobytes() == alone[tick].tobytes() for tick in alone)
     gear = model.table.by_name("gearbox.gear").index
     assert {float(values[gear]) for values in recorded.values()} >= {0.0, 2.0}
+
+
+def test_amid_a_shift_and_in_ruts_a_session_goes_on_in_another_process_to_the_bit(serve: Callable[..., Any]) -> None:
+    """Over gRPC: each session has a process of its own."""
+    server = serve(vehicle=(str(vehicle_file(NAME)),), workers=True)
+    models = server.server.manager.registry = registry(server.server.config)
+    outputs = [s.name for s in models.get(NAME).table.outputs]
+    gear, sinkage = outputs.index("gearbox.gear"), outputs.index("wheel_RL.sinkage")
+    start = {n: pb.Value(number=v) for n, v in {"init.speed": 11.9, "terrain.soil": 2.0}.items()}
+    session = server.stub.CreateSession(pb.CreateSessionRequest(model=NAME, parameters=start))
+
+    def on(session: pb.CreateSessionResponse) -> list[list[float]]:
+        drive = [{"throttle": 1.0}, {"throttle": 0.2, "steering_wheel_angle": 0.6}, {"brake_pedal": 0.2}]
+        return [list(server.advance(session, 150, **inputs)) for inputs in drive]
+
+    for _ in range(300):
+        now = server.advance(session, 10, throttle=1.0)
+        if now[gear] == 2.0:
+            break
+    assert now[gear] == 2.0 and now[sinkage] > 0.02  # it has just been taken: the clutch closes
+    kept = server.call("SaveSnapshot", session)
+    data = download(server, session, kept.snapshot_id)
+    wanted = on(session)
+    assert wanted[0][outputs.index("engine.speed")] != now[outputs.index("engine.speed")]
+    other = server.stub.CreateSession(pb.CreateSessionRequest(model=NAME, parameters=start))
+    upload(server, other, data, piece=1 << 16)
+    server.call("RestoreSnapshot", other, snapshot_id="1")
+    assert on(other) == wanted
+    server.call("RestoreSnapshot", session, snapshot_id=kept.snapshot_id)
+    assert on(session) == wanted
