@@ -283,7 +283,7 @@ def simulate(case: tuple[str, int, str, str], folder: Path, vehicle: str = "hmmw
 
 def matrix(folder: Path, vehicle: str = "hmmwv") -> str:
     """A table of docs/importers.md."""
-    coarse, fine = in_process(vehicle=vehicle), in_process(FINE[vehicle], vehicle)
+    coarse, fine = in_process(vehicle=vehicle), in_process(FINE.get(vehicle, 1e-4), vehicle)
     counted = [i for i, s in enumerate(open_builtin(vehicle).table.outputs) if s.name != "tick_count"]
     lines = ["| importer | version | FMI | form | interface | outputs | against the run in process |",
              "|---|---|---|---|---|---|---|"]  # fmt: skip

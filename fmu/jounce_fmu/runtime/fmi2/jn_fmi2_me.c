@@ -1,6 +1,7 @@
 /* FMI 2.0 model exchange: a thin face over jn_exchange.
  *
- * There are no event indicators and no time events. In event mode inputs may jump and tunable parameters take effect.
+ * There are no event indicators. Time events are the decisions of a model's controller (`decide` in jn_model.h); in event
+ * mode inputs may jump and tunable parameters take effect.
  * A call returns fmi2Discard if the model cannot be evaluated at its point; a shorter step may help.
  */
 #include "jn_exchange.h"
