@@ -123,9 +123,13 @@ def test_a_bad_file_is_refused_with_line_and_key(tmp_path: Path, was: str, now: 
     ("PDX3", 1e3, "friction would be about 0 or of the wrong sign at an inclination of 0.03"),
     ("PDY3", 1e3, "lateral friction"), ("PKY3", 30.0, "cornering stiffness"),
     ("PPX3", 3.0, "longitudinal friction would be about 0 or of the wrong sign at 5.58e+05 Pa"), ("PPX1", -3.0, "slip"),
-    ("PPY1", 3.0, "cornering"), ("PPY4", -5.0, "lateral friction"), ("PTX1", -5.0, "a relaxation length, 0 or above"),
-    ("PTY1", -1.0, "a relaxation length, 0 or above"), ("PTY2", 0.0, "a number above 0, as PTY1 is"),
-    ("PTY2", -1.0, "a number above 0, as PTY1 is"), ("PKY2", 0.0, "expected 0.001 to 1000"), ("PKY2", -2.0, "expected"),
+    ("PPY1", 3.0, "cornering"), ("PPY4", -5.0, "lateral friction"), ("PTX1", -5.0, "expected 0 to 100"),
+    ("PTY1", -1.0, "expected 0 to 100"), ("QSY1", -0.5, "rolling resistance would be below 0 at 0 m/s"),
+    ("QSY4", -0.5, "rolling resistance would be below 0 at 16.7 m/s"), ("LMY", -1.0, "expected 0 to 100"),
+    ("LTR", -1.0, "expected 0 to 100"), ("PHY1", 10.0, "expected -1 to 1"),
+    ("PTY2", 0.0, "a number above 0, as PTY1 is"),
+    ("PTY2", -1.0, "a number above 0, as PTY1 is"), ("PKY2", 0.0, "expected 0.001 to 1000"),
+    ("PKY2", -2.0, "expected 0.001 to 1000"),
 ])  # fmt: skip
 def test_a_coefficient_that_turns_a_force_around_is_refused_with_its_line(
     key: str, value: float, words: str, tmp_path: Path

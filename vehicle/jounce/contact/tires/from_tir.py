@@ -34,6 +34,8 @@ ANY_PRESSURE = 5e6
 """Largest pressure [Pa] where the file does not depend on it."""
 _ROLLING: Final = (0.5, 1.5)
 """Least and largest rolling radius over the unloaded one."""
+_LONGVL: Final = 16.7
+"""Speed of the measurement [m/s] of a file that does not say it."""
 _SHARE: Final = 0.1
 """Of its value at nominal load, upright: down to it a friction or stiffness counts as right."""
 _STEPS: Final = 200
@@ -148,12 +150,12 @@ def _entries(tire: TireFile) -> dict[str, Entry]:
     pressure = min(max(v.get("INFLPRES", nominal), least), most)
     _check_pressure(tire, nominal, least, most)
     made["tire.pressure"] = Entry(pressure, "Pa", source, "inflation pressure", least, most)
-    coefficient("LONGVL", v.get("LONGVL", 16.7), "m/s", "speed of the measurement")
+    coefficient("LONGVL", v.get("LONGVL", _LONGVL), "m/s", "speed of the measurement")
     given = any(name in v for name in ("DREFF", "BREFF", "FREFF"))
     for name, value in (("DREFF", 0.0), ("BREFF", 0.0), ("FREFF", 0.0 if given else 1.0 / 3.0)):
         coefficient(name, v.get(name, value), "1", "coefficient of the rolling radius")
     _check_rolling(tire, made)
-    _check_lengths(tire)
+    _check_signs(tire)
     names = MF61_COEFFICIENTS if tire.law == MF61.name else PAC2002_COEFFICIENTS
     for name in names:
         coefficient(name, tire.coefficient(name), _UNITS.get(name, "1"), f"coefficient {name} of the Magic Formula")
@@ -264,11 +266,14 @@ def _check_pressure(tire: TireFile, nominal: float, least: float, most: float) -
         _kept(tire, _of_pressure(tire), end / nominal - 1.0, math.inf, lambda x: f"{nominal * (1.0 + x):.4g} Pa")
 
 
-def _check_lengths(tire: TireFile) -> None:
-    """Raises TireFileError for relaxation lengths below 0 at nominal load."""
-    for key in () if tire.law == MF61.name else ("PTX1", "PTY1"):
-        if tire.coefficient(key) < 0.0:
-            raise tire.fault_of(key, f"{tire.coefficient(key):g}: expected a relaxation length, 0 or above")
+def _check_signs(tire: TireFile) -> None:
+    """Raises TireFileError for a rolling resistance that drives, and a lateral relaxation length below 0."""
+    for speed in (0.0, 1.0):
+        resistance = sum(tire.coefficient(f"QSY{k}") * speed**power for k, power in ((1, 0), (3, 1), (4, 4)))
+        if resistance < 0.0:
+            key = "QSY1" if tire.coefficient("QSY1") < 0.0 else "QSY3" if tire.coefficient("QSY3") < 0.0 else "QSY4"
+            raise tire.fault_of(key, f"{tire.coefficient(key):g}: the rolling resistance would be below 0 at "
+                                     f"{speed * tire.values.get('LONGVL', _LONGVL):g} m/s")  # fmt: skip
     if tire.law != MF61.name and tire.coefficient("PTY1") and not tire.coefficient("PTY2") > 0.0:
         raise tire.fault_of("PTY2", f"{tire.coefficient('PTY2'):g}: expected a number above 0, as PTY1 is")
 

@@ -69,6 +69,9 @@ _RANGES: Final[Mapping[str, tuple[float, float, str]]] = {
                     (-100.0, 100.0, "1")),
     **dict.fromkeys(("PVX1", "PVX2", "PVY1", "PVY2", "PVY3", "PVY4", "RVY1", "RVY2", "RVY3"), (-10.0, 10.0, "1")),
     **dict.fromkeys(("PKX3", "PTX3", "QSY7", "QSY8"), (-10.0, 10.0, "1")),  # of powers
+    **dict.fromkeys(("LTR", "LMX", "LMY", "LSGKP", "LSGAL", "LXAL", "LYKA"), (0.0, 100.0, "1")),
+    **dict.fromkeys(("PHX1", "PHX2", "PHY1", "PHY2"), (-1.0, 1.0, "1")), "PTX1": (0.0, 100.0, "1"),
+    "PTY1": (0.0, 100.0, "1"), **dict.fromkeys(("QDZ1", "QDZ2"), (-10.0, 10.0, "1")),
     **dict.fromkeys(("LCX", "LCY", "LMUX", "LMUY", "LKX", "LKY"), (0.01, 100.0, "1")),
     **dict.fromkeys(("PCX1", "PCY1"), (0.1, 10.0, "1")), "PKX1": (0.1, 1e3, "1"), "PKY2": (1e-3, 1e3, "1"),
     "DREFF": (-10.0, 10.0, "1"), "BREFF": (-1e3, 1e3, "1"), "FREFF": (-10.0, 10.0, "1"), "LCZ": (1e-3, 1e3, "1"),
