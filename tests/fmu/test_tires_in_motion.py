@@ -15,6 +15,7 @@ from jounce.contact.tires import find
 from jounce.contact.tires.magic_formula import GIVES, steady
 from jounce.data import load_vehicle, with_tire_files
 from jounce_fmu.importer.host import Factory, open_builtin
+from jounce_fmu.models.roads import on_road
 from jounce_fmu.models.tires import on_tires
 
 DATA = Path(__file__).parents[1] / "data" / "tires"
@@ -80,6 +81,36 @@ def test_locked_wheels_slide_by_the_formula_before_and_after_a_step_of_friction(
         slowing = (speed[k + 5] - speed[k - 5]) / 0.1
         weight = sum(float(found[f"wheel_{w}.tire_force.z"][k]) for w in WHEELS)
         assert slowing == pytest.approx(total / weight * 9.81, rel=0.03)
+
+
+@pytest.mark.slow  # compiles the vehicle on a road
+def test_braked_over_an_edge_of_a_friction_map_the_wheels_lock_and_slide_by_the_formula(tmp_path: Path) -> None:
+    """From 0.8 to 0.3 at 25 m: held at about 4 % slip before it, locked within 15 m, the front wheels first; then the
+    force is that of the file at slip -1, within 1 % of it."""
+    road = tmp_path / "edge.toml"
+    patches = ((0.0, 50.0, 0.8), (100.0, 150.0, 0.3))
+    road.write_text("[ground]\nlength = 400.0\n" + "".join(
+        f"[[friction]]\nx = {x}\ny = 0.0\nlength = {length}\nwidth = 40.0\nmu = {mu}\n" for x, length, mu in patches))
+    made = open_builtin(on_road(on_tires("hmmwv", PAC2002), road))
+
+    def plan(t: float) -> dict[str, float]:
+        return {f"wheel_{w}.brake_torque": 1500.0 if t > 0.3 else 0.0 for w in WHEELS}
+
+    found = run(made, {"init.speed": 20.0}, plan, 2400, 5)
+    vehicle = with_tire_files(load_vehicle("hmmwv"), {"": PAC2002})
+    law = find(vehicle.tire)
+    numbers = [vehicle[n] for n in law.entries_of(1.0).values()]
+    locked = {}
+    for w in WHEELS:
+        of = {n: found[f"wheel_{w}.{n}"] for n in ("slip", "tire_force.x", "tire_force.z", "contact_point.x")}
+        before = of["contact_point.x"] < 24.0
+        assert of["slip"][before].min() > -0.12
+        locked[w] = int(np.argmax(of["slip"] < -0.99))
+        assert 25.0 < of["contact_point.x"][locked[w]] < 40.0
+        at = [of["tire_force.z"][-1], -1.0, 0.0, 0.0, vehicle["tire.pressure"], found["speed"][-1], 0.3]
+        wanted = dict(zip(GIVES.sizes, np.array(steady(law)(at, numbers)).ravel(), strict=True))
+        assert of["tire_force.x"][-1] == pytest.approx(wanted["fx"], rel=0.01)
+    assert locked["FL"] < locked["RL"]
 
 
 def test_driven_back_through_zero_speed_it_does_not_chatter(car: Factory) -> None:
