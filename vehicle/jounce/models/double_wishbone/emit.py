@@ -149,13 +149,17 @@ def emit_layouts(code: Code) -> str:
 
 
 def emit_inputs(of: Wheel) -> str:
-    """C function that copies the inputs of a wheel that need no conversion."""
-    places = ((f"JN_U_WHEEL_{identifier(signal)}", of.inputs.sizes[name], f"JN_WHEEL_INPUT_{identifier(name)}")
-              for name, signal in of.signals.items())  # fmt: skip
-    copies = "".join(f"    copy_inputs(u, c, {signal}{'_x' * (size > 1)}, {size}, {place}, wheel_inputs);\n"
-                     for signal, size, place in places)  # fmt: skip
-    head = "static void copy_wheel_inputs(const double *u, int c, double *wheel_inputs) {\n"
-    return f"{_BANNER}/* The inputs that are used as they are. */\n{head}{copies}}}\n"
+    """C functions that copy the inputs of a wheel that need no conversion: its scalars, and the external wrench."""
+    copies: dict[bool, str] = {False: "", True: ""}
+    for name, signal in of.signals.items():
+        size = of.inputs.sizes[name]
+        place = f"{size}, JN_WHEEL_INPUT_{identifier(name)}"
+        copies[size > 1] += (
+            f"    copy_inputs(u, c, JN_U_WHEEL_{identifier(signal)}{'_x' * (size > 1)}, {place}, wheel_inputs);\n"
+        )
+    functions = (f"static void copy_{what}(const double *u, int c, double *wheel_inputs) {{\n{copies[wrench]}}}\n"
+                 for what, wrench in (("wheel_inputs", False), ("wrench", True)))  # fmt: skip
+    return _BANNER + "/* The inputs that are used as they are. */\n" + "\n".join(functions)
 
 
 def check_reports(table: SignalTable, law: tires.Law = tires.TMEASY) -> None:
