@@ -13,7 +13,7 @@ from jounce.powertrain.numbers import numbers
 from jounce.powertrain.train import Train, train_of
 from jounce_tools.powertrain.maps import Maps
 
-__all__ = ["text"]
+__all__ = ["sources", "text"]
 
 _RPM = 30 / np.pi
 
@@ -32,7 +32,6 @@ def text(vehicle: Vehicle) -> Iterator[str]:
            f"rad/s/sqrt(N.m), {len(at)} points")  # fmt: skip
     yield from _shifts(vehicle, maps)
     yield from _windups(vehicle)
-    yield from _sources(vehicle)
 
 
 def _shifts(vehicle: Vehicle, maps: Maps) -> Iterator[str]:
@@ -65,7 +64,8 @@ def _windups(vehicle: Vehicle) -> Iterator[str]:
     yield "  " + ", ".join(f"{label} {float(made[name]) / 1e3:.3g}" for name, label in _stiff(train).items())
 
 
-def _sources(vehicle: Vehicle) -> Iterator[str]:
+def sources(vehicle: Vehicle) -> Iterator[str]:
+    """Lines with every source of the powertrain's numbers."""
     by_source: dict[str, list[str]] = {}
     for name in vehicle.powertrain:
         by_source.setdefault(vehicle.entries[name].source, []).append(name)

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from jounce.data import Vehicle, load_vehicle
 from jounce.optional import missing
+from jounce.powertrain.kinds import ELECTRIC, powertrain_kind
 from jounce.values import number
 from jounce_fmu.models import impulse
 from jounce_tools.errors import UsageError
 from jounce_tools.powertrain.maps import Maps, Standing
+from jounce_tools.powertrain.motors import Motors
 
 #: As in `jounce_tools.cli.main`.
 FAILED: Final = 1
@@ -32,7 +34,8 @@ _VEHICLE = "name of a vehicle with a powertrain, or the folder or vehicle.toml o
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the actions with their options."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    drawn = actions.add_parser("map", help="write engine, converter and tractive force over speed as CSV and a picture")
+    drawn = actions.add_parser("map", help="write engine and converter, or motors, and tractive force over speed as "
+                                           "CSV and a picture")  # fmt: skip
     drawn.add_argument("vehicle", metavar="VEHICLE", help=_VEHICLE)
     drawn.add_argument("-o", "--output", type=Path, required=True, metavar="OUT", help="folder for the files")
     drawn.add_argument("--throttle", type=number, default=1.0, metavar="SHARE", help="0 to 1 (default: 1)")
@@ -101,34 +104,58 @@ def _map(arguments: argparse.Namespace) -> int:
         raise UsageError(f"-o {output}: expected a folder, in one that exists")
     if lacking := missing("matplotlib"):
         raise UsageError(lacking)
-    from jounce_tools.powertrain.picture import draw
-
     vehicle = _loaded(arguments.vehicle)
-    maps, rests = Maps(vehicle), standing(vehicle, arguments.vehicle)
-    gears = maps.traction(rests, arguments.throttle, low=arguments.low)
+    electric = powertrain_kind(vehicle.powertrain) is ELECTRIC
+    if electric and arguments.low:
+        raise UsageError(f"--low: {vehicle.name} has no transfer case; expected no --low with electric motors")
+    rests = standing(vehicle, arguments.vehicle)
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}") as temporary:
         folder = Path(temporary)
-        _write(folder / "engine.csv", _engine(maps, arguments.throttle))
-        at, ratio, factor = maps.converter
-        _write(folder / "converter.csv", {"speed_ratio [1]": at, "torque_ratio [1]": ratio,
-                                          "K [rad/s/sqrt(N.m)]": factor})  # fmt: skip
-        _write(folder / "traction.csv", {
-            "gear [1]": np.concatenate([np.full(len(g.speed), g.gear) for g in gears]),
-            "speed [m/s]": np.concatenate([g.speed for g in gears]),
-            "force [N]": np.concatenate([g.force for g in gears]),
-            "engine_speed [rad/s]": np.concatenate([g.engine_speed for g in gears]),
-            "engine_torque [N.m]": np.concatenate([g.engine_torque for g in gears]),
-            "turbine_speed [rad/s]": np.concatenate([g.turbine_speed for g in gears]),
-            "turbine_torque [N.m]": np.concatenate([g.turbine_torque for g in gears]),
-            "locked [1]": np.concatenate([g.locked.astype(float) for g in gears]),
-        })  # fmt: skip
-        draw(vehicle.name, maps, rests, gears, arguments.throttle).savefig(folder / "map.png", dpi=110)
+        (_of_motors if electric else _of_engine)(vehicle, rests, arguments, folder)
         output.mkdir(exist_ok=True)
         written = sorted(folder.iterdir())
         for path in written:
             os.replace(path, output / path.name)
     sys.stdout.write("".join(f"wrote {output / path.name}\n" for path in written))
     return 0
+
+
+def _of_motors(vehicle: Vehicle, rests: Standing, arguments: argparse.Namespace, folder: Path) -> None:
+    from jounce_tools.powertrain.picture import draw_motors
+
+    motors, throttle = Motors(vehicle), arguments.throttle
+    speed = np.linspace(0.0, vehicle["motor.limit_speed"], 301)
+    _write(folder / "motor.csv", {"speed [rad/s]": speed, **{
+        f"{axle} {share:g} [N.m]": motors.torque(axle, speed, share) for axle in motors.axles
+        for share in dict.fromkeys((1.0, throttle))}})  # fmt: skip
+    found = motors.traction(rests, throttle)
+    _write(folder / "traction.csv", {
+        "speed [m/s]": found.speed, "force [N]": found.force, "released [N]": found.released,
+        "braked [N]": found.braked, "battery_power [W]": found.power,
+    })  # fmt: skip
+    draw_motors(vehicle.name, motors, rests, found, throttle).savefig(folder / "map.png", dpi=110)
+
+
+def _of_engine(vehicle: Vehicle, rests: Standing, arguments: argparse.Namespace, folder: Path) -> None:
+    from jounce_tools.powertrain.picture import draw
+
+    maps = Maps(vehicle)
+    gears = maps.traction(rests, arguments.throttle, low=arguments.low)
+    _write(folder / "engine.csv", _engine(maps, arguments.throttle))
+    at, ratio, factor = maps.converter
+    _write(folder / "converter.csv", {"speed_ratio [1]": at, "torque_ratio [1]": ratio,
+                                      "K [rad/s/sqrt(N.m)]": factor})  # fmt: skip
+    _write(folder / "traction.csv", {
+        "gear [1]": np.concatenate([np.full(len(g.speed), g.gear) for g in gears]),
+        "speed [m/s]": np.concatenate([g.speed for g in gears]),
+        "force [N]": np.concatenate([g.force for g in gears]),
+        "engine_speed [rad/s]": np.concatenate([g.engine_speed for g in gears]),
+        "engine_torque [N.m]": np.concatenate([g.engine_torque for g in gears]),
+        "turbine_speed [rad/s]": np.concatenate([g.turbine_speed for g in gears]),
+        "turbine_torque [N.m]": np.concatenate([g.turbine_torque for g in gears]),
+        "locked [1]": np.concatenate([g.locked.astype(float) for g in gears]),
+    })  # fmt: skip
+    draw(vehicle.name, maps, rests, gears, arguments.throttle).savefig(folder / "map.png", dpi=110)
 
 
 def _engine(maps: Maps, throttle: float) -> dict[str, NDArray[np.float64]]:
@@ -147,11 +174,12 @@ def _write(path: Path, columns: Mapping[str, NDArray[np.float64]]) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     from jounce_fmu.importer.instance import FmuError
-    from jounce_tools.powertrain.check import text
+    from jounce_tools.powertrain import check, motors
 
     with _vehicle_of(arguments.vehicle) as place:
         vehicle = _loaded(place)
-        sys.stdout.write("".join(f"{line}\n" for line in text(vehicle)))
+        of = motors if powertrain_kind(vehicle.powertrain) is ELECTRIC else check
+        sys.stdout.write("".join(f"{line}\n" for line in (*of.text(vehicle), *check.sources(vehicle))))
         try:
             standing(vehicle, place)
         except FmuError as error:

@@ -19,7 +19,8 @@ from jounce.math.layout import Layout
 from jounce.models.double_wishbone.axles_c import enumerators
 from jounce.models.double_wishbone.emit_axles import CODE, shared_seeds
 from jounce.models.double_wishbone.emit_axles import _function as of_entries
-from jounce.powertrain import driveline, joined, ports
+from jounce.powertrain import driveline, electric, electric_layouts, joined, ports
+from jounce.powertrain.kinds import AUTOMATIC, ELECTRIC
 from jounce.powertrain.layouts import ARM_PORT, COLUMN_NUMBERS, MEMORY, PORT, REPORT, SHAFT, given_of, numbers_of
 from jounce.powertrain.numbers import numbers
 from jounce.powertrain.train import TWO, Train
@@ -27,11 +28,9 @@ from jounce.steering import column
 from jounce.steering.pitman import INNER
 from jounce.suspension.double_wishbone import OUTPUTS
 
-__all__ = ["FUNCTION", "files", "of_train"]
+__all__ = ["files", "of_train"]
 
 GENERATOR = "jounce.powertrain.emit"
-#: Name in C of the function that makes NUMBERS from the entries.
-FUNCTION = "vehicle_powertrain"
 #: Function -> its inputs that have no tangents: numbers of the vehicle.
 _CONSTANT = {
     "driveline": (3,), "column_by_torque": (3,), "column_by_angle": (3,), "arm_load": (4,), "joined": (0, 7, 8),
@@ -63,15 +62,15 @@ def of_train(train: Train) -> tuple[dict[str, list[str]], dict[str, str]]:
 
     Tangents are of the whole functions; values come from their parts, of which some are for several lanes at once.
     """
-    of_vehicle, entries = of_entries(FUNCTION, lambda p, more: [numbers(p, more[0], train), column.numbers(p)],
-                                     ("both",))  # fmt: skip
+    of_vehicle, entries = of_entries(AUTOMATIC.function, lambda p, more: [numbers(p, more[0], train),
+                                                                          column.numbers(p)], ("both",))  # fmt: skip
     power, chassis = driveline.part_functions(train)[0], joined.part_functions(train)[0]
     by_angle = column.angle_function()
     ratios = ", ".join(f"JN_P_differential_{axle}_ratio" for axle in train.axles)
     locks = {f"{axle}_lock": f"{axle}_diff_lock" for axle in train.axles} | {"centre_lock": "centre_diff_lock"}
     locks |= {split.lock: split.lock for split in train.through}
     pairs = ", ".join(f"{{JN_GIVEN_{lock}, JN_U_{name}}}" for lock, name in locks.items())
-    return {FUNCTION: entries}, {
+    return {AUTOMATIC.function: entries}, {
         "generated/powertrain_layout.h": _header({
             "PORT": PORT, "SHAFT": SHAFT, "ARM_PORT": ARM_PORT, "COLUMN": column.STATES,
             "POWER_NUMBER": numbers_of(train), "COLUMN_NUMBER": COLUMN_NUMBERS, "HELD": driveline.HELD,
@@ -89,9 +88,25 @@ def of_train(train: Train) -> tuple[dict[str, list[str]], dict[str, str]]:
     }  # fmt: skip
 
 
+def _of_motors() -> tuple[dict[str, list[str]], dict[str, str]]:
+    """The same of electric motors."""
+    of_vehicle, entries = of_entries(ELECTRIC.function, lambda p, more: [electric.numbers(p, more[0]),
+                                                                         column.numbers(p)], ("both",))  # fmt: skip
+    whole = electric.whole_function()
+    return {ELECTRIC.function: entries}, {
+        "electric/generated/driveline_layout.h": _header({
+            "DRIVELINE": electric.STATES, "GIVEN": electric_layouts.GIVEN, "GEARBOX": electric_layouts.MEMORY,
+            "DRIVELINE_REPORT": electric_layouts.REPORT, "MOTOR": electric_layouts.MOTORS,
+        }),
+        "electric/generated/driveline_scalar.inc": emit_file([whole, of_vehicle], GENERATOR),
+        "electric/generated/driveline_scalar_forward.inc": _tangents([whole]),
+    }  # fmt: skip
+
+
 def files() -> dict[str, str]:
     """Path in the folder of the powertrain's C to text, of what comes with jounce."""
     entries, texts = of_train(TWO)
+    more, motors = _of_motors()
     held, solver = driveline.part_functions()[1], joined.part_functions()[1]
     *corner, arm = ports.corner_functions()
     *pair, pair_arm = ports.pair_functions()
@@ -104,11 +119,12 @@ def files() -> dict[str, str]:
 
     return {
         **texts,
+        **motors,
         "generated/powertrain_sides.inc": emit_file([*held, solver], GENERATOR, _SHARED),
         "generated/powertrain_lanes.inc": of_lanes([column.load_function(), disc.function(), *corner],
                                                    [arm, arm_inertia(CODE.corner[0])]),
         "generated/powertrain_pair.inc": of_lanes(pair, [pair_arm]),
-        "generated/powertrain_entries.json": json.dumps(entries, indent=1) + "\n",
+        "generated/powertrain_entries.json": json.dumps(entries | more, indent=1) + "\n",
     }  # fmt: skip
 
 

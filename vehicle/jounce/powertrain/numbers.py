@@ -15,7 +15,7 @@ from jounce.math.algebra import SX
 from jounce.powertrain.layouts import numbers_of
 from jounce.powertrain.train import TWO, Split, Train
 
-__all__ = ["DAMPING", "RATE_LIMIT", "numbers"]
+__all__ = ["DAMPING", "RATE_LIMIT", "numbers", "of_brakes"]
 
 DAMPING = 0.5
 """Damping ratio of a wind-up at that frequency."""
@@ -77,8 +77,14 @@ def numbers(p: Mapping[str, SX], both: SX, train: Train = TWO) -> SX:
         fuel=p["engine.efficiency"] * p["engine.heating_value"],
         release_rate=1 / p["gearbox.release_time"], engage_rate=1 / p["gearbox.shift_time"],
         output_inertia=p["driveline.output_inertia"], front_inertia=p["driveline.front_inertia"],
-        carrier_inertia=p["driveline.carrier_inertia"],
-        pressure_max=p["brake.pressure_max"], knee=p["brake.knee_pressure"], rise=p["brake.rise_lag"],
-        fall=p["brake.fall_lag"], rear_knee=p["brake.rear_knee"], rear_slope=p["brake.rear_slope"],
-        front_gain=p["brake.front_gain"], rear_gain=p["brake.rear_gain"], hand_torque=p["brake.hand_torque"],
+        carrier_inertia=p["driveline.carrier_inertia"], **of_brakes(p),
     )  # fmt: skip
+
+
+def of_brakes(p: Mapping[str, SX]) -> dict[str, SX]:
+    """Those of NUMBERS that the brakes have."""
+    return {
+        "pressure_max": p["brake.pressure_max"], "knee": p["brake.knee_pressure"], "rise": p["brake.rise_lag"],
+        "fall": p["brake.fall_lag"], "rear_knee": p["brake.rear_knee"], "rear_slope": p["brake.rear_slope"],
+        "front_gain": p["brake.front_gain"], "rear_gain": p["brake.rear_gain"], "hand_torque": p["brake.hand_torque"],
+    }  # fmt: skip

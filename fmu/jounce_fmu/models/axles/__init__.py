@@ -81,7 +81,7 @@ def model(name: str | Path) -> Model:
     own = [*sorted(GENERATED.parent.glob("*.inc")), *(GENERATED / n for n in ("axles_scalar.inc",) if n not in texts)]
     kinds = Kinds(vehicle, emitted["sizes"])
     own += [GENERATED / name for name in kinds.files() if name not in texts]
-    own += [f for f in powertrain.code() if f.name not in texts] if vehicle.powertrain else ()
+    own += [f for f in powertrain.code(vehicle) if f.name not in texts]
     if kinds.looped:
         own += sorted(f for f in EMBEDDED.iterdir() if f.suffix in (".c", ".h", ".inc"))
     return Model(
@@ -105,7 +105,7 @@ def emit(vehicle: Vehicle, signals: SignalTable, emitted: Mapping[str, Any]) -> 
         f"{PREFIX}_axles.h": axles_c.header(vehicle, signals, inner, kinds.macros()),
         f"{PREFIX}_axles.inc": axles_c.tables(vehicle, signals, kinds.tables()),
         f"{PREFIX}_derive.inc": axles_c.derivation(vehicle, signals, entries, kinds.derivation()),
-        f"{PREFIX}_recursion.inc": recursion.text(kinds.lanes, inner, powered.train(vehicle)),
+        f"{PREFIX}_recursion.inc": recursion.text(kinds.lanes, inner, powered.powertrain(vehicle)),
         f"{PREFIX}_reactions.c": kinds.reactions(),
         **({f"{PREFIX}_kinds.inc": kinds.lane_code()} if kinds.embedded else {}),
         **emitted["files"],
@@ -128,8 +128,8 @@ def _emitted(vehicle: Vehicle) -> dict[str, Any]:
     for name in dict.fromkeys(axle.kind for axle in vehicle.axles if axle.kind not in KINDS):
         for part, more in zip(("entries", "sizes", "files"), _own(name), strict=True):
             found[part] |= more
-    if (train := powered.train(vehicle)) and not train.two:
-        entries, files = _of_train(train)
+    if (of := powered.powertrain(vehicle)) and not of.train.two:
+        entries, files = _of_train(of.train)
         found["entries"] |= entries
         found["files"] |= files
     return found

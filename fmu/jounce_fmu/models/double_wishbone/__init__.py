@@ -11,6 +11,7 @@ from jounce.contact import tires
 from jounce.data import DataError, Vehicle, load_vehicle, vehicle_names
 from jounce.models.double_wishbone.arrange import check_entries, check_sides, with_powertrain
 from jounce.models.double_wishbone.signals import LEDGER, table
+from jounce.powertrain.kinds import powertrain_kind
 from jounce.signals import SignalTable
 from jounce_fmu.build.library import PACKAGE, BadRequest, Sources, builtin_sources
 from jounce_fmu.build.table_c import emit_header, emit_table
@@ -31,9 +32,10 @@ def emit(signals: SignalTable | None = None) -> Mapping[Path, str]:
 def _emitted(vehicle: Vehicle, signals: SignalTable, folder: Path, ledger: Path) -> Mapping[Path, str]:
     from jounce.models.double_wishbone import emit as double_wishbone
 
-    read_by = powertrain.entries()["vehicle_powertrain"]
+    kind = powertrain_kind(vehicle.powertrain)
+    read_by = powertrain.entries()[f"vehicle_{kind.name}"] if kind else ()
     code = {
-        **double_wishbone.files(signals, vehicle, read_by if vehicle.powertrain else ()),
+        **double_wishbone.files(signals, vehicle, read_by),
         f"{NAME}_table.c": emit_table(signals, NAME),
         f"{NAME}_table.h": emit_header(signals, NAME),
     }
@@ -79,7 +81,7 @@ def model_of(vehicle: str | Path, folder: Path) -> Model:
         if not path.exists() or path.read_text(encoding="utf-8") != text:  # another process may compile it now
             path.write_text(text, encoding="utf-8")
     by_hand = [f for f in builtin_sources().files if f.parent != GENERATED]
-    by_hand += powertrain.code() if own.powertrain else []
+    by_hand += powertrain.code(own)
     return Model(
         name=f"{NAME}_{own.name}",
         data_sets=(own.name,),

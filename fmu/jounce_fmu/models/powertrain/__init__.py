@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jounce.data import load_vehicle
+from jounce.data import Vehicle, load_vehicle
 from jounce.models.double_wishbone import powered
-from jounce.models.double_wishbone.arrange import POWERTRAIN, POWERTRAIN_OF_MORE
+from jounce.powertrain.kinds import AUTOMATIC, ELECTRIC, POWERTRAIN_OF_MORE, powertrain_kind
 from jounce.powertrain.train import Train
 from jounce_fmu.build.library import PACKAGE
 
+#: Vehicles that have every name of a powertrain; new ones stand behind.
+_EXAMPLES = (AUTOMATIC.example, POWERTRAIN_OF_MORE, ELECTRIC.example)
 #: Its folder, with those of what is emitted.
 FOLDER = PACKAGE / "models" / "powertrain"
 
@@ -22,7 +24,7 @@ def emit() -> Mapping[Path, str]:
     from jounce.powertrain.emit import files
 
     return {
-        powered.LEDGER: powered.ledger(map(load_vehicle, (POWERTRAIN, POWERTRAIN_OF_MORE))).text(),
+        powered.LEDGER: powered.ledger(map(load_vehicle, _EXAMPLES)).text(),
         **{FOLDER / name: text for name, text in files().items()},
     }
 
@@ -47,6 +49,9 @@ def emit_train(train: Train) -> tuple[dict[str, Any], dict[str, str]]:
     return entries, {Path(name).name: text for name, text in texts.items()}
 
 
-def code() -> list[Path]:
-    """Its C files."""
-    return sorted(f for f in FOLDER.rglob("*") if f.suffix in (".h", ".inc"))
+def code(vehicle: Vehicle) -> list[Path]:
+    """The C files of a vehicle's powertrain: those of every one, and those of its kind."""
+    kind = powertrain_kind(vehicle.powertrain)
+    folders = (FOLDER, FOLDER / kind.name) if kind else ()
+    places = [place for folder in folders for place in (folder, folder / "generated")]
+    return sorted(f for place in places for f in place.iterdir() if f.suffix in (".h", ".inc"))

@@ -14,6 +14,7 @@ from jounce.contact import tires
 from jounce.contact.tires.dual import ENDING
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
 from jounce.entries import EntryError
+from jounce.powertrain.kinds import AUTOMATIC, ELECTRIC, POWERTRAIN_OF_MORE, powertrain_kind
 from jounce.powertrain.train import Train, train_of
 from jounce.suspension.kinds import GRAPH, KINDS, Variant, find, suspension_of
 
@@ -24,9 +25,6 @@ GEARS = {"pitman": COMMON, "rack": "car"}
 _STEERING = "steering."
 #: Points that lie on the left of the vehicle's middle, on any kind of axle that has them.
 OUTER = ("SPINDLE", "UPRIGHT", "LCA_U", "UCA_U", "TIEROD_U", "STRUT_U", "KNUCKLE_L", "KNUCKLE_U", "TIEROD_K")
-#: The vehicle whose entries of a powertrain are those of every powertrain, and the one that stands for those with more
-#: than two driven axles: it has an inter-axle differential.
-POWERTRAIN, POWERTRAIN_OF_MORE = "hmmwv_pedals", "truck8x8_pedals"
 _OUTLINE, _TIRE = "chassis.outline.", "tire."
 
 
@@ -55,7 +53,7 @@ def arranged(vehicle: Vehicle) -> Vehicle:
         wanted |= entries_of(axle, variant) if shipped else _entries_of_own(vehicle, axle)
         axles.append(axle if shipped else replace(axle, kind=variant.name))
     if vehicle.powertrain:
-        wanted |= _powertrain(_train(vehicle, axles))
+        wanted |= _powertrain(vehicle, _train(vehicle, axles))
     tire = f"{vehicle.tire}{ENDING}" if any(axle.dual for axle in axles) else vehicle.tire
     return replace(_in_order(vehicle, wanted), axles=tuple(axles), tire=tire)
 
@@ -81,7 +79,7 @@ def with_powertrain(vehicle: Vehicle) -> Vehicle:
     if not vehicle.powertrain:
         return vehicle
     own = {n: e for n, e in vehicle.entries.items() if n not in vehicle.powertrain}
-    return _in_order(vehicle, own | _powertrain(_train(vehicle, vehicle.axles)))
+    return _in_order(vehicle, own | _powertrain(vehicle, _train(vehicle, vehicle.axles)))
 
 
 def _in_order(vehicle: Vehicle, wanted: Mapping[str, Entry]) -> Vehicle:
@@ -241,21 +239,30 @@ def _train(vehicle: Vehicle, axles: Sequence[Axle]) -> Train:
     return train
 
 
-def _powertrain(train: Train) -> dict[str, Entry]:
-    """The entries of a powertrain in their order: those of an axle's differential for each axle."""
-    example = load_vehicle(POWERTRAIN if train.two else POWERTRAIN_OF_MORE)
-    entries = {n: example.entries[n] for n in example.powertrain}
+def _powertrain(vehicle: Vehicle, train: Train) -> dict[str, Entry]:
+    """The entries of a powertrain in their order: those of an axle's differential for each axle. Raises DataError."""
+    kind = powertrain_kind(vehicle.powertrain) or AUTOMATIC
     if train.two:
-        return entries
+        return of_example(kind.example)
+    if kind is ELECTRIC:
+        raise DataError(f"vehicle {vehicle.name!r}: {len(train.axles)} axles are driven; expected 1 or 2 with electric "
+                        "motors")  # fmt: skip
     through = [split.axle for split in train.through]
     found: dict[str, Entry] = {}
-    for n, entry in entries.items():
+    for n, entry in of_example(POWERTRAIN_OF_MORE).items():
         if not (own := re.fullmatch(r"differential\.axle_\d+\.(\w+)", n)):
             found[n] = entry
             continue
         names = through if own.group(1) == "share" else train.axles
         found |= {f"differential.{axle}.{own.group(1)}": entry for axle in names}
     return found
+
+
+@cache
+def of_example(name: str) -> dict[str, Entry]:
+    """The entries of the powertrain of an example."""
+    example = load_vehicle(name)
+    return {n: example.entries[n] for n in example.powertrain}
 
 
 @cache

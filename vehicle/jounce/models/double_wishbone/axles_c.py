@@ -18,7 +18,7 @@ from jounce.math.layout import Layout
 from jounce.models.double_wishbone import powered
 from jounce.models.double_wishbone.arrange import gear_of, variant_of
 from jounce.models.double_wishbone.lanes import Lanes
-from jounce.powertrain.train import Train
+from jounce.powertrain.kinds import Powertrain
 from jounce.signals import SignalTable
 from jounce.suspension.kinds import RISING, bodies_of, ends_of, suspension_of
 from jounce.terrain.signals import takes_soil
@@ -38,13 +38,13 @@ CHASSIS = {"position": 3, "quaternion": 4, "angular": 3, "linear": 3}
 OF_WHEEL, MEMORY = ("spin", "theta", "theta_rate", "spin_rate"), {"arm_rate": 1, "arm_acceleration": 1, "arm_angle": 1}
 
 
-def states(lanes: Lanes, inner: Iterable[str], train: Train | None = None) -> Layout:
+def states(lanes: Lanes, inner: Iterable[str], powertrain: Powertrain | None = None) -> Layout:
     """The states inside the model: of a wheel there is one for each lane.
 
     In this order the lane functions read them as they are. The last ones, MEMORY and what a gearbox's controller
-    remembers, change only between ticks. ``train``: of a powertrain, if there is one.
+    remembers, change only between ticks.
     """
-    more, remembered = (powered.states_size(train), powered.memory()) if train else ({}, {})
+    more, remembered = (powered.states_size(powertrain), powered.memory(powertrain)) if powertrain else ({}, {})
     return Layout(**CHASSIS, **dict.fromkeys((*OF_WHEEL, *inner), len(lanes)), **more, **MEMORY, **remembered)
 
 
@@ -77,7 +77,7 @@ def header(vehicle: Vehicle, table: SignalTable, inner: Iterable[str], more: Ite
         places = [{n: s.index for s in group if (n := s.name.removeprefix(f"wheel_{w}.")) != s.name} for w in wheels]
         lines.append(f"    {letter}_WHEEL = {len(places[0])},")
         lines += [f"    JN_{letter}_WHEEL_{identifier(name)} = {at}," for name, at in places[0].items()]
-    layout = states(lanes, inner, powered.train(vehicle))
+    layout = states(lanes, inner, powered.powertrain(vehicle))
     lines += enumerators("X", layout)
     lines += [f"    JN_FIRST_INNER = {layout.first[OF_WHEEL[-1]] + len(lanes)}, /* state of tires and brakes */"]
     lines += [f"    JN_FIRST_MEMORY = {layout.first[next(iter(MEMORY))]},"]
@@ -148,7 +148,7 @@ def inner(vehicle: Vehicle) -> tuple[str, ...]:
 def _starts(vehicle: Vehicle) -> list[str]:
     """Where every state begins that the start does not solve for, one line for each name."""
     own = {identifier(s.name): s.start for s in wheel_states.inner(tires.find(vehicle.tire))}
-    sizes = states(lanes_of(vehicle), own, powered.train(vehicle)).sizes
+    sizes = states(lanes_of(vehicle), own, powered.powertrain(vehicle)).sizes
     return [", ".join([repr(float(own.get(name, 0.0)))] * size) for name, size in sizes.items()]
 
 
@@ -182,7 +182,8 @@ def derivation(vehicle: Vehicle, table: SignalTable, entries: Mapping[str, Seque
         functions = f"numbers_{variant.name}, {f'{mover}_1' if mover else 'NULL'}"
         axles.append(f"{{{functions}, {parts}, {{{of_wheels}}}, {float(axle.driven)}, {axle.gain!r}, {axle.dual!r}}}")
     common = part(f"vehicle_{gear}", None)
-    powertrain = _powertrain(entries["vehicle_powertrain"], place) if vehicle.powertrain else ""
+    train = powered.powertrain(vehicle)
+    powertrain = _powertrain(entries[train.kind.function], place) if train else ""
     text = "\n".join(rows)
     return (
         f"/* Emitted by {GENERATOR}; do not edit. */\n"
@@ -205,8 +206,8 @@ def _powertrain(entries: Sequence[str], place: Mapping[str, int]) -> str:
     """The parameters that the powertrain's numbers are made of."""
     rows = _row(place[name] for name in entries)
     return (
-        f"static const int rows_vehicle_powertrain[] = {{{rows}}};\n"
-        f"static const jn_part powertrain_part = {{rows_vehicle_powertrain, {len(entries)}}};\n"
+        f"static const int rows_powertrain[] = {{{rows}}};\n"
+        f"static const jn_part powertrain_part = {{rows_powertrain, {len(entries)}}};\n"
     )
 
 

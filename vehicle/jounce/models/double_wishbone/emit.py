@@ -205,7 +205,7 @@ def files(table: SignalTable, vehicle: Vehicle, of_powertrain: Sequence[str] = (
     check_reports(table, code.wheel.law)
     check_inputs(table)
     inner = axles_c.inner(vehicle)
-    steps = recursion.text(Lanes(vehicle.axles), inner, powered.train(vehicle))
+    steps = recursion.text(Lanes(vehicle.axles), inner, powered.powertrain(vehicle))
     return {
         "double_wishbone_axles.h": axles_c.header(vehicle, table, inner),
         "double_wishbone_axles.inc": axles_c.tables(vehicle, table),

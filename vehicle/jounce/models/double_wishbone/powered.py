@@ -8,17 +8,18 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from jounce.axles import MOST, WHEELS, Axle
+from jounce.axles import AXLES, MOST, WHEELS, Axle
 from jounce.data import Vehicle
 from jounce.dynamics.schedule import Call, Glue, Step, Vector, made, numbers
 from jounce.models.double_wishbone.schedule import EVALUATION
-from jounce.powertrain.layouts import BEYOND, COLUMN_STATES, MEMORY, states_of
-from jounce.powertrain.train import TWO, Train, train_of
+from jounce.powertrain.kinds import ELECTRIC, Powertrain, powertrain_kind
+from jounce.powertrain.layouts import BEYOND, COLUMN_STATES
+from jounce.powertrain.train import TWO, train_of
 from jounce.references import Kind, Ledger
 from jounce.signals import Signal, State
 
 __all__ = ["AGAIN", "ARM", "ARM_INERTIA", "LEDGER", "RATES", "VECTORS", "driven", "evaluation", "inputs", "ledger",
-           "memory", "of_first", "outputs", "states", "states_size", "train", "wheel_inputs",
+           "memory", "of_first", "outputs", "powertrain", "states", "states_size", "wheel_inputs",
            "wheel_outputs"]  # fmt: skip
 
 #: References of what a powertrain adds.
@@ -41,24 +42,25 @@ VECTORS: dict[str, Vector] = {
 RATES = {"powertrain": "e->power", "column": "e->column"}
 
 
-def train(vehicle: Vehicle) -> Train | None:
-    """Its driven axles and the differentials on the way to them; None without a powertrain. Raises AxleError."""
-    return train_of(vehicle.axles) if vehicle.powertrain else None
+def powertrain(vehicle: Vehicle) -> Powertrain | None:
+    """Its kind and its driven axles; None without a powertrain. Raises AxleError."""
+    kind = powertrain_kind(vehicle.powertrain)
+    return Powertrain(kind, train_of(vehicle.axles)) if kind else None
 
 
-def states(train: Train) -> tuple[State, ...]:
+def states(of: Powertrain) -> tuple[State, ...]:
     """The states of powertrain and steering column, behind those of the wheels."""
-    return tuple(replace(s, name=f"state.{s.name}") for s in (*states_of(train), *COLUMN_STATES))
+    return tuple(replace(s, name=f"state.{s.name}") for s in (*of.states, *COLUMN_STATES))
 
 
-def states_size(train: Train) -> dict[str, int]:
+def states_size(of: Powertrain) -> dict[str, int]:
     """Parts of the state vector, by name, that the states are."""
-    return {"powertrain": len(states_of(train)), "column": len(COLUMN_STATES)}
+    return {"powertrain": len(of.states), "column": len(COLUMN_STATES)}
 
 
-def memory() -> dict[str, int]:
-    """The same of what the gearbox's controller remembers."""
-    return {"gearbox": MEMORY.size}
+def memory(of: Powertrain) -> dict[str, int]:
+    """The same of what the powertrain's controller remembers."""
+    return {"gearbox": of.kind.memory.size}
 
 
 def driven(vehicle: Vehicle) -> tuple[int, ...]:
@@ -101,7 +103,7 @@ ARM_INERTIA = (Call("arm_inertia", ("corner state", "inner", "corner numbers"), 
 ARM = (Call("arm_port", ("corner", "wheel loads", "articulated_body", "axial", "shaft numbers"), ("arm port",)),)
 
 
-def inputs(train: Train) -> Iterator[Signal]:
+def inputs(of: Powertrain) -> Iterator[Signal]:
     """Pedals, selector and switches."""
 
     def share(name: str, text: str, start: float = 0.0) -> Signal:
@@ -115,16 +117,21 @@ def inputs(train: Train) -> Iterator[Signal]:
     yield share("brake_pedal", "brake pedal, 0 to 1")
     yield share("hand_brake", "hand brake, 0 to 1, at the wheels behind the first axle")
     yield choice("gear_selector", -2.0, 1.0, 1.0, "selector: -2 P, -1 R, 0 N, 1 D")
-    yield choice("gear_request", 0.0, 6.0, 0.0, "gear asked by hand in D, 0: automatic")
-    yield choice("transfer_range", 0.0, 4.0, 1.0, "transfer case: 1 high, 2 high and locked, 3 low and locked, 4 "
-                 "neutral, 0 as it is; changes below 1 m/s with the gearbox in neutral")  # fmt: skip
-    for axle in train.axles:
+    electric = of.kind is ELECTRIC
+    if electric:
+        yield share("regeneration", "share of the motors' regeneration that acts, 0 to 1", 1.0)
+    else:
+        yield choice("gear_request", 0.0, 6.0, 0.0, "gear asked by hand in D, 0: automatic")
+        yield choice("transfer_range", 0.0, 4.0, 1.0, "transfer case: 1 high, 2 high and locked, 3 low and locked, 4 "
+                     "neutral, 0 as it is; changes below 1 m/s with the gearbox in neutral")  # fmt: skip
+    for axle in of.train.axles:
         yield share(f"{axle}.diff_lock", f"lock of the {axle} differential, 0 to 1")
-    yield share("centre.diff_lock", "lock of the centre differential, 0 to 1")
-    for split in train.through:
-        yield share(f"{split.axle}.interaxle_lock", f"lock of the inter-axle differential at {split.axle}, 0 to 1")
-    yield share("engine.run", "ignition: 1 the engine may run", 1.0)
-    yield share("engine.start", "starter")
+    if not electric:
+        yield share("centre.diff_lock", "lock of the centre differential, 0 to 1")
+        for split in of.train.through:
+            yield share(f"{split.axle}.interaxle_lock", f"lock of the inter-axle differential at {split.axle}, 0 to 1")
+        yield share("engine.run", "ignition: 1 the engine may run", 1.0)
+        yield share("engine.start", "starter")
     yield Signal("steering_wheel_torque", "input", "N.m", "driver's torque on the steering wheel, left positive, used "
                  "where steering.mode is TORQUE", minimum=-200.0, maximum=200.0, frame="steering", nominal=10.0,
                  used_where=("steering.mode", "TORQUE"))  # fmt: skip
@@ -148,9 +155,9 @@ def wheel_outputs(prefix: str) -> Iterator[Signal]:
                  nominal=1e6)  # fmt: skip
 
 
-def outputs() -> Iterator[Signal]:
-    """What the driver and controllers read."""
-    for name, unit, nominal, text in (
+#: Name, unit, nominal and meaning of the outputs of each kind, then of those that every powertrain has.
+_OUTPUTS = {
+    "automatic": (
         ("engine.speed", "rad/s", 100.0, "engine speed"),
         ("engine.torque", "N.m", 100.0, "torque of engine and starter, drag and fuel, without accessories"),
         ("engine.fuel_rate", "kg/s", 1e-3, "fuel flow"),
@@ -166,9 +173,31 @@ def outputs() -> Iterator[Signal]:
         ("energy.engine", "J", 1e5, "work of engine and starter since the start"),
         ("energy.losses", "J", 1e5, "work lost in accessories, converter, clutches, gears and differentials"),
         ("energy.delivered", "J", 1e5, "work at the half shafts since the start"),
-        ("steering.wheel_torque", "N.m", 10.0, "driver's torque on the steering wheel, left positive"),
-        ("steering.wheel_angle", "rad", 1.0, "angle of the steering wheel, left positive"),
-    ):
+    ),
+    "electric": (
+        *((f"motor.{axle}.{name}", unit, 100.0, f"{text} of the {axle} axle's motor, or {of} of both")
+          for axle in AXLES for name, unit, text, of in (("speed", "rad/s", "speed", "mean"),
+                                                         ("torque", "N.m", "torque", "sum"))),
+        ("battery.power", "W", 1e4, "power that the battery gives, below 0 what it takes"),
+        ("battery.charge", "1", 1.0, "share of its capacity that the battery has"),
+        ("gearbox.gear", "1", 1.0, "direction: -1 R, 0 N or P, 1 D"),
+        ("gearbox.refused", "1", 1.0, "1 while the selector's position cannot be given; else 0"),
+        ("energy.driveline", "J", 1e5, "energy in rotors, carriers and wind-ups"),
+        ("energy.battery", "J", 1e5, "energy that the battery has given since the start, less what it took back"),
+        ("energy.recovered", "J", 1e5, "energy that it took back"),
+        ("energy.losses", "J", 1e5, "heat of motors, gears and differentials, and what else the battery feeds"),
+        ("energy.delivered", "J", 1e5, "work at the half shafts since the start"),
+    ),
+}  # fmt: skip
+_OF_STEERING = (
+    ("steering.wheel_torque", "N.m", 10.0, "driver's torque on the steering wheel, left positive"),
+    ("steering.wheel_angle", "rad", 1.0, "angle of the steering wheel, left positive"),
+)
+
+
+def outputs(of: Powertrain) -> Iterator[Signal]:
+    """What the driver and controllers read."""
+    for name, unit, nominal, text in (*_OUTPUTS[of.kind.name], *_OF_STEERING):
         yield Signal(name, "output", unit, text, frame="", nominal=nominal)
 
 
@@ -196,9 +225,11 @@ def ledger(vehicles: Iterable[Vehicle]) -> Ledger:
 
 def _reference(vehicle: Vehicle, known: dict[str, int]) -> None:
     """Adds what is missing of a vehicle."""
-    of = train_of(vehicle.axles)
+    of = powertrain(vehicle)
+    if of is None:
+        return
     ins = (*chain(*(wheel_inputs(f"wheel_{w}") for w in WHEELS)), *inputs(of))
-    outs = (*chain(*(wheel_outputs(f"wheel_{w}") for w in WHEELS)), *outputs())
+    outs = (*chain(*(wheel_outputs(f"wheel_{w}") for w in WHEELS)), *outputs(of))
     groups: tuple[tuple[Kind, Iterable[str]], ...] = (
         ("input", (s.name for s in ins)), ("output", (s.name for s in outs)), ("parameter", vehicle.powertrain),
         ("state", (s.name for s in states(of))),

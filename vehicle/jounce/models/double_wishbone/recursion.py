@@ -12,7 +12,7 @@ from jounce.models.double_wishbone.arrange import gear_of
 from jounce.models.double_wishbone.axles_c import states
 from jounce.models.double_wishbone.lanes import Lanes
 from jounce.models.double_wishbone.schedule import EVALUATION, INNER_RATES, MOTION, RATES, REPORTS, SCHEDULE
-from jounce.powertrain.train import Train
+from jounce.powertrain.kinds import Powertrain
 
 _EVALUATE = """\
 /* All of e for a Pitman arm's angle, rate and acceleration; `full` adds what only the outputs and the start need. */
@@ -112,24 +112,21 @@ JN_FN void JN_NAME(follow_chassis)(const double *x, const double *u, const doubl
 _DECLARED = {"arm", "link", "loads", "total"}
 
 
-def text(lanes: Lanes, inner: Iterable[str], train: Train | None = None) -> str:
-    """C of evaluation, rates, reports and the Jacobian's pass, for those lanes and inner states of a wheel.
-
-    ``train``: of a powertrain, if there is one.
-    """
+def text(lanes: Lanes, inner: Iterable[str], powertrain: Powertrain | None = None) -> str:
+    """C of evaluation, rates, reports and the Jacobian's pass, for those lanes and inner states of a wheel."""
     once = {} if gear_of(lanes.axles) == "pitman" else {"steering": gear_of(lanes.axles)}
-    schedule = replace(SCHEDULE, vectors={**SCHEDULE.vectors, **powered.VECTORS}) if train else SCHEDULE
+    schedule = replace(SCHEDULE, vectors={**SCHEDULE.vectors, **powered.VECTORS}) if powertrain else SCHEDULE
     c, inner = Recursion(schedule, lanes.groups, once), tuple(inner)
-    sizes = states(lanes, inner, train).sizes
-    evaluation = powered.evaluation() if train else EVALUATION
+    sizes = states(lanes, inner, powertrain).sizes
+    evaluation = powered.evaluation() if powertrain else EVALUATION
     rates = {**RATES, **{n: INNER_RATES.format(k=k) for k, n in enumerate(inner)}}
-    rates |= powered.RATES if train else {}
+    rates |= powered.RATES if powertrain else {}
     copies = (f"    memcpy(dx + JN_X_{n}, {place}, {sizes[n]} * sizeof *dx);\n" for n, place in rates.items())
     own = {"locals": _declared("{0}"), "d_locals": _declared("{0}, d_{0}")}
     still, guarded = {"inner": "still", "acceleration": "no_acceleration"}, {"corner": "corner_moves"}
     return "\n".join((
         "/* Made from the schedule of the recursion; do not edit. */\n",
-        *([_of_arm(lanes, c)] if train else []),
+        *([_of_arm(lanes, c)] if powertrain else []),
         _EVALUATE.format(values=c.values(evaluation, lean=True), tangents=c.tangents(evaluation), **own),
         _RATES.format(copies="".join(copies), values=c.values(MOTION), tangents=c.tangents(MOTION)),
         _REPORTS.format(values=c.values(REPORTS), tangents=c.tangents(REPORTS)),

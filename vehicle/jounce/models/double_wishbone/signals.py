@@ -88,8 +88,8 @@ def _inputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
                  minimum=-1e6, maximum=1e6, nominal=1000.0)
     yield Signal("chassis.ext_moment", "input", "N.m", "external moment on the chassis", XYZ, minimum=-1e6, maximum=1e6,
                  nominal=1000.0)
-    if train := powered.train(vehicle):
-        yield from powered.inputs(train)
+    if powertrain := powered.powertrain(vehicle):
+        yield from powered.inputs(powertrain)
 
 
 def _shaft(vehicle: Vehicle) -> str:
@@ -180,8 +180,8 @@ def _outputs(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
     # A Real like every other output: importers read all of them in one list.
     yield Signal("tick_count", "output", "1", "internal steps since the start, a whole number", variability="discrete",
                  frame="")
-    if vehicle.powertrain:
-        yield from powered.outputs()
+    if powertrain := powered.powertrain(vehicle):
+        yield from powered.outputs(powertrain)
 
 
 def _run_parameters(vehicle: Vehicle, law: tires.Law) -> Iterator[Signal]:
@@ -264,8 +264,8 @@ def _states(vehicle: Vehicle, wheel_states: Iterable[State]) -> Iterator[State]:
     for state in wheel_states:
         name = STATE_NAMES.get(state.name, state.name)
         yield from (replace(state, name=f"state.wheel_{w}.{name}") for w in vehicle.wheels)
-    if train := powered.train(vehicle):
-        yield from powered.states(train)
+    if powertrain := powered.powertrain(vehicle):
+        yield from powered.states(powertrain)
 
 
 def _law(vehicle: Vehicle) -> tires.Law:
