@@ -102,6 +102,9 @@ PLAN: dict[str, object] = {
     "jounce simulate --vehicle truck8x8 --throttle 0.6 --duration 6 --input axle_3.interaxle_lock=1 -o locked.csv": By(
         "models/test_powertrain_many.py"),
     "jounce export --vehicle hmmwv_pedals -o pedals.fmu": RUNS,
+    "jounce simulate --vehicle hmmwv_electric --throttle 0.4 --duration 10 -o electric.csv": By(
+        "models/test_electric.py"),
+    "jounce powertrain map hmmwv_electric -o map": By("tools/test_powertrain_command.py"),
     "jounce powertrain check my_car": By("tools/test_powertrain_command.py"),
     "jounce powertrain map hmmwv_pedals -o map": By("tools/test_powertrain_command.py"),
     "jounce simulate --tire my.tir --duration 5 -o out.csv": By("fmu/test_tire_file.py"),

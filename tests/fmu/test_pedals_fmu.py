@@ -33,3 +33,26 @@ def test_fmpy_shifts_at_the_same_time_in_co_simulation_and_with_its_own_integrat
     assert shifts[0] == pytest.approx(shifts[1], abs=1e-9)
     for name in ("speed", "engine.speed"):
         assert exchange[name][-1] == pytest.approx(steps[name][-1], rel=1e-5)
+
+
+@pytest.mark.parametrize("fmi", [pytest.param(2, marks=pytest.mark.slow), 3])
+def test_electric_motors_go_into_drive_at_the_same_time_in_co_simulation_and_model_exchange(
+    tmp_path: Path, fmi: int
+) -> None:
+    """From N: the accelerator acts from the selector's next decision on, which is a time event."""
+    path = export_builtin(tmp_path / "electric.fmu", "hmmwv_electric", fmi=fmi)
+    assert not validate_fmu(str(path))
+    names = ["speed", "gearbox.gear", "motor.front.torque", "energy.battery"]
+    selector = np.array([(0.0, 0.0), (0.3, 0.0), (0.3, 1.0), (1.0, 1.0)],
+                        dtype=[("time", float), ("gear_selector", float)])  # fmt: skip
+    steps, exchange = (
+        fmpy.simulate_fmu(str(path), fmi_type=kind, stop_time=1.0, output_interval=0.01, output=names, input=selector,
+                          start_values={"throttle": 0.6}, relative_tolerance=1e-6, record_events=False)
+        for kind in ("CoSimulation", "ModelExchange")
+    )  # fmt: skip
+    begins = [made["time"][1:][np.diff(made["gearbox.gear"]) != 0] for made in (steps, exchange)]
+    assert len(begins[0]) == 1
+    assert begins[0] == pytest.approx(begins[1], abs=0.011)
+    assert steps["speed"][-1] > 2.0
+    for name in names:
+        assert exchange[name][-1] == pytest.approx(steps[name][-1], rel=0.03)

@@ -79,7 +79,34 @@ def test_the_check_tells_shifts_and_sources_and_the_models_refusal(
     assert "gearbox.up_full = 200: expected a speed at which the gear above" in capsys.readouterr().err
 
 
+def test_the_map_of_motors_is_that_of_the_model_in_steady_climbing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, out = "hmmwv_electric", tmp_path / "map"
+    assert main(["powertrain", "map", name, "--throttle", "0.5", "-o", str(out)]) == 0
+    assert sorted(p.name for p in out.iterdir()) == ["map.png", "motor.csv", "traction.csv"]
+    assert (out / "map.png").stat().st_size > 20_000
+    motor, torque = (column(out / "motor.csv", n) for n in ("speed [rad/s]", "front 1 [N.m]"))
+    assert (motor * torque).max() == pytest.approx(80e3) and torque.max() == 280.0
+    vehicle = load_vehicle(name)
+    rests = standing(vehicle, name)
+    outputs = ["speed", "battery.power", *(f"wheel_{w}.drive_torque_total" for w in vehicle.wheels)]
+    run = jounce.simulate(name, {"throttle": 0.5}, 25.0, outputs, output_interval=0.5,
+                          **{"terrain.slope": math.atan(0.1), "init.speed": 20.0})  # fmt: skip
+    speed, force, power = (column(out / "traction.csv", n) for n in ("speed [m/s]", "force [N]", "battery_power [W]"))
+    last = run["speed"][-1]
+    assert abs(last - run["speed"][-3]) < 0.02 and 20.0 < last < 29.0
+    found = sum(run[f"wheel_{w}.drive_torque_total"][-1] for w in vehicle.wheels) / rests.radius
+    assert found == pytest.approx(np.interp(last, speed, force), rel=0.02)
+    assert run["battery.power"][-1] == pytest.approx(np.interp(last, speed, power), rel=0.01)
+    assert main(["powertrain", "check", name]) == 0
+    text = capsys.readouterr().out
+    for part in ("1 motor with a differential, 280 N.m and 80 kW from 2728 rpm on", "48.0 kWh", "the model takes it"):
+        assert part in text
+
+
 @pytest.mark.parametrize(("words", "said"), [
+    ("map hmmwv_electric --low -o {}/x", "hmmwv_electric has no transfer case"),
     ("map hmmwv -o {}/x", "hmmwv has no powertrain; expected"),
     ("map class3 -o {}/x", "class3 is an architecture; expected a vehicle of axles"),
     ("map hmmwv_pedals --throttle nan -o {}/x", "expected 0 to 1"),
