@@ -18,7 +18,7 @@ import numpy as np
 
 from jounce.axles import WHEELS
 from jounce.data import load_vehicle
-from jounce.models.double_wishbone.arrange import POWERTRAIN as PEDALS
+from jounce.powertrain.kinds import AUTOMATIC, powertrain_kind
 from jounce_client import Client
 from jounce_fmu.build.library import has_cc
 from jounce_fmu.models.roads import on_road
@@ -56,7 +56,7 @@ def obstacle() -> str:
 
 def vehicle(model: str) -> str:
     """That of the first act where it has pedals, else the HMMWV that has."""
-    return model if load_vehicle(model).powertrain else PEDALS
+    return model if powertrain_kind(load_vehicle(model).powertrain) is AUTOMATIC else AUTOMATIC.example
 
 
 @contextlib.contextmanager
