@@ -91,7 +91,7 @@ def test_the_map_of_motors_is_that_of_the_model_in_steady_climbing(
     vehicle = load_vehicle(name)
     rests = standing(vehicle, name)
     outputs = ["speed", "battery.power", *(f"wheel_{w}.drive_torque_total" for w in vehicle.wheels)]
-    run = jounce.simulate(name, {"throttle": 0.5}, 25.0, outputs, output_interval=0.5,
+    run = jounce.simulate(name, {"throttle": 0.5}, 45.0, outputs, output_interval=0.5,
                           **{"terrain.slope": math.atan(0.1), "init.speed": 20.0})  # fmt: skip
     speed, force, power = (column(out / "traction.csv", n) for n in ("speed [m/s]", "force [N]", "battery_power [W]"))
     last = run["speed"][-1]
