@@ -68,10 +68,10 @@ class Motors:
         return power / np.maximum(speed, power / most)
 
     def torque(self, axle: str, speed: Array, throttle: float) -> Array:
-        """What it gives where the accelerator asks for that share."""
+        """What it gives with the accelerator pressed by that share: what is released of it brakes."""
         v = self._vehicle
         room = np.clip((v["motor.limit_speed"] - speed) / v["motor.limit_droop"], 0.0, 1.0)
-        return throttle * room * self.limit(axle, speed)
+        return (throttle * room - (1 - throttle) * v["regeneration.released"]) * self.limit(axle, speed)
 
     def traction(self, standing: Standing, throttle: float = 1.0) -> Traction:
         """Up to the speed at which no motor drives."""
@@ -86,7 +86,8 @@ class Motors:
             for force, torque in zip(forces, (self.torque(axle, w, throttle), *brakes), strict=True):
                 onto = torque - (1 - v["driveline.efficiency"]) * np.abs(torque)
                 force += self.count(axle) * onto * self.ratio(axle) / standing.radius
-            power += self.count(axle) * self.torque(axle, w, throttle) * w / v["motor.efficiency"]
+            shaft = self.count(axle) * self.torque(axle, w, throttle) * w
+            power += np.where(shaft > 0, shaft / v["motor.efficiency"], shaft * v["motor.efficiency"])
         return Traction(speed, forces[0], forces[1], forces[2], power)
 
 
