@@ -25,7 +25,8 @@ PARAMETERS = (
 )
 
 
-def brake(omega: SX, torque: SX, phi: SX, par: Mapping[str, SX]) -> tuple[SX, SX]:
+def brake(omega: SX, torque: SX, phi: SX, par: Mapping[str, SX], *,
+          settles: bool = False) -> tuple[SX, SX]:  # fmt: skip
     """(torque on the wheel [N.m] about the spin axis, rate of phi [rad/s]).
 
     Pads and disc wind up by phi before they slide; the brake is a damped torsion spring in that range and gives
@@ -40,6 +41,7 @@ def brake(omega: SX, torque: SX, phi: SX, par: Mapping[str, SX]) -> tuple[SX, SX
         par: numbers of PARAMETERS: largest torque [N.m], wind-up at slip under it [rad], damping at rest over the
             stiffness times that wind-up [s/rad], spin rate [rad/s] above which the state's eigenvalue is limited,
             torque below which the brake is released [N.m] and the rate at which the wind-up then fades [1/s].
+        settles: whether steps of 1 ms resolve a torque that is asked of a wheel which turns fast.
 
     Source: see `jounce.contact.bristle`.
     """
@@ -51,6 +53,7 @@ def brake(omega: SX, torque: SX, phi: SX, par: Mapping[str, SX]) -> tuple[SX, SX
         limit=asked * (full / ca.fmax(capacity, LEAST_CAPACITY)),
         damping=par["brake.damping"] * full,
         rate_limit=par["brake.spin_limit"] / full,
+        settles=settles,
     )
     released = torque < par["brake.release_torque"]
     moment = -(capacity / full) * spring.stretch
@@ -60,5 +63,5 @@ def brake(omega: SX, torque: SX, phi: SX, par: Mapping[str, SX]) -> tuple[SX, SX
 def function() -> ca.Function:
     """disc(omega, torque, phi, numbers of PARAMETERS) -> [torque on the wheel, rate of phi], as `brake`."""
     omega, torque, phi, numbers = SX.sym("w"), SX.sym("t"), SX.sym("x"), SX.sym("n", len(PARAMETERS))
-    out = brake(omega, torque, phi, dict(zip(PARAMETERS, ca.vertsplit(numbers), strict=True)))
+    out = brake(omega, torque, phi, dict(zip(PARAMETERS, ca.vertsplit(numbers), strict=True)), settles=True)
     return ca.Function("disc", [omega, torque, phi, numbers], [ca.cse(ca.vertcat(*out))])

@@ -80,8 +80,8 @@ def evaluation() -> tuple[Step, ...]:
                                      "    press_brakes_forward(x, u, d, d_x, d_u, d_e->wheel_inputs);")]  # fmt: skip
             case Call("wheel"):
                 steps += [step, Call("half_speed", ("corner", "corner state", "arm", "shaft numbers"), ("half speed",)),
-                          Glue("JN_NAME(brake_inboard)(x, d, e);\n    JN_NAME(drive_half_shafts)(x, u, d, e);",
-                               "JN_NAME(brake_inboard_forward)(x, d, d_x, e, d_e);\n"
+                          Glue("JN_NAME(brake_discs)(x, d, e);\n    JN_NAME(drive_half_shafts)(x, u, d, e);",
+                               "JN_NAME(brake_discs_forward)(x, d, d_x, e, d_e);\n"
                                "    drive_half_shafts_forward(x, u, d, d_x, d_u, e, d_e);")]  # fmt: skip
             case Call("chassis"):
                 steps += [Call("port", ("corner", "articulated_body", "axial", "angular", "shaft numbers"), ("port",)),
