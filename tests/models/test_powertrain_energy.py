@@ -36,6 +36,23 @@ def test_what_comes_out_of_the_driveline_is_what_the_half_shafts_do_to_the_wheel
     assert np.abs(work - o["energy.delivered"]).max() < 2e-3 * np.ptp(o["energy.delivered"])
 
 
+def test_a_range_is_refused_while_the_wheels_turn_in_the_air_and_taken_when_they_stand() -> None:
+    """The vehicle does not move; the output shaft's speed, and so its energy, would jump with the range."""
+    plan = [(0.0, {"throttle": 0.6}), (1.0, {"throttle": 0.0, "gear_selector": 0.0}), (1.5, {"transfer_range": 3.0}),
+            (1.8, {"brake_pedal": 0.5})]  # fmt: skip
+    o = run(plan, 3.0, in_the_air())
+    t, turns = o["time"], o["wheel_RL.omega"] + o["wheel_RR.omega"] + o["wheel_FL.omega"] + o["wheel_FR.omega"]
+    asked = (t > 1.55) & (t < 1.8)
+    high = 2.73 * 1.92
+    assert np.abs(o["speed"]).max() < 1.0 and np.abs(turns[asked]).min() > 4.0 * 10.0
+    assert (o["gearbox.refused"][asked] == 1.0).all()
+    assert o["driveline.output_speed"][asked] == pytest.approx(high * turns[asked] / 4.0, rel=0.01)  # the old range
+    assert o["gearbox.refused"][-1] == 0.0
+    assert np.flatnonzero(o["gearbox.refused"])[-1] > 185  # not before the brake has slowed them down
+    balance = o["energy.engine"] - o["energy.losses"] - o["energy.delivered"] - o["energy.driveline"]
+    assert np.abs(balance - balance[0]).max() < 0.3  # of the output shaft; it was 2 kJ
+
+
 def test_an_engine_that_speeds_up_turns_the_chassis_as_much_as_its_angular_momentum_grows() -> None:
     """Against the same moment from outside, by the inertias of engine (1.1) and turbine (0.3 kg.m2)."""
     plan = [(0.0, {"gear_selector": 0.0, "throttle": 1.0})]
