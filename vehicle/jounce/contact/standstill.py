@@ -73,6 +73,8 @@ class Hold:
     """The same along y [N]."""
     sliding: SX
     """Force of full sliding [N]."""
+    tread: SX | None = None
+    """Force at break-away in the direction in which the tread is bent [N], >= 0; None: `friction` in all."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,8 @@ def standstill(state: dict[str, SX], motion: Motion, hold: Hold, par: Mapping[st
     travel = passing.slip
 
     slid = ca.fmax(ca.fmin(state["sliding"], 1.0), 0.0)  # an implicit step may end beyond
-    held = hold.friction + slid * ca.fmin(hold.sliding - hold.friction, 0.0)
+    friction = hold.friction if hold.tread is None else hold.tread
+    held = friction + slid * ca.fmin(hold.sliding - friction, 0.0)
     slope_x, slope_y = ca.fmax(hold.slope_x, SOFT), ca.fmax(hold.slope_y, SOFT)
     relaxation = stiffness * travel / (slope_x * slope_y) * ca.vertcat(slope_y, slope_x)
     moved = motion.sliding - ca.vertcat(0.0, lever * motion.yaw)

@@ -75,12 +75,19 @@ class Forces:
     """Relaxation length of the longitudinal slip [m]; 0 where the file has none."""
     length_y: SX
     """That of the slip angle [m]."""
-    peak: SX
-    """The smaller one of the two peak forces [N]."""
+    peak_x: SX
+    """Peak force along x [N]."""
+    peak_y: SX
+    """The same along y."""
     sliding: SX
     """Force of a locked wheel, at slip -1, without the curve's shifts [N]."""
     clipped: SX
     """How many of the two weights of combined slip would be below 0, and are 0 [1]."""
+
+    @property
+    def peak(self) -> SX:
+        """The smaller one of the two peak forces [N]."""
+        return ca.fmin(self.peak_x, self.peak_y)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ string, whose states follow over the travel s (Pacejka and Besselink 2012, secti
 our own: they bound the states at any speed and keep their eigenvalues below 500 1/s.
 
 Below `blend_begin` the forces are those of `jounce.contact.standstill`, as in TMeasy's law, with the formula's
-stiffness and friction: break-away at the smaller one of the two peaks, sliding at the force of a locked wheel.
+stiffness and friction: break-away on the ellipse of the two peaks, in the direction in which the tread is bent, and
+sliding at the force of a locked wheel. The bore torque has the smaller peak.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ STEEPEST: Final = 14.1
 """Its tangent [1]."""
 NO_PRESSURE: Final = 1.0
 """Pressure of an input [Pa] up to which the parameter's counts."""
+ROUND: Final = 1e-12
+"""Added to squares of deflections [m2]: one of a micrometre has hardly a direction."""
 SMALL_SLIP: Final = 1e-3
 """Slip below which the force over slip is taken from the slope at zero."""
 
@@ -293,6 +296,7 @@ def _contact(formula: Formula, hub: Hub, terrain: Plane, state: SX, par: Numbers
         slope_x=_secant(f.fx, counted.slip, f.stiffness_x) * more,
         slope_y=_secant(f.fy, counted.tan, f.stiffness_y) * more,
         sliding=ca.fmin(f.sliding, f.peak) * more * fade,
+        tread=_bent_at(parts["bristle"], f) * more * fade,
     )  # fmt: skip
     near = ca.logic_and(touching, rest_of > 0.0)
     rest = _standing(near, standstill({n: parts[n] for n in STATES.sizes}, motion, held, _near_rest(par)), state)
@@ -331,6 +335,13 @@ def _standing(near: SX, rest: Standstill, state: SX) -> Standstill:
     counted = {name: ca.if_else(near, value, 0.0) for name, value in vars(rest).items()}
     rates = ca.if_else(near, rest.rates, -FLIGHT_RATE * state[: STATES.size])
     return Standstill(**counted | {"rates": rates})
+
+
+def _bent_at(bent: SX, f: Forces) -> SX:
+    """Radius [N] of the ellipse of the two peaks in the direction of a deflection (2) [m]; of none, between the two."""
+    x, y = bent[0] * bent[0] + ROUND, bent[1] * bent[1] + ROUND
+    along, across = f.peak_x * f.peak_x, f.peak_y * f.peak_y
+    return f.peak_x * f.peak_y * ca.sqrt((x + y) / (across * x + along * y + TINY))
 
 
 def _secant(force: SX, slip: SX, slope: SX) -> SX:

@@ -76,7 +76,7 @@ def mf61(at: Slips, c: Numbers) -> Forces:
         aligning=-trail * gy * upright["force"] + left, arm=arm,
         stiffness_x=x.stiffness, stiffness_y=y["stiffness"],
         length_x=_length(x.stiffness, carcass_x), length_y=_length(y["stiffness"], carcass_y),
-        peak=ca.fmin(x.mu, y["mu"]) * fz, sliding=x.sliding, clipped=negative(gx, bare),
+        peak_x=x.mu * fz, peak_y=y["mu"] * fz, sliding=x.sliding, clipped=negative(gx, bare),
     )  # fmt: skip
 
 

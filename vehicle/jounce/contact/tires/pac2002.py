@@ -93,7 +93,7 @@ def pac2002(at: Slips, c: Numbers) -> Forces:
         aligning=-trail * (fy - shift) + left, arm=ca.if_else(ellipse, 0.0, arm),
         stiffness_x=x.stiffness, stiffness_y=ky, length_x=length,
         length_y=lateral * r0 * c["LFZO"] * c["LSGAL"],
-        peak=ca.fmin(x.mu, mu) * fz, sliding=x.sliding,
+        peak_x=x.mu * fz, peak_y=mu * fz, sliding=x.sliding,
         clipped=ca.if_else(ellipse, 0.0, negative(bare_x, bare_y)),
     )  # fmt: skip
 
