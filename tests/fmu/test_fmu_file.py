@@ -128,6 +128,7 @@ def test_an_alias_shares_its_value_reference(fmu: Path) -> None:
 
 def test_names_follow_the_style() -> None:
     assert fmi_name("front.stop.depth.10") == "front.stop.depth[10]"
+    assert fmi_name("gearbox.up.1.0") == "gearbox.up[1,0]"
     assert fmi_name("wheel_FL.pos.x", "flat") == "wheel_FL_pos_x"
     clash = SignalTable("m", (Signal("a.b", "input", "m", ""), Signal("a_b", "input", "m", "")))
     with pytest.raises(DescribeError, match="a_b"):

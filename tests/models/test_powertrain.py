@@ -128,6 +128,15 @@ def test_selector_range_and_gears_that_would_do_harm_are_refused_and_said() -> N
     assert none["gearbox.gear"][-1] == 4.0 and none["gearbox.refused"][-1] == 1.0
 
 
+def test_sliding_sideways_on_ice_neither_pawl_nor_reverse_goes_in() -> None:
+    o = run([(0.0, {"gear_selector": 0.0, "chassis.ext_force.y": 8000.0}), (1.0, {"gear_selector": -1.0}),
+             (1.3, {"gear_selector": -2.0}), (1.6, {"gear_selector": 0.0})], 1.6, {"terrain.mu": 0.05})  # fmt: skip
+    asked = o["time"] > 1.05
+    assert np.abs(o["speed"][asked]).max() < 1.0  # ahead
+    assert (np.hypot(o["ref_frame.lin_vel.x"], o["ref_frame.lin_vel.y"])[asked] > 1.0).all()
+    assert (o["gearbox.gear"][asked] == 0.0).all() and (o["gearbox.refused"][asked] == 1.0).all()
+
+
 STEP = st.fixed_dictionaries({
     "throttle": st.sampled_from([0.0, 0.4, 1.0]), "brake_pedal": st.sampled_from([0.0, 0.0, 0.3, 1.0]),
     "hand_brake": st.sampled_from([0.0, 1.0]), "gear_selector": st.integers(-2, 1), "gear_request": st.integers(0, 6),

@@ -20,7 +20,8 @@ TIRE = Path(__file__).parents[1] / "data" / "tires" / "HMMWV_Pac02Tire.tir"
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"gearbox.down_full": 320.0}, "not shifted down again"),
+        ({"gearbox.down.3.4": 320.0}, r"up\.2\.4 = 335\.1032: expected above 557.*too near gearbox\.down\.3\.4 = 320"),
+        ({"gearbox.hysteresis": 0.2}, r"up\.1\.0 = 157\.0796: expected above 164\.5"),
         ({"gearbox.ratio.2": 3.0}, "below that of the gear before"),
         ({"engine.full_load.speed.3": 10.0}, "do not fall along the map"),
     ],
@@ -45,7 +46,7 @@ def test_on_tires_of_the_magic_formula_it_drives_as_on_its_own_but_for_the_tires
     assert magic["gearbox.gear"][400] == own["gearbox.gear"][400]
     assert np.abs(magic["speed"][-20:]).max() < 0.05
     with factory(str(on_tires("hmmwv_pedals", TIRE))).instance("x") as fmu, pytest.raises(FmuError, match="hunt|again"):
-        fmu.setup({"gearbox.down_full": 320.0})
+        fmu.setup({"gearbox.down.2.4": 320.0})
 
 
 def test_a_powertrain_without_its_entries_is_refused(tmp_path: Path) -> None:

@@ -72,11 +72,11 @@ def test_the_check_tells_shifts_and_sources_and_the_models_refusal(
     for part in ("582 N.m at 1700 rpm", "1 (2.48) to 2 (1.48): closed throttle 1500 -> 895, down at 750 (+19%)",
                  "the model takes it", "hub.ratio: HMMWV geared hubs, 1.92 to 1"):  # fmt: skip
         assert part in text
-    hunts = "".join("up_full = { value = 200.0, unit = 'rad/s', source = 'a test', description = 'x' }\n"
-                    if line.startswith("up_full") else line for line in DATA.read_text().splitlines(True))  # fmt: skip
+    hunts = "".join("up.1 = { value = [150, 160, 170, 180, 200], unit = 'rad/s', source = 'a', description = 'x' }\n"
+                    if line.startswith("up.1 ") else line for line in DATA.read_text().splitlines(True))  # fmt: skip
     (tmp_path / "hunts.toml").write_text(hunts)
     assert main(["powertrain", "check", str(tmp_path / "hunts.toml")]) == 1
-    assert "gearbox.up_full = 200: expected a speed at which the gear above" in capsys.readouterr().err
+    assert "gearbox.up.1.0 = 150: expected above 154.8: after the shift" in capsys.readouterr().err
 
 
 def test_the_map_of_motors_is_that_of_the_model_in_steady_climbing(

@@ -3,7 +3,8 @@
 A vehicle is a folder with a `vehicle.toml`, or such a file. The file either lists data files (`files = [...]`, read in
 that order), or names a `base` vehicle and has a table `[overrides]` with new values (`"chassis.mass" = 2500`) or keys
 of entries. In a data file every table with a `value` key is an entry; its name is the dotted path to it
-(`front.spring.k1`). All values are in SI units; the value of a choice (`items`) is a name. Arrays of tables
+(`front.spring.k1`). Where its value is a list, it is one entry for each (`gearbox.up.1.0`, `gearbox.up.1.1`, ...), in
+`[overrides]` as well. All values are in SI units; the value of a choice (`items`) is a name. Arrays of tables
 (`[[rear.joint]]`) are lists without numeric entries; only axles of kind `graph` have them. Tables `[[axles]]` beside
 `files` describe the axles (`jounce.axles`); a vehicle without them has two axles on double wishbones, the front one
 steered. `tire` names the law of the tires (`jounce.contact.tires`), else it is that of the base, else tmeasy.
@@ -338,6 +339,8 @@ def _overrides(
                 wanted = "a name" if alone is str else "a number"
                 raise DataError(f"{vehicle}: {name} = {item!r}: expected {wanted}, or a table with a value")
             yield name, item if isinstance(item, dict) else {"value": item}
+        elif isinstance(item, list) and f"{name}.{len(item) - 1}" in entries and f"{name}.{len(item)}" not in entries:
+            yield from _overrides({str(k): value for k, value in enumerate(item)}, entries, vehicle, f"{name}.")
         elif isinstance(item, dict) and any(n.startswith(f"{name}.") for n in entries):
             yield from _overrides(item, entries, vehicle, f"{name}.")
         else:

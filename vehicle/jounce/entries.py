@@ -60,7 +60,7 @@ def take(content: Mapping[str, Any], file: str, entries: dict[str, Entry], lists
         if key in lists:
             raise DataError(f"list {key!r} is in two files; expected in one")
         lists[key] = tables
-    for was, table in _walk(content, ""):
+    for was, table in _each(_walk(content, "")):
         key = present(was, today)
         if key in entries:
             raise DataError(f"entry {key!r} is in two files; expected in one")
@@ -133,6 +133,15 @@ def _lists(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, tuple[M
             yield prefix + key, tuple(item)
         elif isinstance(item, dict) and "value" not in item:
             yield from _lists(item, f"{prefix}{key}.")
+
+
+def _each(tables: Iterator[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A table whose value is a list stands for one of each, `name.0`, `name.1` and on, alike but for the value."""
+    for name, table in tables:
+        if isinstance(table["value"], list):
+            yield from ((f"{name}.{k}", {**table, "value": value}) for k, value in enumerate(table["value"]))
+        else:
+            yield name, table
 
 
 def _walk(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

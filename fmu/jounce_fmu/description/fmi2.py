@@ -64,12 +64,13 @@ def default_tick_length(table: SignalTable) -> float:
 def fmi_name(name: str, style: NameStyle = "structured") -> str:
     """A signal's name in the FMU.
 
-    Structured: as in the table, a numeric component becomes an index (``depth.0`` -> ``depth[0]``).
+    Structured: as in the table, a numeric component becomes an index (``depth.0`` -> ``depth[0]``,
+    ``up.1.0`` -> ``up[1,0]``).
     Flat: no dots or brackets (``wheel_FL.pos.x`` -> ``wheel_FL_pos_x``).
     """
     if style == "flat":
         return re.sub(r"[.\[\]]+", "_", name).strip("_")
-    return re.sub(r"\.(\d+)(?=\.|\Z)", r"[\1]", name)
+    return re.sub(r"((?:\.\d+)+)(?=\.|\Z)", lambda found: f"[{found.group(1)[1:].replace('.', ',')}]", name)
 
 
 def model_description(

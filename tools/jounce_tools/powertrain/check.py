@@ -38,8 +38,8 @@ def _shifts(vehicle: Vehicle, maps: Maps) -> Iterator[str]:
     yield "shifts up, speed of the gearbox's input in rpm before and after it, and where it shifts down again:"
     for gear, (ratio, above) in enumerate(zip(maps.gears, maps.gears[1:], strict=False), 1):
         parts = []
-        for pedal in ("closed", "full"):
-            up, down = vehicle[f"gearbox.up_{pedal}"] * _RPM, vehicle[f"gearbox.down_{pedal}"] * _RPM
+        for pedal, k in (("closed", 0), ("half", 2), ("full", 4)):
+            up, down = (vehicle[f"gearbox.{line}.{k}"] * _RPM for line in (f"up.{gear}", f"down.{gear + 1}"))
             after = up * above / ratio
             apart = f"{after / down - 1:+.0%}" if down > 0 else "never"
             parts.append(f"{pedal} throttle {up:.0f} -> {after:.0f}, down at {down:.0f} ({apart})")

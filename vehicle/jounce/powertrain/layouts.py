@@ -54,9 +54,11 @@ COLUMN_NUMBERS: Final = Layout(
 #: What the gearbox's controller remembers: the gear (-1 R, 0 N and P, 1 ...), the one whose wheels mesh, the selector's
 #: position in effect, the transfer case's range, whether the last wish was refused, what the clutch, lock-up and pawl
 #: go to, the time since the last shift and of the last decision [s], the gear for which the
-#: clutch opens, or 0.
+#: clutch opens, or 0. Against hunting: the vehicle's speed at the last decision [m/s], its smoothed rate [m/s2], the
+#: smoothed throttle; whether shifts up are barred, and the rate and the throttle from which on they no longer are.
 MEMORY: Final = Layout(
-    gear=1, meshed=1, selector=1, range=1, refused=1, clutch=1, lock=1, pawl=1, since=1, decided=1, shifting=1
+    gear=1, meshed=1, selector=1, range=1, refused=1, clutch=1, lock=1, pawl=1, since=1, decided=1, shifting=1,
+    speed=1, surge=1, pedal=1, barred=1, bar_surge=1, bar_pedal=1,
 )  # fmt: skip
 
 #: What changes from one evaluation to the next: inputs, ratio of the gear that is in, ratio of the transfer case and
