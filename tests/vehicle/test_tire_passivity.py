@@ -105,8 +105,10 @@ def rig(law: Law) -> ca.Function:
 @cache
 def library(name: str, folder: Path) -> ctypes.CDLL:
     law, _ = law_and_numbers(name)
-    (folder / "rig.inc").write_text(emit_function(rig(law), quick=True))
-    return compiled(C % (law.layout.size, len(names(law)), HARMONICS), folder)
+    own = folder / name  # a library of the same path would be the one loaded before
+    own.mkdir()
+    (own / "rig.inc").write_text(emit_function(rig(law), quick=True))
+    return compiled(C % (law.layout.size, len(names(law)), HARMONICS), own)
 
 
 @pytest.fixture(scope="module")
