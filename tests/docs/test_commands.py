@@ -84,6 +84,7 @@ PLAN: dict[str, object] = {
     "jounce export --road FILE": By("fmu/test_terrain_fmu.py"),
     "jounce export --tire FILE --road FILE": By("fmu/test_importers.py"),
     "jounce terrain pack": By("tools/test_terrain_command.py"),
+    "jounce terrain show": By("tools/test_terrain_command.py"),
     "jounce terrain show course.jnt --mesh course.obj": By("tools/test_terrain_command.py"),
     "jounce view --demo --vehicle class3": By("tools/view/test_demo.py"),
     "jounce terrain iso": By("vehicle/test_terrain.py"),
