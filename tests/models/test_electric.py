@@ -14,7 +14,7 @@ from drives import run as run_vehicle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jounce.axles import WHEELS
+from jounce.axles import AXLES, WHEELS
 from jounce.data import DataError, load_vehicle, vehicle_file
 from jounce.models.double_wishbone.arrange import arranged
 from jounce_fmu.importer.host import FmuError, FmuInstance
@@ -24,7 +24,7 @@ NAME = "hmmwv_electric"
 FREE = {"driveline.efficiency": 1.0, "tire.rolling_resistance": 0.0, "differential.axle_friction": 0.0,
         "terrain.mu": 2.0}  # fmt: skip
 #: One motor at each wheel, in the hub.
-AT_WHEELS = {"hub.sense": 0.0} | {f"motor.{axle}.{name}": value for axle in ("front", "rear")
+AT_WHEELS = {"hub.sense": 0.0} | {f"motor.{axle}.{name}": value for axle in AXLES
                                   for name, value in (("at", 2.0), ("inertia", 0.0))}  # fmt: skip
 MOST, POWER, RATIO = 280.0, 80e3, 7.9377 * 1.92
 
@@ -38,10 +38,10 @@ def moving_mass(radius: float) -> float:
     pieces = {n: e.value for n, e in v.entries.items() if n.endswith(".mass")}
     times = {"chassis": 1, "steering": 1, "wheel": 4}
     mass = sum(times.get(n.partition(".")[0], 2) * m for n, m in pieces.items())
-    wheels = sum(2 * v[f"{axle}.spindle.inertia.yy"] for axle in ("front", "rear"))
+    wheels = sum(2 * v[f"{axle}.spindle.inertia.yy"] for axle in AXLES)
     wheels += 4 * (v["wheel.inertia.yy"] + v["driveline.inertia"])
     rotors = sum(v[f"motor.{axle}.inertia"] * RATIO**2 + v["driveline.carrier_inertia"] * 1.92**2
-                 for axle in ("front", "rear"))  # fmt: skip
+                 for axle in AXLES)  # fmt: skip
     return mass + (wheels + rotors) / radius**2
 
 
@@ -67,7 +67,7 @@ def test_a_launch_is_that_of_constant_torque_and_then_of_constant_power() -> Non
     assert np.abs(v / np.maximum(wanted, 1e-3) - 1)[late].max() < 0.02
     power_of_one = np.abs(o["motor.front.torque"] * o["motor.front.speed"])
     assert power_of_one.max() == pytest.approx(share * POWER, rel=0.01)  # the torque lags
-    sums = [o[f"motor.{axle}.torque"][k] for axle in ("front", "rear") for k in (50, 100)]
+    sums = [o[f"motor.{axle}.torque"][k] for axle in AXLES for k in (50, 100)]
     assert sums == pytest.approx([share * MOST] * 4, rel=1e-9)
 
 
@@ -220,7 +220,7 @@ def test_whatever_a_driver_does_nothing_fails_and_no_motor_gives_more_than_it_ca
     o = run(plan, 0.4 * len(plan), start)
     assert (np.diff(o["energy.losses"]) > -1e-6).all()
     motors = 2 if place else 1
-    for axle in ("front", "rear"):
+    for axle in AXLES:
         torque, w = o[f"motor.{axle}.torque"], o[f"motor.{axle}.speed"]
         assert np.abs(torque).max() <= motors * MOST * (1 + 1e-12)
         assert place or np.abs(torque * w).max() <= POWER * (1 + 1e-12)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from drives import HELD, SLOPE, factory, position, run
 
-from jounce.axles import WHEELS
+from jounce.axles import AXLES, WHEELS
 from jounce_fmu.importer.host import FmuInstance
 from jounce_fmu.models.tires import on_tires
 
@@ -70,8 +70,8 @@ def test_with_the_nose_down_it_slides_only_where_both_rear_wheels_need_more_than
                   for mu in (enough, least))  # fmt: skip
     assert np.abs(position(held)[:, 500::100] - position(held)[:, 500:501]).max() < 1e-4
     assert np.linalg.norm(position(slid)[:, -1] - position(slid)[:, 500]) > 2e-3
-    rear = [np.hypot(held[f"wheel_{w}.tire_force.x"], held[f"wheel_{w}.tire_force.y"])[500:] for w in ("RL", "RR")]
-    load = [held[f"wheel_{w}.tire_force.z"][500:] for w in ("RL", "RR")]
+    rear = [np.hypot(held[f"wheel_{w}.tire_force.x"], held[f"wheel_{w}.tire_force.y"])[500:] for w in AXLES["rear"]]
+    load = [held[f"wheel_{w}.tire_force.z"][500:] for w in AXLES["rear"]]
     assert (sum(rear) / sum(load)).max() > least
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jounce.axles import AXLES
 from jounce.data import load_vehicle
 from jounce.math.layout import Layout
 from jounce.powertrain import electric
@@ -16,7 +17,7 @@ from jounce.powertrain.electric_layouts import GIVEN, REPORT
 Array = np.ndarray
 MOTORS = electric.whole_function()
 SMALL = st.floats(-1.0, 1.0)
-SIDES = [f"motor.{axle}_{side}.torque" for axle in ("front", "rear") for side in ("left", "right")]
+SIDES = [f"motor.{axle}_{side}.torque" for axle in AXLES for side in ("left", "right")]
 
 
 def values_of(**changed: float) -> Array:

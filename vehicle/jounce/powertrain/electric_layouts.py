@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from jounce.axles import AXLES
 from jounce.math.layout import Layout
 from jounce.signals import State
 
@@ -11,7 +12,7 @@ __all__ = ["GIVEN", "MEMORY", "MOTORS", "REPORT", "STATES"]
 
 STATES: Final = (
     *(State(f"motor.{axle}_{side}.torque", "N.m", f"torque that the motor of the {axle} {side} wheel follows, or half "
-            "that of the axle's one motor", 100.0) for axle in ("front", "rear") for side in ("left", "right")),
+            "that of the axle's one motor", 100.0) for axle in AXLES for side in ("left", "right")),
     State("differential.front.windup", "rad", "elastic wind-up between the outputs of the front differential", 0.01),
     State("differential.rear.windup", "rad", "elastic wind-up between the outputs of the rear differential", 0.01),
     State("gearbox.parked", "1", "share of its torque that the parking brake has", 0.1),
