@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +14,7 @@ from flight import Flight, check_conservation
 from numpy.typing import NDArray
 from own_axles import SIX
 from processes import check_another_process
+from programs import program
 
 from jounce.data import Vehicle, load_vehicle
 from jounce.reference import kkt
@@ -112,17 +112,9 @@ int main(int argc, char **argv) {
 
 @pytest.mark.parametrize("name", [*NAMES, "pickup", pytest.param("offroader", marks=pytest.mark.slow)])
 def test_one_lane_and_four_give_the_same_bits(path: Callable[[str], str | Path], tmp_path: Path, name: str) -> None:
-    if (cc := shutil.which("cc")) is None:
-        pytest.skip("no C compiler on this machine")
-    sources = find(path(name)).sources
-    for file, data in sources.packed().items():
-        (tmp_path / file).write_bytes(data)
-    (tmp_path / "driver.c").write_text(DRIVER)
-    files = [n for n in sources.packed() if n.endswith(".c")]
-    command = [cc, "-std=c99", "-O0", "-ffp-contract=off", "-w", "-o", "driver", "driver.c", *files, "-lm"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    run = partial(subprocess.run, cwd=tmp_path, capture_output=True, check=False)
-    one, four = (run(["./driver", str(variant)]) for variant in (0, 1))
+    made = program(tmp_path, find(path(name)).sources, DRIVER)
+    run = partial(subprocess.run, capture_output=True, check=False)
+    one, four = (run([made, str(variant)]) for variant in (0, 1))
     if four.returncode == 9:
         pytest.skip("this processor has no four lanes")
     assert one.returncode == four.returncode == 0, one.stderr + four.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import program
 
 from jounce.terrain.crg import read_crg
 from jounce.terrain.iso8608 import iso_road
@@ -86,28 +86,20 @@ def _terrain(name: str) -> tuple[Terrain, dict[str, float]]:
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def vehicle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The vehicle with a main function."""
-    if (cc := shutil.which("cc")) is None:
-        pytest.skip("no C compiler on this machine")
-    folder = tmp_path_factory.mktemp("whole")
     sources = find(on_tires("hmmwv_pedals", DATA / "tires" / "HMMWV_Pac02Tire.tir")).sources
-    for file, data in {**sources.packed(), "driver.c": DRIVER.encode()}.items():
-        (folder / file).write_bytes(data)
-    files = [f.name for f in folder.glob("*.c") if not f.name.startswith("jn_fmi")]
-    command = [cc, "-std=c99", "-O0", "-ffp-contract=off", "-w", "-o", "driver", *files, "-lm", "-lpthread"]
-    subprocess.run(command, cwd=folder, check=True)
-    return folder / "driver"
+    return program(tmp_path_factory.mktemp("whole"), sources, DRIVER)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_whole_vehicle_has_the_same_bits_on_one_lane_and_on_four(program: Path, tmp_path: Path, name: str) -> None:
+def test_a_whole_vehicle_has_the_same_bits_on_one_lane_and_on_four(vehicle: Path, tmp_path: Path, name: str) -> None:
     kind, values = CASES[name]
     terrain, start = _terrain(kind)
     place = save(terrain, tmp_path / "t.jnt").as_uri()
     assignments = [f"{n}={v!r}" for n, v in {**start, **values}.items()]
     run = partial(subprocess.run, capture_output=True, check=False)
-    one, four = (run([program, str(variant), place, "400", *assignments]) for variant in (0, 1))
+    one, four = (run([vehicle, str(variant), place, "400", *assignments]) for variant in (0, 1))
     if four.returncode == 9:
         pytest.skip("this processor has no four lanes")
     assert one.returncode == four.returncode == 0, (one.stderr + four.stderr).decode()

@@ -178,8 +178,9 @@ def level() -> str:
 
 
 def flags() -> list[str]:
-    """FLAGS with that level. Raises BadRequest."""
-    return [level() if flag.startswith("-O") else flag for flag in FLAGS]
+    """FLAGS with that level; with -Og, what is seldom called is not optimized (JN_SOON). Raises BadRequest."""
+    asked = level()
+    return [asked if flag.startswith("-O") else flag for flag in FLAGS] + ["-DJN_SOON"] * (asked == "-Og")
 
 
 def compile_library(sources: Sources, destination: Path, target: str = "", kept: Path | None = None) -> None:

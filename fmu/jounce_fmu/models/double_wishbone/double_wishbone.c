@@ -213,21 +213,27 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, jn_fault *
     return 0;
 }
 
+JN_SELDOM
 #include "double_wishbone_lanes.inc"
 #include "double_wishbone_lanes_forward.inc"
 #ifdef JN_KINDS
 #include "double_wishbone_kinds.inc"
 #endif
+JN_OFTEN
 #undef JN_STRIDE
 #define JN_STRIDE 1
 #include "double_wishbone_scalar.inc"
+JN_SELDOM
 #include "double_wishbone_scalar_forward.inc"
+JN_OFTEN
 #include "double_wishbone_derive.inc"
 #if JN_POWERTRAIN
 #include "powertrain_scalar.inc"
-#include "powertrain_scalar_forward.inc"
 #include "driveline_scalar.inc"
+JN_SELDOM
+#include "powertrain_scalar_forward.inc"
 #include "driveline_scalar_forward.inc"
+JN_OFTEN
 #endif
 #undef JN_STRIDE
 #define JN_STRIDE JN_CORNERS
@@ -254,6 +260,7 @@ static int goes_on(const double *x, const double *u, const double *d, const doub
     return arm[2] == arm_acceleration(x, u, d);
 }
 
+JN_SELDOM
 #include "double_wishbone_dynamics.inc"
 #include "double_wishbone_forward.inc"
 #if JN_POWERTRAIN
@@ -261,6 +268,7 @@ static int goes_on(const double *x, const double *u, const double *d, const doub
 #else
 #include "double_wishbone_jacobian.inc"
 #endif
+JN_OFTEN
 #undef JN_LANES
 
 #ifdef JN_FOUR_LANES
@@ -274,17 +282,21 @@ static int goes_on(const double *x, const double *u, const double *d, const doub
 #include "jn_lanes.h"
 #include "double_wishbone_ground.inc"
 #include "double_wishbone_lanes.inc"
+JN_SELDOM
 #include "double_wishbone_lanes_forward.inc"
+JN_OFTEN
 #ifdef JN_KINDS
 #include "double_wishbone_kinds.inc"
 #endif
 #include "double_wishbone_dynamics.inc"
+JN_SELDOM
 #include "double_wishbone_forward.inc"
 #if JN_POWERTRAIN
 #include "by_columns.inc"
 #else
 #include "double_wishbone_jacobian.inc"
 #endif
+JN_OFTEN
 #undef JN_LANES
 #endif
 

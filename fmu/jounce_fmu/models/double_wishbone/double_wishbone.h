@@ -17,6 +17,15 @@
 #include "powertrain_layout.h"
 #endif
 
+/* What is seldom called, the tangents and one lane at a time, is not optimized where JN_SOON is defined. */
+#if defined(JN_SOON) && defined(__GNUC__) && !defined(__clang__)
+#define JN_SELDOM _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")
+#define JN_OFTEN _Pragma("GCC pop_options")
+#else
+#define JN_SELDOM
+#define JN_OFTEN
+#endif
+
 /* Tires of each wheel of an axle. */
 #ifndef JN_DUAL
 #define JN_TIRES(axle) 1

@@ -196,7 +196,7 @@ class Kinds:
 
 
 def _included(name: str) -> Sequence[str]:
-    return f'#include "{name}_lanes.inc"', f'#include "{name}_lanes_forward.inc"'
+    return f'#include "{name}_lanes.inc"', "JN_SELDOM", f'#include "{name}_lanes_forward.inc"', "JN_OFTEN"
 
 
 def _row(numbers: Sequence[float]) -> str:
