@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from lark import Lark, ParseTree
 
 # CI machines are shared: an example that takes long says nothing about the code. The examples are the same in every
 # run, so that a change fails by what it changes; `pytest --hypothesis-profile=explore` tries others.
@@ -21,6 +22,20 @@ settings.load_profile("jounce")
 os.environ.setdefault("JOUNCE_OPTIMIZE", "g")
 # Processes that tests start by fork and exec need no gRPC; its handlers of a fork have ended such a child at its start.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+_parse: Callable[..., ParseTree] = Lark.parse
+_parsed: dict[tuple[str, str], ParseTree] = {}
+
+
+def parse(parser: Lark, text: str, *options: Any, **named: Any) -> ParseTree:
+    """Lark.parse, once for each text and grammar: fmpy's checker needs 10 ms for each of a vehicle's 800 names."""
+    key = parser.source_grammar, text
+    if key not in _parsed:
+        _parsed[key] = _parse(parser, text, *options, **named)
+    return _parsed[key]
+
+
+Lark.parse = parse  # type: ignore[method-assign]
 
 #: Files that take longest. They start first, in this order: else a core may wait for one of them at the end.
 LONGEST = ("benchmarks/test_soak.py", "docs/test_commands.py", "models/test_kinds_model.py",
