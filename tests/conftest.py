@@ -20,6 +20,9 @@ settings.load_profile("jounce")
 
 # Vehicles that only tests build compile in half the time; tests/fmu/test_build.py shows that the bits are the same.
 os.environ.setdefault("JOUNCE_OPTIMIZE", "g")
+# The workers share the cores already. Threads that wait for each other within products of small matrices made some
+# tests five times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Processes that tests start by fork and exec need no gRPC; its handlers of a fork have ended such a child at its start.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
