@@ -25,10 +25,10 @@ def _closed(found: Tree, cut: Edge) -> bool:
     return a == b or (a is not None and a.parent == cut.b) or (b is not None and b.parent == cut.a)
 
 
-def test_aggregates_of_20000_random_graphs_form_a_tree_and_hold_every_cut_edge() -> None:
+def test_aggregates_of_5000_random_graphs_form_a_tree_and_hold_every_cut_edge() -> None:
     rng = np.random.default_rng(14)
     loops = 0
-    for _ in range(20_000):
+    for _ in range(5000):
         bodies, edges = _random(rng)
         found = tree(bodies, edges)
         seen = {"chassis"}
@@ -41,7 +41,7 @@ def test_aggregates_of_20000_random_graphs_form_a_tree_and_hold_every_cut_edge()
         assert all(_closed(found, cut) for cut in found.cuts)
         assert sorted(name for a in found.aggregates for name in a.cuts) == sorted(c.name for c in found.cuts)
         loops += len(found.cuts)
-    assert loops > 20_000
+    assert loops > 5000
 
 
 def test_the_papers_seven_bodies_a_corner_give_four_aggregates_of_seven() -> None:
