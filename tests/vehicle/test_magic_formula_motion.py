@@ -100,37 +100,36 @@ def test_the_load_is_that_of_the_vertical_law(name: str, deflection: float) -> N
     assert out[place("contact_force"), 0][2] == pytest.approx(wanted, rel=1e-9, abs=1e-6)
 
 
+#: Driven, braked, locked, spinning: angular velocity as part of that of the speed, and speed sideways [m/s].
+ROLLING = ((1.0, 0.0), (1.05, 0.5), (0.7, -2.0), (0.0, 1.0), (2.0, 3.0))
+
+
 @pytest.mark.parametrize("name", DEEP)
-@pytest.mark.parametrize(("ratio", "side"), [(1.0, 0.0), (1.05, 0.5), (0.7, -2.0), (0.0, 1.0), (2.0, 3.0)])
-def test_a_wheel_that_rolls_on_has_the_formulas_forces_at_its_slips(name: str, ratio: float, side: float) -> None:
-    """Driven, braked, locked (0), spinning; within 1e-9 of the nominal load after 2 s at 15 m/s."""
+def test_wheels_that_roll_on_have_the_formulas_forces_at_their_slips(name: str) -> None:
+    """Within 1e-9 of the nominal load after 2 s at 15 m/s."""
     made = rig(name)
-    motion = np.array([[15.0], [side], [ratio * 15.0 / made.height]])
-    _, outs = made.run(lambda _t: motion, 2000, 1)
-    last = outs[-1][:, 0]
-    fx, fy, load = last[place("contact_force")]
-    wanted = made.formula(load, last[place("slip")][0], last[place("slip_angle")][0], 15.0)
-    # a locked wheel slides by -1 exactly, whatever the radius
-    assert ratio > 0.0 or last[place("slip")][0] == -1.0
-    assert fx == pytest.approx(wanted["fx"], abs=1e-9 * made.par["FNOMIN"])
-    assert fy == pytest.approx(wanted["fy"], abs=1e-9 * made.par["FNOMIN"])
+    motion = np.array([[15.0, side, ratio * 15.0 / made.height] for ratio, side in ROLLING]).T
+    _, outs = made.run(lambda _t: motion, 2000, len(ROLLING))
+    for last, (ratio, _) in zip(outs[-1].T, ROLLING, strict=True):
+        fx, fy, load = last[place("contact_force")]
+        wanted = made.formula(load, last[place("slip")][0], last[place("slip_angle")][0], 15.0)
+        # a locked wheel slides by -1 exactly, whatever the radius
+        assert ratio > 0.0 or last[place("slip")][0] == -1.0
+        assert fx == pytest.approx(wanted["fx"], abs=1e-9 * made.par["FNOMIN"])
+        assert fy == pytest.approx(wanted["fy"], abs=1e-9 * made.par["FNOMIN"])
 
 
 @pytest.mark.parametrize("name", DEEP)
-@pytest.mark.parametrize("speed", [8.0, 20.0, 40.0])
-def test_after_a_step_of_the_side_slip_the_force_follows_over_the_relaxation_length(name: str, speed: float) -> None:
+def test_after_a_step_of_the_side_slip_the_force_follows_over_the_relaxation_length(name: str) -> None:
     """From 20 to 80 % in ln 4 times sigma / V, and 2 ms that bound the state's eigenvalue at 500 1/s (Pacejka and
     Besselink 2012, section 7.2): within 2 %. The slip angle is 1 mrad."""
-    made, step, tick = rig(name), 0.001 * speed, 2e-4
-    spin = made.free(speed)
-
-    def motion(t: float) -> Array:
-        return np.array([[speed], [step if t > 0.2 else 0.0], [spin]])
-
-    _, outs = made.run(motion, int(0.55 / tick), 1, tick)
-    fy = outs[int(0.2 / tick) :, place("contact_force"), 0][:, 1]
-    share = (fy - fy[0]) / (fy[-1] - fy[0])
-    low, high = (float(np.interp(at, share, tick * np.arange(len(share)))) for at in (0.2, 0.8))
-    load = outs[-1][place("contact_force"), 0][2]
-    sigma = max(made.formula(load, 0.0, 0.0, speed)["length_y"], 0.05)
-    assert (high - low) / np.log(4.0) == pytest.approx(sigma / speed + 1.0 / RATE_LIMIT, rel=0.02)
+    made, tick, speeds = rig(name), 2e-4, np.array([8.0, 20.0, 40.0])
+    spins = np.array([made.free(speed) for speed in speeds])
+    _, outs = made.run(lambda t: np.array([speeds, 0.001 * speeds * (t > 0.2), spins]), int(0.55 / tick), 3, tick)
+    for speed, out in zip(speeds, outs.transpose(2, 0, 1), strict=True):
+        fy = out[int(0.2 / tick) :, place("contact_force")][:, 1]
+        share = (fy - fy[0]) / (fy[-1] - fy[0])
+        low, high = (float(np.interp(at, share, tick * np.arange(len(share)))) for at in (0.2, 0.8))
+        load = out[-1, place("contact_force")][2]
+        sigma = max(made.formula(load, 0.0, 0.0, speed)["length_y"], 0.05)
+        assert (high - low) / np.log(4.0) == pytest.approx(sigma / speed + 1.0 / RATE_LIMIT, rel=0.02)
