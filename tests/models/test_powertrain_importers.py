@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+import math
 
 import numpy as np
 import pytest
@@ -31,9 +32,13 @@ def test_single_ticks_long_steps_and_a_snapshot_amid_a_shift_give_the_same_bits(
         assert y[names.index("gearbox.gear")] == 2.0
 
 
-def test_model_exchange_with_its_time_events_goes_through_the_same_gears() -> None:
-    """RK4 by hand at the tick of co-simulation, stopping at each event that the model asks for."""
-    made, h = factory(), 1e-3
+@pytest.mark.parametrize(("begin", "h"), [(0.0, 1e-3), (0.0043, 1e-3), (-3.005, 1e-3), (0.0, 1.5e-3)])
+def test_model_exchange_with_its_time_events_goes_through_the_same_gears(begin: float, h: float) -> None:
+    """RK4 by hand at the tick of co-simulation, with an event at the end of the step in which the model asks for one.
+
+    Also where multiples of the gearbox's period are no ticks.
+    """
+    made = factory()
 
     class Events(Exchange):
         def event(self) -> float:
@@ -50,12 +55,12 @@ def test_model_exchange_with_its_time_events_goes_through_the_same_gears() -> No
     names = [s.name for s in made.table.outputs]
     gear, start = names.index("gearbox.gear"), {"throttle": 1.0, "init.speed": 11.6}
     with made.instance("steps") as steps, Events(made.library, made.interface, "events") as events:
-        steps.setup(start)
+        steps.setup({**start, "tick": h}, start_time=begin)
         events.defaults = made.defaults
-        events.setup(start)
-        x, gears, next_event = read_states(steps), [], 0.01
+        events.setup(start, start_time=begin)
+        x, gears, next_event = read_states(steps), [], 0.01 * (math.floor(begin / 0.01 + 1e-6) + 1)
         for k in range(800):
-            t = k * h
+            t = begin + k * h
 
             def rate(at: Array, tau: float, t: float = t) -> Array:
                 events.set_time(t + tau)
@@ -71,7 +76,8 @@ def test_model_exchange_with_its_time_events_goes_through_the_same_gears() -> No
             events.set_states(x)
             if t + h > next_event - 1e-9:
                 next_event = events.event()
-                assert next_event == pytest.approx(t + h + 0.01)
+                assert 1e-9 < next_event - (t + h) < 0.01 + 1e-9
+                assert next_event / 0.01 == pytest.approx(round(next_event / 0.01), abs=1e-9)
             steps.step(1)
             gears.append((events.get_outputs()[gear], steps.get_outputs()[gear]))
         assert len(set(gears)) == 2 and all(a == b for a, b in gears)

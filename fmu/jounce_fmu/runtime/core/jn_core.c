@@ -440,13 +440,6 @@ static int first_lost(const double *x, int n) {
     return i;
 }
 
-/* The controller's turn after a tick, `ticks` after the start. */
-static void decide(jn_instance *s, long long ticks) {
-    const double every = floor(s->model->period(s->p_now) / s->tick_length + 0.5);
-    if (every > 1.0 && ticks % (long long)every) return;
-    s->model->decide(s->start_time + (double)ticks * s->tick_length, s->u, s->p_now, s->d, s->x);
-}
-
 /* One tick, the last of `ticks` since the start. `known`: s->known has the rates at s->x_old. */
 static int one_tick(jn_instance *s, long long ticks, int known, jn_fault *f) {
     const jn_model *m = s->model;
@@ -457,7 +450,7 @@ static int one_tick(jn_instance *s, long long ticks, int known, jn_fault *f) {
     if (m->step ? m->step(s->tick_length, s->u, s->p_now, s->d, s->x, s->work, f)
                 : implicit ? jn_rosenbrock_tick(s, f) : rk4_tick(s, known, f)) return -1;
     if (m->finish) m->finish(s->x, s->u, s->p_now);
-    if (m->decide) decide(s, ticks);
+    if (m->decide) m->decide(s->start_time + (double)ticks * s->tick_length, s->u, s->p_now, s->d, s->x);
     i = first_lost(s->x, m->n_x);
     if (i < 0) return m->readable && m->readable(s->x, s->u, s->p_now, s->d, f) ? -1 : 0;
     snprintf(f->text, sizeof f->text, "state %d is not a finite number%s", i,

@@ -46,18 +46,20 @@ int jn_exchange_refresh(jn_instance *s) {
     return bad;
 }
 
+/* Whole periods up to time t. */
+static double periods(double t, double period) { return floor(t / period + ON_TIME); }
+
+int jn_is_due(double t, double decided, double period) { return periods(t, period) > periods(decided, period); }
+
 int jn_exchange_event(jn_instance *s, double *next) {
     const jn_model *m = s->model;
-    double period, turn;
+    double period;
     *next = 0.0;
     if (!m->decide) return 0;
     period = m->period(s->p_now);
-    turn = floor(s->start_time / period + 0.5);
-    if (fabs(s->start_time / period - turn) < ON_TIME) {
-        m->decide(s->start_time, s->u, s->p_now, s->d, s->x);
-        s->outputs_dirty = 1;
-    }
-    *next = (floor(s->start_time / period + ON_TIME) + 1.0) * period;
+    m->decide(s->start_time, s->u, s->p_now, s->d, s->x);
+    s->outputs_dirty = 1;
+    *next = (periods(s->start_time, period) + 1.0) * period;
     return 1;
 }
 

@@ -89,9 +89,9 @@ typedef struct jn_model {
     /* Called after each tick: returns 0 if `outputs` can be evaluated at this state. Otherwise the tick has failed, so
      * that the outputs of a successful step can always be read. Or NULL. */
     int (*readable)(const double *x, const double *u, const double *p, const double *d, jn_fault *f);
-    /* A controller that decides at fixed times, each `period` [s]: `decide` writes what it decides at time t [s] into the
-     * memory; called at the start, where it may set states as well, and after each tick or at each time event that is a
-     * whole multiple of the period; a second call at the same time changes nothing. Or both NULL. */
+    /* A controller that decides at whole multiples of `period` [s], or at the first call after one: `decide` writes what it
+     * decides at time t [s] into the memory. Called at the start, where it decides in any case and may set states as well,
+     * and after each tick or at each event; it changes nothing unless `jn_is_due`. Or both NULL. */
     double (*period)(const double *p);
     void (*decide)(double t, const double *u, const double *p, const double *d, double *x);
     /* Opens the resource that the parameters ask for in the folder of resources (or the file, where that is one; NULL:
@@ -112,6 +112,9 @@ typedef struct jn_model {
 const void *jn_resource_of(const double *place);
 /* The store that d tells of at this place, or NULL. */
 double *jn_store_of(const double *place);
+
+/* Whether a controller that decided at one time has to at time t: a multiple of its period has come since. */
+int jn_is_due(double t, double decided, double period);
 
 extern const char jn_guid[];            /* hash of the interface, as in modelDescription.xml */
 extern const jn_signal jn_table[];
