@@ -79,6 +79,7 @@ def build(folder: Path) -> ct.CDLL:
     made.jn_terrain_highest.argtypes, made.jn_terrain_highest.restype = [ct.c_void_p, ct.c_void_p], ct.c_double
     made.jn_terrain_close.argtypes = [ct.c_void_p]
     made.jn_terrain_edge.argtypes = [ct.c_void_p, ct.c_double, ct.c_char_p, ct.c_size_t]
+    made.jn_terrain_beside.argtypes = [ct.c_void_p, ct.c_double, ct.c_double, ct.c_char_p, ct.c_size_t]
     made.lanes_differ.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int]
     made.fours.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
     made.many.argtypes = made.places.argtypes = [ct.c_void_p, ct.c_void_p, ct.c_int, ct.c_void_p]
@@ -129,6 +130,11 @@ class Ground:
         """Where it is steeper than that; empty where it is nowhere."""
         text = ct.create_string_buffer(120)
         return text.value.decode() if self.library.jn_terrain_edge(self._t, limit, text, len(text)) else ""
+
+    def beside(self, x: float, y: float) -> str:
+        """How far beyond the edge a place is; empty where the terrain is under it, or does not go on as at its edge."""
+        text = ct.create_string_buffer(120)
+        return text.value.decode() if self.library.jn_terrain_beside(self._t, x, y, text, len(text)) else ""
 
     def fours(self, x: Array, y: Array) -> Array:
         """(n / 4, 5, 4): height, slopes x y, friction, off, each of four places at once."""

@@ -81,6 +81,7 @@ static int answers(const jn_terrain *t) {
         good &= z[0] == z[0];
     }
     (void)jn_terrain_edge(t, 1.0, text, sizeof text);
+    for (k = 0; k < LONG; k++) (void)jn_terrain_beside(t, x[k], y[k], text, sizeof text);
     return good;
 }
 

@@ -263,6 +263,24 @@ def test_an_edge_is_found_and_named(library: ct.CDLL, tmp_path: Path) -> None:
             assert (text in found) if text else not found, (k, found)
 
 
+@pytest.mark.parametrize("kind", ["grid", "road", "tracks"])
+def test_a_place_is_beside_a_terrain_where_its_own_edge_is_what_goes_on(
+    library: ct.CDLL, tmp_path: Path, kind: str
+) -> None:
+    """There a wheel is off where the edge is FAULT."""
+    t = {"grid": _grid(), "road": read_crg(ROADS / "curved.crg"), "tracks": iso_road("B", 1, 20.0)}[kind]
+    rng, seen = np.random.default_rng(12), set()
+    middle = t.line[:, :2].mean(axis=0) if t.kind == "ROAD" else np.array(t.origin)
+    with (opened(library, save(replace(t, edge="CLAMP"), tmp_path / "c.jnt")) as clamped,
+          opened(library, save(replace(t, edge="FAULT"), tmp_path / "f.jnt")) as fatal):  # fmt: skip
+        for x, y in middle + rng.uniform(-40.0, 40.0, (400, 2)):
+            beyond = bool(fatal(np.array([x]), np.array([y]))[0, 7])
+            assert bool(clamped.beside(x, y)) == beyond, (x, y, clamped.beside(x, y))
+            assert not fatal.beside(x, y)
+            seen.add(beyond)
+    assert len(seen) == 2
+
+
 ODD = [np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 3.0, 1e9, 1e18, 1e300, 1e-300]
 
 

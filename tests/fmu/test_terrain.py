@@ -151,6 +151,20 @@ def test_an_edge_under_a_point_of_contact_is_told_once_with_what_to_set(
         assert how or ("obstacle 1 (HALF_ROUND at x = 40.000" in told[0] and "set tire.contact to AREA" in told[0])
 
 
+@pytest.mark.parametrize(("edge", "start", "text"), [
+    ("CLAMP", {"init.x": -60.0}, "at -44 m along it, which has 0 to 80 m"),
+    ("CLAMP", {"init.y": 40.0}, "at 72 m across it, which has 0 to 64 m"),
+    ("CLAMP", {}, ""), ("PLANE", {"init.x": -60.0}, ""),
+])  # fmt: skip
+def test_a_start_beside_a_terrain_that_goes_on_as_at_its_edge_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, edge: str, start: dict[str, float], text: str
+) -> None:
+    jounce.simulate(vehicle(tmp_path, sloped(edge)), {}, 0.01, **start)
+    told = [r.getMessage() for r in caplog.records if "init.x" in r.getMessage()]
+    assert len(told) == bool(text)
+    assert not text or ("starts beside the terrain file" in told[0] and text in told[0])
+
+
 def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(FmuError, match="is for terrain_source HEIGHTMAP"):
         jounce.join(vehicle(tmp_path, sloped()), terrain_source="ROAD")

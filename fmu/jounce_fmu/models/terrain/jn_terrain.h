@@ -37,6 +37,8 @@ typedef struct { double u, v, u_by[2], v_by[2]; } jn_place;
 int jn_terrain_place(const jn_terrain *t, double x, double y, jn_place *at);
 /* Whether an obstacle, or the ground between two neighbouring points, has a steeper slope than that; the text says where. */
 int jn_terrain_edge(const jn_terrain *t, double limit, char *text, size_t size);
+/* Whether the ground at a place is only that of the edge, which goes on there (CLAMP); the text says how far out it is. */
+int jn_terrain_beside(const jn_terrain *t, double x, double y, char *text, size_t size);
 /* Whether places have different friction. */
 int jn_terrain_has_friction(const jn_terrain *t);
 void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g);
