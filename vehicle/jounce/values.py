@@ -140,7 +140,7 @@ def expected(signal: Signal) -> str:
     """Text for messages that says which values the signal accepts."""
     if len(signal.items) == 1 or (signal.items and signal.minimum == signal.maximum):
         only = signal.items[0] if len(signal.items) == 1 else signal.items[int(signal.minimum) - 1]
-        return f"{only}, which is all that this model has"
+        return f"{only}, which is all that this model has ({signal.description})"
     if signal.items:
         return f"{', '.join(signal.items)}, or the number of one from 1 to {len(signal.items)}"
     if signal.type == "Boolean":
