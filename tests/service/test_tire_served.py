@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from recordings import lockstep, only, truth, wave
 
@@ -30,6 +31,9 @@ def test_pressures_and_steering_by_two_clients_replay_to_the_bit(serve: Callable
     models = server.server.manager.registry = registry(server.server.config)
     [name] = [n for n in models.names if n.endswith("other")]
     start = {"init.speed": 8.0, "tire.rear.LMUX": 0.9}
+    wrong = pb.CreateSessionRequest(model=name, parameters={"tire.rear.PDX2": pb.Value(number=-5.0)})
+    with pytest.raises(grpc.RpcError, match=r"tire\.rear\.PDX2 = -5: expected at least .* friction would be"):
+        server.stub.CreateSession(wrong)
     session = server.stub.CreateSession(pb.CreateSessionRequest(
         model=name, parameters={n: pb.Value(number=v) for n, v in start.items()},
         expected_participants=["driver", "inflation"]))  # fmt: skip

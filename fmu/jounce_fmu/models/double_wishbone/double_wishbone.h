@@ -146,6 +146,17 @@ typedef struct {
     int power, axle; /* whose tires it is of, or -1: those of all */
 } jn_stiffness;
 
+/* A sum of coefficients of tires that keeps its sign over a range (jounce.contact.tires.coefficients.Factor). */
+typedef struct {
+    const char *what;
+    int over, first, rows[2]; /* rows in p, or -1: 1 for the first, else none */
+    double times[2];
+    int powers[2];
+    double least;
+    int waves;
+    const int *of; /* whose tires: the places in p of coefficients.JUDGED; NULL: no more */
+} jn_factor;
+
 /* The parameters that an emitted function reads, by their places in p. */
 typedef struct {
     const int *rows;

@@ -8,8 +8,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from jounce.contact.tires.coefficients import MF61 as _MF61
+from jounce.contact.tires.coefficients import MF61_FACTORS, PAC2002_FACTORS, POINTS
 from jounce.contact.tires.coefficients import PAC2002 as _PAC2002
-from jounce.contact.tires.coefficients import POINTS
 from jounce.contact.tires.dual import ENDING, dual
 from jounce.contact.tires.law import Law, Stiffness, later
 from jounce.contact.tires.mixed import JOINER, entries_of, mixed, own_law
@@ -137,6 +137,7 @@ def _magic_formula(name: str, more: tuple[str, ...], *, curve: bool = False) -> 
         contact=later(module, f"contact_{name}"), start=later(module, f"start_{name}"),
         states=(*TMEASY.states, *_LAGGED), inputs=(_PRESSURE,), outputs=(_OUTSIDE,),
         bounded=(("tire_pressure", "pressure"),), rising=rising, stiffnesses=stiffnesses, quick=True,
+        factors=MF61_FACTORS if name == "mf61" else PAC2002_FACTORS,
     )  # fmt: skip
 
 

@@ -1,8 +1,15 @@
-"""Names of the coefficients that the versions of the Magic Formula read. Where CasADi is missing it is read, too."""
+"""Coefficients of the Magic Formula: which ones its versions read, and what of them keeps its sign in a real tire.
+
+Files are read by the second (`jounce.contact.tires.from_tir`), and the model refuses parameters by it
+(`double_wishbone_tires.inc`). Where CasADi is missing it is read, too.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
 
 _PAC2002 = """
     LFZO LCX LMUX LEX LKX LHX LVX LGAX LCY LMUY LEY LKY LHY LVY LGAY LKYG LTR LRES LGAZ LXAL LYKA LVYKA LS LMX LVMX
@@ -50,3 +57,82 @@ SOFTEST: Final = 0.05
 def neutral(name: str) -> float:
     """Value of a coefficient that a file leaves out: factors are 1, PKY4 is 2, all others 0."""
     return 2.0 if name == "PKY4" else 1.0 if name[0] == "L" and name[-9:] != "STIFFNESS" else 0.0
+
+
+LEAST_SHARE: Final = 0.1
+"""Of its value at nominal load and pressure, upright: down to it a friction or stiffness counts as right."""
+ROLLING: Final = (0.5, 1.5)
+"""Least and largest rolling radius at nominal load over the unloaded one."""
+Range = Literal["load", "inclination", "pressure", "speed"]
+RANGES: Final[tuple[Range, ...]] = ("load", "inclination", "pressure", "speed")
+"""Load and pressure over the nominal ones less 1 [1], inclination [rad], speed over that of the measurement [1]."""
+JUDGED: Final = (
+    *("LFZO", "FNOMIN", "min_load", "max_load", "max_inclination", "NOMPRES", "least_pressure", "pressure", "LONGVL"),
+    *("unloaded_radius", "vertical_stiffness", "Q_RE0", "DREFF", "BREFF", "FREFF"),
+)
+"""Parameters under `tire.` that the ranges and the rolling radius follow from."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A sum of coefficients times powers of x; it is at least `least` of its value at x = 0, and that is above 0."""
+
+    what: str
+    over: Range
+    terms: tuple[tuple[str, float, int], ...]
+    """Coefficients, with what each is multiplied by, and the power of x."""
+    first: str = ""
+    """The coefficient of power 0, which counts by its size and turns the others where it is below 0; else that is 1."""
+    least: float = LEAST_SHARE
+    waves: bool = False
+    """Instead it is what lacks to half a turn of `terms` times the angle whose tangent is the load over `first`: a sine
+    of that is above 0."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Names of its coefficients."""
+        return (*((self.first,) if self.first else ()), *(name for name, _, _ in self.terms))
+
+    def is_right(self, x: float, coefficient: Callable[[str], float]) -> bool:
+        """Whether it has its sign at x; `least` 0: whether it is at least 0."""
+        whole = self.value(0.0, coefficient)
+        return self.value(x, coefficient) >= self.least * whole and (whole > 0.0 or not self.least)
+
+    def value(self, x: float, coefficient: Callable[[str], float]) -> float:
+        """Its value at x [1]."""
+        first = coefficient(self.first) if self.first else 1.0
+        if self.waves:
+            turned = coefficient(self.terms[0][0]) * math.atan((1.0 + x) / first)
+            return math.pi - turned if turned > 0.0 else turned
+        sign = math.copysign(1.0, first) if self.least else 1.0
+        return sign * (first + sum(coefficient(n) * times * x**power for n, times, power in self.terms))
+
+
+def _polynomial(what: str, over: Range, *keys: str, first: str = "") -> Factor:
+    return Factor(what, over, tuple((key, 1.0, power) for power, key in enumerate(keys, 1)), first)
+
+
+_FACTORS: Final = (
+    _polynomial("longitudinal friction", "load", "PDX2", first="PDX1"),
+    _polynomial("lateral friction", "load", "PDY2", first="PDY1"),
+    _polynomial("slip stiffness", "load", "PKX2", first="PKX1"),
+    Factor("longitudinal friction", "inclination", (("PDX3", -1.0, 2),)),
+    Factor("lateral friction", "inclination", (("PDY3", -1.0, 2),)),
+    Factor("cornering stiffness", "inclination", (("PKY3", -1.0, 1),)),
+    _polynomial("longitudinal friction", "pressure", "PPX3", "PPX4"),
+    _polynomial("lateral friction", "pressure", "PPY3", "PPY4"),
+    _polynomial("slip stiffness", "pressure", "PPX1", "PPX2"),
+    _polynomial("cornering stiffness", "pressure", "PPY1"),
+    _polynomial("cornering stiffness", "pressure", "PPY2"),
+    Factor("rolling resistance", "speed", (("QSY3", 1.0, 1), ("QSY4", 1.0, 4)), "QSY1", least=0.0),
+)
+PAC2002_FACTORS: Final = _FACTORS
+"""Of PAC2002."""
+MF61_FACTORS: Final = (
+    *_FACTORS,
+    Factor("cornering stiffness", "load", (("PKY4", 1.0, 1),), "PKY2", 1e-3, waves=True),
+    _polynomial("carcass stiffness", "load", "PCFX1", "PCFX2"),
+    _polynomial("carcass stiffness", "load", "PCFY1", "PCFY2"),
+    Factor("cornering stiffness", "inclination", (("PKY5", 1.0, 2),), "PKY2"),
+)
+"""Of MF 6.1 and 6.2."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from jounce.contact.tires import MF61, find
 from jounce.contact.tires.coefficients import MF61 as MF61_COEFFICIENTS
 from jounce.contact.tires.coefficients import PAC2002 as PAC2002_COEFFICIENTS
+from jounce.contact.tires.coefficients import ROLLING, Range
 from jounce.contact.tires.mixed import JOINER, WHICH, own_law, which_law
 from jounce.contact.tires.tir import TireFile, bounds, read_tir
 from jounce.contact.tires.vertical import vertical_of
@@ -32,12 +33,8 @@ MOST_SLIP, STEEPEST_ANGLE = 1.5, 1.5
 """Largest slip [1] and slip angle [rad] of the formula."""
 ANY_PRESSURE = 5e6
 """Largest pressure [Pa] where the file does not depend on it."""
-_ROLLING: Final = (0.5, 1.5)
-"""Least and largest rolling radius over the unloaded one."""
 _LONGVL: Final = 16.7
 """Speed of the measurement [m/s] of a file that does not say it."""
-_SHARE: Final = 0.1
-"""Of its value at nominal load, upright: down to it a friction or stiffness counts as right."""
 _STEPS: Final = 200
 """Into which a range is divided."""
 _UPRIGHT: Final = 0.05
@@ -123,11 +120,11 @@ def _entries(tire: TireFile) -> dict[str, Entry]:
     # FZMIN 0 would divide by zero
     ends = max(v.get("FZMIN", 0.0), 0.01 * v["FNOMIN"]), v.get("FZMAX", 3.0 * v["FNOMIN"])
     for name, end, least, text in (("min", ends[0], -0.5, "least"), ("max", ends[1], 0.5, "largest")):
-        over, why = _kept(tire, _of_load(tire), end / f0 - 1.0, least, lambda x: f"a load of {f0 * (1.0 + x):.4g} N")
+        over, why = _kept(tire, "load", end / f0 - 1.0, least, lambda x: f"a load of {f0 * (1.0 + x):.4g} N")
         load = f0 * (1.0 + over) if why else end
         put(f"{name}_load", load, "N", f"{text} load of the formula", 0.001, f"assumption: {why}" if why else source)
     lean = min(abs(v.get("CAMMIN", -0.2618)), abs(v.get("CAMMAX", 0.2618))) or 0.2618
-    lean, why = _kept(tire, _of_inclination(tire), lean, _UPRIGHT, lambda x: f"an inclination of {x:.3g} rad")
+    lean, why = _kept(tire, "inclination", lean, _UPRIGHT, lambda x: f"an inclination of {x:.3g} rad")
     put("max_inclination", lean, "rad", "largest inclination of the formula", 0.0,
         f"assumption: {why}" if why else source, 1.5)  # fmt: skip
     for which, text, sign in (("min", "least", -1.0), ("max", "largest", 1.0)):
@@ -186,74 +183,28 @@ def _check_rolling(tire: TireFile, made: Mapping[str, Entry]) -> None:
                                                        "vertical_stiffness")}  # fmt: skip
     settled = n["FNOMIN"] / n["vertical_stiffness"]
     rolling = n["Q_RE0"] * n["unloaded_radius"] - settled * (n["DREFF"] * math.atan(n["BREFF"]) + n["FREFF"])
-    low, high = (share * n["unloaded_radius"] for share in _ROLLING)
+    low, high = (share * n["unloaded_radius"] for share in ROLLING)
     if not low <= rolling <= high:
         raise tire.fault_of("DREFF", f"with BREFF, FREFF and the vertical stiffness it gives a rolling radius of "
                                      f"{rolling:.4g} m at nominal load; expected {low:.4g} to {high:.4g} m")
 
 
-class _Factor(NamedTuple):
-    """Of friction, a stiffness or a length; it keeps its sign in a file that makes sense."""
-
-    what: str
-    keys: tuple[str, ...]
-    value: Callable[[float], float]
-    """Over load over nominal load less 1, over the inclination [rad], or over dp; above 0."""
-
-
-def _polynomial(tire: TireFile, what: str, *keys: str, first: str = "") -> _Factor:
-    """The coefficient ``first`` by its size, or 1, and then keys times powers; where it is below 0, all change sign."""
-    begin = tire.coefficient(first) if first else 1.0
-    series = [abs(begin), *(math.copysign(1.0, begin) * tire.coefficient(k) for k in keys)]
-    there = (*([first] if first else []), *keys)
-    return _Factor(what, there, lambda x: sum(c * x**k for k, c in enumerate(series)))
-
-
-def _of_load(tire: TireFile) -> Iterator[_Factor]:
-    c = tire.coefficient
-    yield _polynomial(tire, "longitudinal friction", "PDX2", first="PDX1")
-    yield _polynomial(tire, "lateral friction", "PDY2", first="PDY1")
-    yield _polynomial(tire, "slip stiffness", "PKX2", first="PKX1")
-    if tire.law == MF61.name:
-        yield _Factor("cornering stiffness", ("PKY4",),
-                      lambda x: math.copysign(1.0, math.sin(c("PKY4") * math.atan((1.0 + x) / c("PKY2")))))  # fmt: skip
-        yield _polynomial(tire, "carcass stiffness", "PCFX1", "PCFX2")
-        yield _polynomial(tire, "carcass stiffness", "PCFY1", "PCFY2")
-
-
-def _of_inclination(tire: TireFile) -> Iterator[_Factor]:
-    c = tire.coefficient
-    yield _Factor("longitudinal friction", ("PDX3",), lambda g: 1.0 - c("PDX3") * g * g)
-    yield _Factor("lateral friction", ("PDY3",), lambda g: 1.0 - c("PDY3") * g * g)
-    yield _Factor("cornering stiffness", ("PKY3",), lambda g: 1.0 - c("PKY3") * g)
-    if tire.law == MF61.name:
-        yield _Factor("cornering stiffness", ("PKY5",), lambda g: 1.0 + c("PKY5") / c("PKY2") * g * g)
-
-
-def _of_pressure(tire: TireFile) -> Iterator[_Factor]:
-    for what, *keys in (("longitudinal friction", "PPX3", "PPX4"), ("lateral friction", "PPY3", "PPY4"),
-                        ("slip stiffness", "PPX1", "PPX2"), ("cornering stiffness", "PPY1"),
-                        ("cornering stiffness", "PPY2")):  # fmt: skip
-        yield _polynomial(tire, what, *keys)
-
-
-def _kept(
-    tire: TireFile, factors: Iterable[_Factor], end: float, least: float, text: Callable[[float], str]
-) -> tuple[float, str]:
-    """(end, "") of a range from 0 on, or where in it a factor falls to `_SHARE` of its value at 0, and why.
+def _kept(tire: TireFile, over: Range, end: float, least: float, text: Callable[[float], str]) -> tuple[float, str]:
+    """(end, "") of a range from 0 on, or where in it a factor loses its sign, and why.
 
     Raises TireFileError where that is within ``least``.
     """
     found, why = end, ""
-    for factor in factors:
-        low = _SHARE * factor.value(0.0)
+    for factor in find(tire.law).factors:
+        if factor.over != over:
+            continue
         places = [k / _STEPS * found for k in range(_STEPS + 1)]
-        wrong = next((k for k, x in enumerate(places) if factor.value(x) < low or not low > 0.0), None)
+        wrong = next((k for k, x in enumerate(places) if not factor.is_right(x, tire.coefficient)), None)
         if wrong is None:
             continue
         key = next((name for name in reversed(factor.keys) if tire.values.get(name)), factor.keys[0])
         what, at = f"{factor.what} would be about 0 or of the wrong sign", places[wrong]
-        if abs(at) <= abs(least) or not low > 0.0:
+        if abs(at) <= abs(least):
             raise tire.fault_of(key, f"{tire.coefficient(key):g}: {what} at {text(at)}")
         found = places[wrong - 1]
         why = f"line {tire.lines.get(key, tire.count)}: {key}: {what} beyond {text(found)}"
@@ -263,16 +214,16 @@ def _kept(
 def _check_pressure(tire: TireFile, nominal: float, least: float, most: float) -> None:
     """Raises TireFileError where friction or a stiffness has the wrong sign at a pressure that can be set."""
     for end in (least, most) if nominal > 0.0 else ():
-        _kept(tire, _of_pressure(tire), end / nominal - 1.0, math.inf, lambda x: f"{nominal * (1.0 + x):.4g} Pa")
+        _kept(tire, "pressure", end / nominal - 1.0, math.inf, lambda x: f"{nominal * (1.0 + x):.4g} Pa")
 
 
 def _check_signs(tire: TireFile) -> None:
     """Raises TireFileError for a rolling resistance that drives, and a lateral relaxation length below 0."""
-    for speed in (0.0, 1.0):
-        resistance = sum(tire.coefficient(f"QSY{k}") * speed**power for k, power in ((1, 0), (3, 1), (4, 4)))
-        if resistance < 0.0:
-            key = "QSY1" if tire.coefficient("QSY1") < 0.0 else "QSY3" if tire.coefficient("QSY3") < 0.0 else "QSY4"
-            raise tire.fault_of(key, f"{tire.coefficient(key):g}: the rolling resistance would be below 0 at "
+    for factor in (f for f in find(tire.law).factors if f.over == "speed"):
+        speed = next((v for v in (0.0, 1.0) if not factor.is_right(v, tire.coefficient)), None)
+        if speed is not None:
+            key = next(name for name in factor.keys if tire.coefficient(name) < 0.0)
+            raise tire.fault_of(key, f"{tire.coefficient(key):g}: the {factor.what} would be below 0 at "
                                      f"{speed * tire.values.get('LONGVL', _LONGVL):g} m/s")  # fmt: skip
     if tire.law != MF61.name and tire.coefficient("PTY1") and not tire.coefficient("PTY2") > 0.0:
         raise tire.fault_of("PTY2", f"{tire.coefficient('PTY2'):g}: expected a number above 0, as PTY1 is")

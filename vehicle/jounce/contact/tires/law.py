@@ -14,6 +14,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from jounce.contact.tires.coefficients import JUDGED, Factor
 from jounce.math.layout import Layout
 from jounce.signals import Signal, State
 
@@ -183,6 +184,8 @@ class Law:
     """Pairs of parameters of which the second must be above the first."""
     stiffnesses: tuple[Stiffness, ...] = ()
     """What the integrator must hold."""
+    factors: tuple[Factor, ...] = ()
+    """What keeps its sign; a law with any has the parameters of `coefficients.JUDGED`."""
     parts: tuple[Law, ...] = ()
     """The laws that it is made of, of which each axle has one (`jounce.contact.tires.mixed`)."""
     dual: bool = False
@@ -193,6 +196,7 @@ class Law:
 
     def __post_init__(self) -> None:
         used = {*(n for pair in self.rising for n in pair), *(s.parameter for s in self.stiffnesses), *GEOMETRY}
+        used |= {*(n for factor in self.factors for n in factor.keys), *(JUDGED if self.factors else ())}
         if missing := sorted(used - set(self.parameters)):
             raise ValueError(f"tire law {self.name}: {', '.join(missing)} expected among its parameters")
         for kind, signals in (("input", self.inputs), ("output", self.outputs)):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from jounce.axles import Axle
 from jounce.contact import states as wheel_states
 from jounce.contact import tires
+from jounce.contact.tires.coefficients import JUDGED, RANGES, ROLLING
 from jounce.contact.tires.law import GEOMETRY
 from jounce.contact.tires.mixed import numbers_of
 from jounce.data import Vehicle
@@ -133,11 +134,32 @@ def tables(vehicle: Vehicle, table: SignalTable, more: str = "") -> str:
     stiff = [f'{{{place[f"{of}.{s.parameter}"]}, {1 + (s.kind == "spring")}, {int(s.where == "tread")}, '
              f"{s.factor!r}, {s.power}, {axle}}}"
              for (of, axle), own in zip(sets, laws, strict=True) for s in own.stiffnesses]  # fmt: skip
-    parts = (("jn_apart jn_aparts", apart), ("jn_rising jn_risings", rising), ("jn_axle jn_axles", axles),
+    judged, factors = _factors(tuple((of, own) for (of, _), own in zip(sets, laws, strict=True)), place)
+    parts = (*judged, ("jn_factor jn_factors", factors),
+             ("jn_apart jn_aparts", apart), ("jn_rising jn_risings", rising), ("jn_axle jn_axles", axles),
              ("int jn_bodies", [_row(bodies)]), ("jn_stiffness jn_tire_stiffness", [*stiff, "{-1, 0, 0, 0.0, 0, -1}"]),
              ("double jn_state_starts", _starts(vehicle)))  # fmt: skip
     text = "\n".join(f"static const {name}[] = {{\n    {_lines(rows)},\n}};" for name, rows in parts)
-    return f"/* Emitted by {GENERATOR}; do not edit. */\n{text}\n{more}"
+    rolling = "\n".join(f"#define JN_{n}_ROLLING {v!r}" for n, v in zip(("LEAST", "MOST"), ROLLING, strict=True))
+    return f"/* Emitted by {GENERATOR}; do not edit. */\n{rolling}\n{text}\n{more}"
+
+
+def _factors(
+    sets: Iterable[tuple[str, tires.Law]], place: Mapping[str, int]
+) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    """What keeps its sign in the tires of each set, which begin with a name: arrays of rows, and rows of jn_factor."""
+    judged, rows = [], []
+    for k, (of, law) in enumerate(sets):
+        at = {name: place[f"{of}.{name}"] for name in law.parameters} if law.factors else {}
+        if at:
+            judged.append((f"int jn_judged_{k}", [_row(at[name] for name in JUDGED)]))
+        for f in law.factors:
+            terms = [(at[name], times, power) for name, times, power in f.terms]
+            numbers, times, powers = zip(*terms, *[(-1, 0.0, 0)] * (2 - len(terms)), strict=True)
+            first = at[f.first] if f.first else -1
+            rows.append(f'{{"{f.what}", {RANGES.index(f.over)}, {first}, {{{_row(numbers)}}}, {{{_row(times)}}}, '
+                        f"{{{_row(powers)}}}, {f.least!r}, {int(f.waves)}, jn_judged_{k}}}")
+    return judged, [*rows, "{NULL, 0, -1, {-1, -1}, {0.0, 0.0}, {0, 0}, 0.0, 0, NULL}"]
 
 
 def inner(vehicle: Vehicle) -> tuple[str, ...]:
