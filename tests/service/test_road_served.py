@@ -26,24 +26,30 @@ def road(tmp_path: Path) -> Path:
     return save(Terrain("HEIGHTMAP", 0.02 * np.sin(x) * np.cos(y), 0.5, 0.5, (-10.0, -8.0)), tmp_path / "waves.jnt")
 
 
-@pytest.mark.parametrize("ground", ["file", "client"])
+@pytest.mark.parametrize(("vehicle", "ground"), [
+    ("hmmwv", "file"), ("hmmwv", "client"),
+    *(pytest.param("hmmwv_pedals", ground, marks=pytest.mark.slow) for ground in ("file", "client")),
+])  # fmt: skip
 def test_two_clients_drive_over_soft_ground_and_the_session_replays_to_the_bit(
-    serve: Callable[..., Any], tmp_path: Path, road: Path, ground: str
+    serve: Callable[..., Any], tmp_path: Path, road: Path, vehicle: str, ground: str
 ) -> None:
-    server = serve(record=str(tmp_path / "rec"), record_every=1, vehicle=(str(on_road("hmmwv", road)),))
+    """The ground is that of the file or that of the second client, soft in the model."""
+    server = serve(record=str(tmp_path / "rec"), record_every=1, vehicle=(str(on_road(vehicle, road)),))
     models = server.server.manager.registry = registry(server.server.config)
     [name] = [n for n in models.names if n.endswith("waves")]
-    start = {"init.speed": 4.0, "terrain.soil": 2.0}
+    start, by_pedals = {"init.speed": 4.0, "terrain.soil": 2.0}, vehicle == "hmmwv_pedals"
     if ground == "client":
         start["terrain_source"] = 2.0
     session = server.stub.CreateSession(pb.CreateSessionRequest(
         model=name, parameters={n: pb.Value(number=v) for n, v in start.items()},
         expected_participants=["driver", "other"]))  # fmt: skip
     torques, heights = ([f"wheel_{w}.{what}" for w in WHEELS] for what in ("drive_torque", "terrain_height"))
-    driver = server.member(session, "driver", inputs=["steering_wheel_angle"], period=10)
+    feet = ["throttle", "brake_pedal"] if by_pedals else []
+    driver = server.member(session, "driver", inputs=["steering_wheel_angle", *feet], period=10)
     other = server.member(session, "other", inputs=torques if ground == "file" else heights, period=20)
     size = 400.0 if ground == "file" else 0.01
-    applied = lockstep([(driver, 10, lambda t: (wave(t + 3, 2.0, 400.0),)),
+    stamp = (lambda t: (0.9, 0.0) if t < 250 else (0.0, 0.4)) if by_pedals else lambda _: ()
+    applied = lockstep([(driver, 10, lambda t: (wave(t + 3, 2.0, 400.0), *stamp(t))),
                         (other, 20, lambda t: tuple(wave(t + k, size, 300.0) for k in range(4)))], 400)  # fmt: skip
     server.call("DeleteSession", session)
     path = only(tmp_path / "rec")
