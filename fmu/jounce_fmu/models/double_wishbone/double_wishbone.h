@@ -199,6 +199,14 @@ extern const double jn_reaction[2 * JN_CORNERS];
 const double *jn_in_lanes(const double *x, double *lanes);
 void jn_out_of_lanes(const double *lanes, double *x);
 
+#if JN_POWERTRAIN
+/* What the driveline takes, from before the forces of the tires are known. */
+typedef struct {
+    double speed[N_SHAFTS], given[JN_GIVEN_N];
+    double held[2][JN_SIDES * JN_HELD_N]; /* clutches and differentials, where they stand side by side */
+} jn_half_shafts;
+#endif
+
 /* Everything one evaluation computes. */
 typedef struct {
     double inner[JN_CORNERS * JN_INNER_N]; /* motion of the inner tierod ends */
@@ -219,6 +227,7 @@ typedef struct {
     double power[JN_DRIVELINE_N]; /* rates of the powertrain's states, and of the steering column's */
     double column[JN_COLUMN_N];
     double driveline[JN_DRIVELINE_REPORT_N];
+    jn_half_shafts half_shafts;
     double half[N_SHAFTS], inertial[N_SHAFTS]; /* torques on the half shafts, of the driveline and of the shafts' inertia */
     double half_speed[JN_CORNERS]; /* of each wheel's half shaft */
     double inboard[JN_CORNERS]; /* torques of brakes on the wheels that react where the half shafts' do */

@@ -79,10 +79,13 @@ def evaluation() -> tuple[Step, ...]:
                                      "press_brakes(x, u, d, e->wheel_inputs);\n"
                                      "    press_brakes_forward(x, u, d, d_x, d_u, d_e->wheel_inputs);")]  # fmt: skip
             case Call("wheel"):
-                steps += [step, Call("half_speed", ("corner", "corner state", "arm", "shaft numbers"), ("half speed",)),
-                          Glue("JN_NAME(brake_discs)(x, d, e);\n    JN_NAME(drive_half_shafts)(x, u, d, e);",
+                # the wheels do not read what the driveline begins with, which has long chains, and so hide them
+                steps += [Call("half_speed", ("corner", "corner state", "arm", "shaft numbers"), ("half speed",)),
+                          Glue("begin_half_shafts(x, u, d, e);", "begin_half_shafts(x, u, d, e);"),
+                          step,
+                          Glue("JN_NAME(brake_discs)(x, d, e);\n    JN_NAME(drive_half_shafts)(x, d, e);",
                                "JN_NAME(brake_discs_forward)(x, d, d_x, e, d_e);\n"
-                               "    drive_half_shafts_forward(x, u, d, d_x, d_u, e, d_e);")]  # fmt: skip
+                               "    drive_half_shafts_forward(x, d, d_x, d_u, e, d_e);")]  # fmt: skip
             case Call("chassis"):
                 steps += [Call("port", ("corner", "articulated_body", "axial", "angular", "shaft numbers"), ("port",)),
                           Glue("react_on_chassis(e->power, d, loads);\n"
