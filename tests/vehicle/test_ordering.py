@@ -108,6 +108,18 @@ def test_the_part_that_counts_in_one_case_alone_stands_behind_a_branch() -> None
     assert "JN_ANY" not in emit_function(branching())
 
 
+def test_each_long_part_has_a_branch_of_its_own() -> None:
+    """Parts that count on one side of a limit and of another one, the second of which reads neither."""
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    parts = [x, y]
+    for _ in range(6):
+        parts = [ca.sin(parts[0] + 0.5), ca.atan(parts[1] + 0.5)]
+    f = ca.Function("f", [x, y], [ca.if_else(x > 1.0, parts[0], 0.0) + ca.if_else(y > 1.0, parts[1], 0.0)])
+    first, *inside = emit_function(f, quick=True).split("JN_ANY(")
+    assert [part.partition("\n    }")[0].count("JN_QUICK") for part in inside] == [6, 6]
+    assert "JN_QUICK" not in first
+
+
 def test_a_line_stands_after_what_it_reads_and_one_that_is_not_read_is_left_out() -> None:
     lines = ["    const T t0 = JN_GET(i0, 0);", "    const T t1 = JN_GET(i0, 1);", "    const T t2 = t0 / t1;",
              "    const T t3 = t0 * t0;", "    const T t4 = t0 + t1;", "    const T t5 = t4 + t2;",

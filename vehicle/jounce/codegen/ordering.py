@@ -3,7 +3,8 @@
 CasADi's order goes down one expression after the other. A processor looks a few hundred instructions ahead, which is
 less than the long chains of such functions: it waits. Here each line stands by the mean of the earliest and the latest
 time at which it could run if everything ran at once. What counts only where a truth holds stands behind a branch, and
-is left out where the truth holds on no lane. The values are the same bits in any order and with each branch.
+is left out where the truth holds on no lane: the longest such part, and then others outside of it. The values are the
+same bits in any order and with each branch.
 
 Source: the first step of list scheduling, as in S. Muchnick 1997, "Advanced Compiler Design and Implementation",
 section 17.1.2, without its limit on resources, which the processor has itself.
@@ -24,7 +25,7 @@ _CYCLES: Final[Mapping[str, int]] = {
     "/": 13, "JN_SQRT": 20, "JN_QUICK_ATAN": 75, "JN_QUICK_SIN": 60, "JN_QUICK_COS": 60, "JN_TAN": 75, "JN_EXP": 60,
     "JN_LOG": 160, "JN_ATAN": 120, "JN_SIN": 70, "JN_COS": 70,
 }  # fmt: skip
-_WORTH: Final = 300
+_WORTH: Final = 200
 """Sum of these cycles from which a branch is worth its own time."""
 _DEFINED: Final = re.compile(r"    const (\w+) (\w+) = (.*);")
 _NAME: Final = re.compile(r"\b[tr]\d+\b")
@@ -107,11 +108,16 @@ def _used(lines: Iterable[_Line]) -> list[_Line]:
 
 
 def _branched(lines: list[_Line]) -> list[_Line]:
-    """The lines with a branch in place of those that count only where one truth holds, that with the most of them."""
-    truths = dict.fromkeys(choice[1] for line in lines if (choice := _CHOICE.match(line.formula)))
-    inner = {truth: _only_where(truth, lines) for truth in truths}
-    most = max(truths, key=lambda t: _cycles(inner[t]), default="")
-    return _with_branch(lines, most, inner[most]) if most and _cycles(inner[most]) >= _WORTH else lines
+    """The lines with branches in place of those that count only where one truth holds, the longest branch first."""
+    tried: set[str] = set()
+    while True:
+        truths = {choice[1] for line in lines if (choice := _CHOICE.match(line.formula))} - tried
+        inner = {truth: _only_where(truth, lines) for truth in sorted(truths)}
+        most = max(inner, key=lambda t: _cycles(inner[t]), default="")
+        if not most or _cycles(inner[most]) < _WORTH:
+            return lines
+        tried.add(most)
+        lines = _with_branch(lines, most, inner[most])
 
 
 def _cycles(lines: Iterable[_Line]) -> int:
