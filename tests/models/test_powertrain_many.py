@@ -61,7 +61,7 @@ def test_open_differentials_share_the_torque_on_the_ground_and_locked_ones_turn_
     shares = {"transfer.share": 0.4, "differential.axle_2.share": 0.3, "differential.axle_3.share": 0.6}
     free = {f"differential.{of}_friction": 0.0 for of in ("axle", "centre", "interaxle")}
     plan = [(0.0, {"throttle": 0.3}), (2.0, {"steering_wheel_angle": 8.0}), (5.0, BETWEEN)]
-    o = run(plan, 6.0, shares | free | OPEN, vehicle=EIGHT)
+    o = run(plan, 8.0, shares | free | OPEN, vehicle=EIGHT)
     torque, speed = (axles(o, name) for name in ("drive_torque_total", "omega"))
     open_ = 490
     assert o["gearbox.gear"][open_] == 1.0 and torque[open_].sum() > 500.0

@@ -224,9 +224,9 @@ def test_the_driveline_in_parts_is_the_whole_one(train: Train, z: list[float]) -
     locks = {name: 0.5 for name in given_of(train).sizes if name.endswith("_lock")}
     g = filled(given_of(train), GOING | locks | {"throttle": 0.5})
     h = 40 * np.array([next(r) for _ in range(train.shafts)])
-    law = [part(numbers_of(train), n, "damping"), part(numbers_of(train), n, "rate_limit")]
     holds = []
-    for hold, rows in zip(lanes, held(x, h, g, n), strict=True):
+    for hold, rows, damping in zip(lanes, held(x, h, g, n), ("damping", "differential_damping"), strict=True):
+        law = [part(numbers_of(train), n, damping), part(numbers_of(train), n, "rate_limit")]
         sides = np.array(rows).reshape(driveline.HELD.size, driveline.sides(train))
         holds.append(np.hstack([np.array(hold(side, law)) for side in sides.T]).ravel())
     for found, wanted in zip(rest(x, h, g, n, *holds), whole(train)(x, h, g, n), strict=True):

@@ -11,6 +11,9 @@ from jounce.math.algebra import SX
 
 __all__ = ["PARAMETERS", "brake", "function"]
 
+SETTLES = 1.0
+"""Spin rate over the one in which a disc winds up within 1 / rate_limit, from which on it settles: slower, it may be
+that of a vehicle that is shaken."""
 LEAST_CAPACITY = 1e-9
 """Keeps the division regular where a vehicle has no brakes [N.m]."""
 
@@ -26,7 +29,7 @@ PARAMETERS = (
 
 
 def brake(omega: SX, torque: SX, phi: SX, par: Mapping[str, SX], *,
-          settles: bool = False) -> tuple[SX, SX]:  # fmt: skip
+          settles: float | None = None) -> tuple[SX, SX]:  # fmt: skip
     """(torque on the wheel [N.m] about the spin axis, rate of phi [rad/s]).
 
     Pads and disc wind up by phi before they slide; the brake is a damped torsion spring in that range and gives
@@ -41,7 +44,7 @@ def brake(omega: SX, torque: SX, phi: SX, par: Mapping[str, SX], *,
         par: numbers of PARAMETERS: largest torque [N.m], wind-up at slip under it [rad], damping at rest over the
             stiffness times that wind-up [s/rad], spin rate [rad/s] above which the state's eigenvalue is limited,
             torque below which the brake is released [N.m] and the rate at which the wind-up then fades [1/s].
-        settles: whether steps of 1 ms resolve a torque that is asked of a wheel which turns fast.
+        settles: as of `bristle`, from which spin rate steps of 1 ms resolve a torque that grows.
 
     Source: see `jounce.contact.bristle`.
     """
@@ -63,5 +66,5 @@ def brake(omega: SX, torque: SX, phi: SX, par: Mapping[str, SX], *,
 def function() -> ca.Function:
     """disc(omega, torque, phi, numbers of PARAMETERS) -> [torque on the wheel, rate of phi], as `brake`."""
     omega, torque, phi, numbers = SX.sym("w"), SX.sym("t"), SX.sym("x"), SX.sym("n", len(PARAMETERS))
-    out = brake(omega, torque, phi, dict(zip(PARAMETERS, ca.vertsplit(numbers), strict=True)), settles=True)
+    out = brake(omega, torque, phi, dict(zip(PARAMETERS, ca.vertsplit(numbers), strict=True)), settles=SETTLES)
     return ca.Function("disc", [omega, torque, phi, numbers], [ca.cse(ca.vertcat(*out))])

@@ -17,10 +17,11 @@ velocity v, the limit z_s = (largest friction force) / k, and Z = |z|:
 - s = 1 / (max(1, V / (rate_limit z_s)) + steep P / (2 z_s rate_limit) + shrink / rate_limit), V = |v|, keeps the
   eigenvalues of steady sliding below 2 rate_limit, so that an explicit step stays stable at any speed, and leaves the
   steady states alone. It is 1 below break-away unless the bristle would cross its whole range within 1 / rate_limit.
-- Where the limit grows while a contact slides (``settles``), z follows it in the narrow range in which A rises, with
-  eigenvalues up to 50 rate_limit / (1 - breakaway) / 2. There 1 / s gets (V / (rate_limit z_s) - 1)+ (1 / w - 1) more
-  while z loads, w = max(1 - Z / z_s, NEAR): z follows the limit with a lag of 1 / rate_limit and eigenvalues up to
-  4 rate_limit. What sticks or slides slower than rate_limit z_s does not feel it.
+- Where the limit grows while a contact slides, z follows it in the narrow range in which A rises, with eigenvalues of
+  V / z_s / (1 - breakaway) and more. There one that ``settles`` has
+  (V / (rate_limit z_s) - settles)+ (1 / w - 1) more in 1 / s while z loads, w = max(1 - Z / z_s, NEAR): z follows the
+  limit with a lag of about 1 / rate_limit and, for settles = NEAR, eigenvalues up to 5 rate_limit. What slides slower
+  than settles rate_limit z_s does not feel it; what swings faster yields a little.
 
 The law is passive. With the stored energy k Z^2 / 2, whose k does not depend on the load, the power lost over k is
 stretch . v - z . z_dot. The limit may vary in time in any way.
@@ -50,7 +51,7 @@ import casadi as ca
 
 from jounce.math.algebra import SX, dot
 
-__all__ = ["BREAKAWAY", "Bristle", "bristle"]
+__all__ = ["BREAKAWAY", "NEAR", "Bristle", "bristle"]
 
 BREAKAWAY: Final = 0.98
 """Fraction of the limit below which a tire or a brake does not yield."""
@@ -76,7 +77,7 @@ class Bristle:
 
 def bristle(
     deflection: SX, sliding: SX, *, limit: SX, damping: SX, rate_limit: float | SX, relaxation: float | SX = 0.0,
-    breakaway: float = BREAKAWAY, settles: bool = False,
+    breakaway: float = BREAKAWAY, settles: float | None = None,
 ) -> Bristle:  # fmt: skip
     """One bristle of n = 1 or 2 components.
 
@@ -88,7 +89,8 @@ def bristle(
         rate_limit: half the largest eigenvalue of steady sliding [1/s].
         relaxation: r (n or 1) [1/s], >= 0; counts up to rate_limit / 2, and only beyond what sliding relaxes.
         breakaway: fraction of the limit below which nothing yields, below 1.
-        settles: whether it comes to a limit that grows as to one that stays; for one component.
+        settles: speed over rate_limit z_s from which it comes to a limit that grows as to one that stays; for one
+            component. From NEAR on every speed is resolved.
     """
     steep = 1.0 + 1.0 / (1.0 - breakaway)  # eigenvalue of the state over V / z_s in the range where A increases
     plane = deflection.shape[0] > 1
@@ -102,11 +104,12 @@ def bristle(
     shrink = rate_limit * (1.0 - within)
     flow = slip + shrink * reach
     resists = ca.fmax(rate_limit * reach, speed) + 0.5 * steep * slip + shrink * reach
-    if settles:
+    if settles is None:
+        slow = rate_limit / resists
+    else:
         left = ca.fmax(1.0 - length * length * inverse, NEAR)
-        faster = ca.if_else(dot(deflection, sliding) > 0.0, ca.fmax(speed - rate_limit * reach, 0.0), 0.0)
-        resists += faster * (1.0 / left - 1.0)
-    slow = rate_limit / resists
+        faster = ca.fmax(speed - settles * rate_limit * reach, 0.0) * (1.0 - left)
+        slow = rate_limit * left / (resists * left + ca.if_else(dot(deflection, sliding) > 0.0, faster, 0.0))
     moving, given_way = slow * reach, slow * flow  # s, and the rate at which z relaxes by it
     more = ca.fmax(ca.fmin(relaxation, 0.5 * rate_limit) - given_way, 0.0)
     bent = moving * sliding - (slow * slip + more) * deflection

@@ -26,13 +26,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from jounce.contact.bristle import BREAKAWAY, bristle
+from jounce.contact.bristle import BREAKAWAY, NEAR, bristle
 from jounce.math.algebra import SX, dot
 from jounce.math.layout import Layout
 from jounce.powertrain.layouts import REPORT, given_of, numbers_of, states_of
 from jounce.powertrain.train import TWO, Split, Train
 
-__all__ = ["HELD", "HOLDS", "LANES", "STATES", "part_functions", "sides", "whole_function"]
+__all__ = ["HELD", "HOLDS", "LANES", "STATES", "part_functions", "shafts_function", "sides", "whole_function"]
 
 
 def states(train: Train) -> Layout:
@@ -69,10 +69,10 @@ class _Friction:
     """Energy [J]."""
 
 
-def _friction(windup: SX, slip: SX, capacity: SX, stiffness: SX, n: Numbers,
-              breakaway: float = BREAKAWAY) -> _Friction:  # fmt: skip
-    found = bristle(windup, slip, limit=capacity / stiffness, damping=n["damping"], rate_limit=n["rate_limit"],
-                    breakaway=breakaway)  # fmt: skip
+def _friction(windup: SX, slip: SX, capacity: SX, stiffness: SX, damping: SX, rate_limit: SX,
+              breakaway: float = BREAKAWAY, settles: float | None = NEAR) -> _Friction:  # fmt: skip
+    found = bristle(windup, slip, limit=capacity / stiffness, damping=damping, rate_limit=rate_limit,
+                    breakaway=breakaway, settles=settles)  # fmt: skip
     torque = stiffness * found.stretch
     stored = 0.5 * stiffness * windup * windup
     return _Friction(torque, found.rate, torque * slip - stiffness * windup * found.rate, stored)
@@ -116,6 +116,35 @@ HELD = Layout(windup=1, slip=1, capacity=1, stiffness=1)
 HOLDS = Layout(torque=1, rate=1, lost=1, stored=1)
 
 
+@dataclass(frozen=True)
+class _Turning:
+    """What turns with the half shafts."""
+
+    speed: Callable[[int | Split], SX]
+    """Speed of the shaft to an axle or a differential [rad/s]."""
+    output: SX
+    """Speed of the output shaft [rad/s]."""
+    energy: SX
+    """Of the shafts and carriers [J]."""
+
+
+def _turning(h: SX, transfer: SX, n: Numbers, train: Train) -> _Turning:
+    both = n.get("both", SX(1))
+    carriers = [0.5 * (h[k] + h[k + 1]) for k in range(0, train.shafts, 2)]
+    props = [n[f"{axle}_ratio"] * w for axle, w in zip(train.axles, carriers, strict=True)]
+
+    def speed(of: int | Split) -> SX:
+        return SX(train.speed(of, props, lambda split: n[split.share]))
+
+    output = transfer * speed(train.centre)
+    carried = [n["carrier_inertia"] * (both if k else 1) for k in range(len(carriers))]
+    rotors = ((n["output_inertia"], output), (n["front_inertia"], speed(train.centre.near)),
+              (n["rear_inertia"], speed(train.centre.far)),
+              *((n["through_inertia"], speed(split.far)) for split in train.through),
+              *zip(carried, carriers, strict=True))  # fmt: skip
+    return _Turning(speed, output, sum((0.5 * j * w * w for j, w in rotors), SX(0)))
+
+
 def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
               friction: Callable[..., _Friction] = _friction) -> tuple[SX, SX, SX]:  # fmt: skip
     """(torques on the half shafts [N.m], rates of the states, REPORT) at the half-shaft speeds ``h`` [rad/s].
@@ -125,16 +154,12 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
     """
     engine, turbine = x["engine.speed"], x["converter.turbine_speed"]
     both = n.get("both", SX(1))
-    carriers = [0.5 * (h[k] + h[k + 1]) for k in range(0, train.shafts, 2)]
-    props = [n[f"{axle}_ratio"] * w for axle, w in zip(train.axles, carriers, strict=True)]
+    turns = _turning(h, g["transfer"], n, train)
+    speed, output = turns.speed, turns.output
 
     def share(split: Split) -> SX:
         return n[split.share]
 
-    def speed(of: int | Split) -> SX:
-        return SX(train.speed(of, props, share))
-
-    output = g["transfer"] * speed(train.centre)
     fired, load_rate, fuel_rate = _engine(x, g, n)
     started = g["start"] * g["run"] * n["start_torque"] * _clipped((n["idle_speed"] - engine) / FIRING, 0.0, 1.0)
     pump = g["coefficient"] * engine * ca.fabs(engine)
@@ -177,7 +202,8 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
     windups = {"lock": "converter.lock_windup", "clutch": "gearbox.clutch_windup", "pawl": "gearbox.pawl_windup"}
     shares = {"lock": "converter.locked", "clutch": "gearbox.engaged", "pawl": "gearbox.parked"}
     capacities = {of: ca.fmax(x[name], 0.0) * n[f"{of}_capacity"] for of, name in shares.items()}
-    lock, clutch, pawl = (friction(x[windups[of]], slip, capacities[of], n[f"{of}_stiffness"], n, YIELDS)
+    stiff, soft = ((n[damping], n["rate_limit"]) for damping in ("damping", "differential_damping"))
+    lock, clutch, pawl = (friction(x[windups[of]], slip, capacities[of], n[f"{of}_stiffness"], *stiff, YIELDS, None)
                           for of, slip in slips.items())  # fmt: skip
     clutch_torque, pawl_torque = (elastic(windups[of], capacities[of], f"{of}_stiffness") for of in ("clutch", "pawl"))
     between: dict[Split, SX] = {}
@@ -191,9 +217,9 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
     capacity = [biased(f"{axle}_bias", torque, g[f"{axle}_lock"], "axle") for axle, torque in
                 zip(train.axles, on_axles(onto(clutch_torque, pawl_torque)[1], wound), strict=True)]  # fmt: skip
     splits = {split: friction(x[split.windup], both * (speed(split.near) - speed(split.far)), between[split],
-                              n[split.stiffness], n) for split in train.splits}  # fmt: skip
+                              n[split.stiffness], *soft) for split in train.splits}  # fmt: skip
     axles = [friction(x[f"differential.{axle}.windup"], h[2 * k] - h[2 * k + 1], capacity[k],
-                      n[f"axle_stiffness_{axle}"], n) for k, axle in enumerate(train.axles)]  # fmt: skip
+                      n[f"axle_stiffness_{axle}"], *soft) for k, axle in enumerate(train.axles)]  # fmt: skip
     rubbed, onto_centre = onto(clutch.torque, pawl.torque)
     halves = ca.vertcat(*(0.5 * torque + sign * axle.torque for axle, torque in
                           zip(axles, on_axles(onto_centre, lambda split, _: splits[split].torque), strict=True)
@@ -216,15 +242,12 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
         "energy.delivered": dot(halves, h), "brake.front_pressure": front_rate, "brake.rear_pressure": rear_rate,
         **towards,
     })  # fmt: skip
-    carried = [n["carrier_inertia"] * (both if k else 1) for k in range(len(carriers))]
-    rotors = ((n["engine_inertia"], engine), (n["turbine_inertia"], turbine), (n["output_inertia"], output),
-              (n["front_inertia"], speed(train.centre.near)), (n["rear_inertia"], speed(train.centre.far)),
-              *((n["through_inertia"], speed(split.far)) for split in train.through),
-              *zip(carried, carriers, strict=True))  # fmt: skip
-    stored = sum((f.stored for f in frictions), sum((0.5 * j * w * w for j, w in rotors), SX(0)))
+    rotors = ((n["engine_inertia"], engine), (n["turbine_inertia"], turbine))
+    stored = sum((f.stored for f in frictions), sum((0.5 * j * w * w for j, w in rotors), SX(turns.energy)))
     gear = g["ratio"] * clutch.torque - rubbed
     report = REPORT.join(engine=fired + started, pump=pump, turbine=turbine_torque, gear=gear,
-                         lock=lock.torque, fuel_rate=fuel_rate, output_speed=output, stored=stored)  # fmt: skip
+                         lock=lock.torque, fuel_rate=fuel_rate, output_speed=output, stored=stored,
+                         shafts=turns.energy)  # fmt: skip
     return halves, rates, report
 
 
@@ -234,6 +257,13 @@ def _symbols(train: Train) -> tuple[list[SX], tuple[Numbers, SX, Numbers, Number
     sizes = {"x": x.size, "h": train.shafts, "g": g.size, "n": n.size}
     inputs = [SX.sym(name, size) for name, size in sizes.items()]
     return inputs, (x.split(inputs[0]), inputs[1], g.split(inputs[2]), n.split(inputs[3]), train)
+
+
+def shafts_function(train: Train = TWO) -> ca.Function:
+    """shafts(half-shaft speeds [rad/s], transfer ratio, numbers) -> energy of shafts and carriers [J]."""
+    h, transfer, n = SX.sym("h", train.shafts), SX.sym("t"), SX.sym("n", numbers_of(train).size)
+    energy = _turning(h, transfer, numbers_of(train).split(n), train).energy
+    return ca.Function("shafts", [h, transfer, n], [ca.cse(energy)])
 
 
 def whole_function(train: Train = TWO) -> ca.Function:
@@ -265,7 +295,7 @@ def part_functions(train: Train = TWO) -> tuple[list[ca.Function], list[ca.Funct
     results = [SX.sym(f"f{k}", row * HOLDS.size) for k in range(2)]
     asked: tuple[list[list[SX]], list[list[SX]]] = ([], [])
 
-    def recorded(windup: SX, slip: SX, capacity: SX, stiffness: SX, _n: Numbers, _breakaway: float = 0.0) -> _Friction:
+    def recorded(windup: SX, slip: SX, capacity: SX, stiffness: SX, *_law: SX | float) -> _Friction:
         group = int(len(asked[0]) == _CLUTCHES)
         lane = len(asked[group])
         asked[group].append([windup, slip, capacity, stiffness])
@@ -279,8 +309,8 @@ def part_functions(train: Train = TWO) -> tuple[list[ca.Function], list[ca.Funct
                ca.Function("driveline", [*inputs, *results], [ca.cse(v) for v in made])]  # fmt: skip
     held, law = SX.sym("w", HELD.size), SX.sym("d", 2)
     lanes = []
-    for name, breakaway in (("hold_clutch", YIELDS), ("hold_axle", BREAKAWAY)):
+    for name, *law_ in (("hold_clutch", YIELDS, None), ("hold_axle", BREAKAWAY, NEAR)):
         windup, slip, capacity, stiffness = (held[k] for k in range(HELD.size))
-        f = _friction(windup, slip, capacity, stiffness, {"damping": law[0], "rate_limit": law[1]}, breakaway)
+        f = _friction(windup, slip, capacity, stiffness, law[0], law[1], *law_)
         lanes.append(ca.Function(name, [held, law], [ca.cse(ca.vertcat(f.torque, f.rate, f.lost, f.stored))]))
     return scalars, lanes

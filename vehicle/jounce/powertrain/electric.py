@@ -29,10 +29,10 @@ from jounce.powertrain.driveline import CAPACITY_LAG, LOSS_SPEED, _clipped, _fri
 from jounce.powertrain.electric_layouts import GIVEN, MOTORS, REPORT
 from jounce.powertrain.electric_layouts import STATES as RECORDS
 from jounce.powertrain.layouts import NUMBERS
-from jounce.powertrain.numbers import DAMPING, RATE_LIMIT, of_brakes
+from jounce.powertrain.numbers import DAMPING, OF_DIFFERENTIALS, RATE_LIMIT, of_brakes
 from jounce.powertrain.train import TWO
 
-__all__ = ["ALL_NUMBERS", "STATES", "numbers", "whole_function"]
+__all__ = ["ALL_NUMBERS", "STATES", "numbers", "shafts_function", "whole_function"]
 
 STATES = Layout(**{state.name: 1 for state in RECORDS})
 #: Those of the half shafts and brakes, which every powertrain has, and those of the motors.
@@ -41,6 +41,12 @@ RESERVE = 0.01
 """Charge of an empty battery, and room in a full one, in which power fades."""
 
 Numbers = Mapping[str, SX]
+
+
+def _rotors(h: SX, n: Numbers) -> SX:
+    """Energy of the axles' rotors [J]."""
+    means = {axle: 0.5 * (h[first] + h[first + 1]) for axle, first in zip(AXLES, (0, 2), strict=True)}
+    return sum((0.5 * n[f"{axle}_inertia"] * (n[f"{axle}_ratio"] * w) ** 2 for axle, w in means.items()), SX(0))
 
 
 def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
@@ -78,20 +84,20 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
         capacity = (1 - each) * (n["axle_friction"] + _clipped(g[f"{axle}_lock"], 0.0, 1.0) * n["axle_lock"]
                                  + 0.5 * ca.fabs(carrier) * ((bias - 1) / (bias + 1)))  # fmt: skip
         held = _friction(x[f"differential.{axle}.windup"], h[first] - h[first + 1], capacity,
-                         n[f"axle_stiffness_{axle}"], n)  # fmt: skip
+                         n[f"axle_stiffness_{axle}"], n["differential_damping"], n["rate_limit"])  # fmt: skip
         rates[f"differential.{axle}.windup"] = held.rate
         lost += held.lost
-        stored += held.stored + 0.5 * n[f"{axle}_inertia"] * (ratio * mean) ** 2
+        stored += held.stored
         halves += [0.5 * (1 - each) * carrier + each * torque + sign * held.torque
                    for torque, sign in zip(onto, (-1, 1), strict=True)]  # fmt: skip
         report |= {f"{axle}_speed": present * ratio * mean, f"{axle}_torque": torques[0] + torques[1]}
-    on = ca.vertcat(*halves)
+    on, rotors = ca.vertcat(*halves), _rotors(h, n)
     front, rear = _pressures(x, g, n)
     return on, STATES.join(**rates, **{
         "gearbox.parked": (g["pawl"] - x["gearbox.parked"]) / CAPACITY_LAG,
         "energy.battery": drawn, "energy.recovered": ca.fmax(-drawn, 0.0), "energy.losses": lost,
         "energy.delivered": dot(on, h), "brake.front_pressure": front, "brake.rear_pressure": rear,
-    }), REPORT.join(**report, battery_power=drawn, charge=charge, stored=stored)  # fmt: skip
+    }), REPORT.join(**report, battery_power=drawn, charge=charge, stored=stored + rotors, shafts=rotors)  # fmt: skip
 
 
 def numbers(p: Numbers, both: SX) -> SX:
@@ -100,10 +106,11 @@ def numbers(p: Numbers, both: SX) -> SX:
     What engine and gears have of NUMBERS is 0. The carriers' inertia is counted at the rotors.
     """
     half = (p["wheel.inertia.yy"] + p["driveline.inertia"]) / p["hub.ratio"] ** 2
-    stiffness = p["driveline.frequency"] ** 2 * half / 2
+    frequency = OF_DIFFERENTIALS * p["driveline.frequency"]
+    stiffness = frequency**2 * half / 2
     known = {name: SX.zeros(size) for name, size in ALL_NUMBERS.sizes.items()} | of_brakes(p) | {
         "hub": p["hub.ratio"], "sense": p["hub.sense"], "both": both, "efficiency": p["driveline.efficiency"],
-        "damping": SX(2 * DAMPING) / p["driveline.frequency"], "rate_limit": SX(RATE_LIMIT),
+        "differential_damping": SX(2 * DAMPING) / frequency, "rate_limit": SX(RATE_LIMIT),
         "axle_friction": p["differential.axle_friction"], "axle_lock": p["differential.axle_lock"],
         "limit": p["motor.limit_speed"], "droop": p["motor.limit_droop"], "lag": p["motor.lag"],
         "electric_efficiency": p["motor.efficiency"], "released": p["regeneration.released"],
@@ -120,6 +127,12 @@ def numbers(p: Numbers, both: SX) -> SX:
                                                        + p["driveline.carrier_inertia"] / ratio**2),
         }  # fmt: skip
     return ALL_NUMBERS.join(**known)
+
+
+def shafts_function() -> ca.Function:
+    """shafts(half-shaft speeds 4 [rad/s], 1, ALL_NUMBERS) -> energy of the axles' rotors [J]."""
+    h, one, n = SX.sym("h", TWO.shafts), SX.sym("t"), SX.sym("n", ALL_NUMBERS.size)
+    return ca.Function("shafts", [h, one, n], [ca.cse(_rotors(h, ALL_NUMBERS.split(n)))])
 
 
 def whole_function() -> ca.Function:

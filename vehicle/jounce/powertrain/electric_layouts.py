@@ -19,7 +19,7 @@ STATES: Final = (
     State("energy.battery", "J", "energy that the battery has given, less what it took back", 1e5),
     State("energy.recovered", "J", "energy that it took back", 1e5),
     State("energy.losses", "J", "energy lost between battery and half shafts", 1e5),
-    State("energy.delivered", "J", "work at the half shafts", 1e5),
+    State("energy.delivered", "J", "work at the half shafts, with what speeds up the rotors in front", 1e5),
     State("brake.front_pressure", "Pa", "pressure in the front brake circuit", 1e6),
     State("brake.rear_pressure", "Pa", "pressure in the rear brake circuit", 1e6),
 )  # fmt: skip
@@ -43,7 +43,7 @@ MOTORS: Final = Layout(
 )  # fmt: skip
 
 #: What the outputs take: speed of the rotors (the mean of an axle's) and torque of the motors of front and rear, power
-#: of the battery, its charge, energy stored in all that turns and winds up.
+#: of the battery, its charge, energy stored in all that turns and winds up, and the rotors' part of it.
 REPORT: Final = Layout(
-    front_speed=1, front_torque=1, rear_speed=1, rear_torque=1, battery_power=1, charge=1, stored=1
+    front_speed=1, front_torque=1, rear_speed=1, rear_torque=1, battery_power=1, charge=1, stored=1, shafts=1
 )  # fmt: skip

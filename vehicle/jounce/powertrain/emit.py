@@ -83,7 +83,8 @@ def of_train(train: Train) -> tuple[dict[str, list[str]], dict[str, str]]:
             "DRIVELINE": driveline.states(train), "GIVEN": given_of(train), "GEARBOX": MEMORY,
             "DRIVELINE_REPORT": REPORT,
         }) + f"#define JN_LOCKS {pairs} /* and the inputs that turn them */\n",
-        "automatic/generated/driveline_scalar.inc": emit_file([*power, of_vehicle], GENERATOR),
+        "automatic/generated/driveline_scalar.inc": emit_file([*power, driveline.shafts_function(train), of_vehicle],
+                                                               GENERATOR),
         "automatic/generated/driveline_scalar_forward.inc": _tangents([driveline.whole_function(train)]),
     }  # fmt: skip
 
@@ -98,7 +99,8 @@ def _of_motors() -> tuple[dict[str, list[str]], dict[str, str]]:
             "DRIVELINE": electric.STATES, "GIVEN": electric_layouts.GIVEN, "GEARBOX": electric_layouts.MEMORY,
             "DRIVELINE_REPORT": electric_layouts.REPORT, "MOTOR": electric_layouts.MOTORS,
         }),
-        "electric/generated/driveline_scalar.inc": emit_file([whole, of_vehicle], GENERATOR),
+        "electric/generated/driveline_scalar.inc": emit_file([whole, electric.shafts_function(), of_vehicle],
+                                                             GENERATOR),
         "electric/generated/driveline_scalar_forward.inc": _tangents([whole]),
     }  # fmt: skip
 

@@ -32,7 +32,7 @@ STATES: Final = (
     State("engine.fuel", "kg", "fuel burnt", 0.1),
     State("energy.engine", "J", "work of engine and starter", 1e5),
     State("energy.losses", "J", "work lost between engine and half shafts", 1e5),
-    State("energy.delivered", "J", "work at the half shafts", 1e5),
+    State("energy.delivered", "J", "work at the half shafts, with what speeds up the shafts in front", 1e5),
     State("brake.front_pressure", "Pa", "pressure in the front brake circuit", 1e6),
     State("brake.rear_pressure", "Pa", "pressure in the rear brake circuit", 1e6),
 )
@@ -74,7 +74,7 @@ NUMBERS: Final = Layout(
     hub=1, sense=1, front_ratio=1, rear_ratio=1, share=1, both=1, clutch_stiffness=1, clutch_capacity=1,
     lock_stiffness=1, lock_capacity=1, axle_stiffness_front=1, axle_stiffness_rear=1, centre_stiffness=1,
     axle_friction=1, centre_friction=1, axle_lock=1, centre_lock=1, front_bias=1, rear_bias=1, centre_bias=1,
-    pawl_stiffness=1, pawl_capacity=1, efficiency=1, damping=1, rate_limit=1,
+    pawl_stiffness=1, pawl_capacity=1, efficiency=1, damping=1, differential_damping=1, rate_limit=1,
     engine_inertia=1, turbine_inertia=1, engine_lag=1, idle_speed=1, idle_gain=1, idle_torque=1, limit_speed=1,
     limit_droop=1, stall_speed=1, start_torque=1, accessories=1, fuel=1,
     release_rate=1, engage_rate=1, output_inertia=1, front_inertia=1, rear_inertia=1, carrier_inertia=1,
@@ -83,8 +83,8 @@ NUMBERS: Final = Layout(
 )  # fmt: skip
 
 #: What the outputs take: engine, pump and turbine torque, torque of the gear clutch behind the gear, of the lock-up,
-#: fuel rate, energy stored in all that turns and winds up, speed of the output shaft.
-REPORT: Final = Layout(engine=1, pump=1, turbine=1, gear=1, lock=1, fuel_rate=1, stored=1, output_speed=1)
+#: fuel rate, energy stored in all that turns and winds up, and the shafts' part of it, speed of the output shaft.
+REPORT: Final = Layout(engine=1, pump=1, turbine=1, gear=1, lock=1, fuel_rate=1, stored=1, shafts=1, output_speed=1)
 
 #: Of a wheel's half shaft, over its torque: what turns the wheel (0 where nothing drives it), the part of it that does
 #: not react on the upright, the part that the shaft takes to the chassis, and what turns the axle's body about x.
