@@ -186,6 +186,26 @@ def test_the_selector_refuses_park_and_reverse_at_speed() -> None:
     assert o["speed"][-1] > 7.5
 
 
+def test_split_friction_is_overcome_by_motors_at_wheels_bias_and_locks_in_this_order() -> None:
+    """Left wheels on ice, 2.5 s at 0.6: open differentials double what the ice holds; a motor on the good side gives
+    its own torque; differentials of bias 2.5 pass on more while the wheels on ice speed up, and locks all.
+    """
+    split = {"terrain_source": 2.0} | {f"wheel_{w}.terrain_mu": 0.1 if w[1] == "L" else 0.8 for w in WHEELS}
+    opened = {"differential.front.bias": 1.0, "differential.rear.bias": 1.0}
+    half = {f"motor.{axle}.max_{n}": 0.5 * v for axle in AXLES for n, v in (("torque", MOST), ("power", POWER))}
+    locked = {"front.diff_lock": 1.0, "rear.diff_lock": 1.0}
+    cases: dict[str, dict[str, float]] = {"open": opened, "at wheels": AT_WHEELS | half, "biased": {}, "locked": locked}
+    o = {name: run([(0.0, {"throttle": 0.6})], 2.5, split | p) for name, p in cases.items()}
+    v = [float(o[name]["speed"][-1]) for name in cases]
+    assert v[0] < 0.8 * v[1] and v[1] < v[2] < v[3]
+    assert v[0] < 0.1 * 9.81 * 2.5 * 1.25
+    grip, ice = (o["at wheels"][f"wheel_R{side}.drive_torque_total"][150] for side in "RL")
+    assert grip == pytest.approx(0.6 * 0.5 * MOST * RATIO * 0.85, rel=0.01)  # gears lose 15 %
+    assert ice < 0.4 * grip  # it turns so fast that its power is the limit
+    left, right = (o["biased"][f"wheel_R{side}.drive_torque_total"][150] for side in "LR")
+    assert right > 2.0 * left > 0.0
+
+
 def test_a_quarter_of_the_tick_and_the_implicit_integrator_drive_alike() -> None:
     plan = [(0.0, {"throttle": 0.7}), (2.0, {"throttle": 0.0}), (3.0, {"brake_pedal": 0.3, "throttle": 0.0})]
     fine = run(plan, 5.0, {"tick": 2.5e-4})

@@ -1,4 +1,5 @@
-"""The HMMWV by pedals in lockstep: one client at the pedals, one at the steering wheel or below, recorded, replayed."""
+"""The HMMWV by pedals, and on electric motors, in lockstep: one client at the pedals, one at the steering wheel or
+below, recorded, replayed, and taken on in another process."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ from jounce_service.recording.reader import Reader, Sample
 from jounce_service.recording.replay import replay
 
 NAME, START = "hmmwv_pedals", {"init.speed": 11.3}
+ELECTRIC = "hmmwv_electric"
 
 
 Plan = Callable[[int], tuple[float, ...]]
@@ -90,3 +92,54 @@ def test_amid_a_shift_and_in_ruts_a_session_goes_on_in_another_process_to_the_bi
     assert on(other) == wanted
     server.call("RestoreSnapshot", session, snapshot_id=kept.snapshot_id)
     assert on(session) == wanted
+
+
+def test_electric_motors_by_one_client_and_the_steering_by_another_replay_to_the_bit(
+    serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Into the motors' limit of power, then regeneration and brake to rest, and reverse."""
+    server = serve(record=str(tmp_path / "rec"), record_every=1, vehicle=(str(vehicle_file(ELECTRIC)),))
+    models = server.server.manager.registry = registry(server.server.config)
+    start = {"init.speed": 9.0}
+    session = server.stub.CreateSession(pb.CreateSessionRequest(
+        model=ELECTRIC, parameters={n: pb.Value(number=v) for n, v in start.items()},
+        expected_participants=["feet", "hands"]))  # fmt: skip
+    feet = server.member(session, "feet", inputs=["throttle", "brake_pedal", "gear_selector"], period=10)
+    hands = server.member(session, "hands", inputs=["steering_wheel_angle"], period=5)
+    pedals = ((1.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 1.0, 1.0), (0.3, 0.0, -1.0))
+    applied = lockstep([(feet, 10, lambda t: pedals[(t >= 600) + (t >= 900) + (t >= 3100)]),
+                        (hands, 5, lambda t: (wave(t, 0.5, 300.0),))], 3600)  # fmt: skip
+    server.call("DeleteSession", session)
+    path = only(tmp_path / "rec")
+    report = replay(path, models)
+    assert report.first is None and report.ticks == 3600
+    model = models.get(ELECTRIC)
+    alone, size = truth(model, start, applied, 3600), len(model.table.outputs)
+    recorded = {s.tick: s.values for s in Reader(path) if isinstance(s, Sample) and len(s.values) == size}
+    assert alone and all(recorded[tick].tobytes() == alone[tick].tobytes() for tick in alone)
+    power, gear = (model.table.by_name(n).index for n in ("battery.power", "gearbox.gear"))
+    assert max(v[power] for v in recorded.values()) > 150e3 and min(v[power] for v in recorded.values()) < -20e3
+    assert {float(v[gear]) for v in recorded.values()} == {1.0, 0.0, -1.0}  # R is refused at first
+
+
+def test_amid_regeneration_electric_motors_go_on_in_another_process_to_the_bit(serve: Callable[..., Any]) -> None:
+    """Over gRPC: each session has a process of its own."""
+    server = serve(vehicle=(str(vehicle_file(ELECTRIC)),), workers=True)
+    models = server.server.manager.registry = registry(server.server.config)
+    power = [s.name for s in models.get(ELECTRIC).table.outputs].index("battery.power")
+    start = {"init.speed": pb.Value(number=12.0)}
+    session = server.stub.CreateSession(pb.CreateSessionRequest(model=ELECTRIC, parameters=start))
+    server.advance(session, 200, throttle=1.0)
+    assert -30e3 < server.advance(session, 60, throttle=0.0)[power] < -5e3  # the torque still lags
+    kept = server.call("SaveSnapshot", session)
+    data = download(server, session, kept.snapshot_id)
+
+    def on(session: pb.CreateSessionResponse) -> list[list[float]]:
+        drive = [{"brake_pedal": 0.3}, {"brake_pedal": 0.0, "throttle": 0.7, "front.diff_lock": 1.0}]
+        return [list(server.advance(session, 150, **inputs)) for inputs in drive]
+
+    wanted = on(session)
+    other = server.stub.CreateSession(pb.CreateSessionRequest(model=ELECTRIC, parameters=start))
+    upload(server, other, data, piece=1 << 16)
+    server.call("RestoreSnapshot", other, snapshot_id="1")
+    assert on(other) == wanted
