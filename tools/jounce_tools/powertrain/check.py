@@ -9,7 +9,7 @@ import numpy as np
 
 from jounce.data import Vehicle
 from jounce.powertrain.layouts import numbers_of
-from jounce.powertrain.numbers import numbers
+from jounce.powertrain.numbers import OF_DIFFERENTIALS, numbers
 from jounce.powertrain.train import Train, train_of
 from jounce_tools.powertrain.maps import Maps
 
@@ -59,8 +59,8 @@ def _windups(vehicle: Vehicle) -> Iterator[str]:
     train, both = train_of(vehicle.axles), ca.SX(float(sum(axle.driven for axle in vehicle.axles) > 1))
     made = numbers_of(train).split(numbers(entries, both, train))
     frequency = vehicle["driveline.frequency"]
-    yield (f"wind-ups: {frequency:.0f} rad/s ({frequency / (2 * np.pi):.0f} Hz) against the smallest inertia; "
-           "stiffness in kN.m/rad:")  # fmt: skip
+    yield (f"wind-ups: {frequency:.0f} rad/s ({frequency / (2 * np.pi):.0f} Hz) against the smallest inertia, "
+           f"{OF_DIFFERENTIALS * frequency:.0f} in differentials; stiffness in kN.m/rad:")  # fmt: skip
     yield "  " + ", ".join(f"{label} {float(made[name]) / 1e3:.3g}" for name, label in _stiff(train).items())
 
 
