@@ -55,8 +55,11 @@ def slalom(factory: Factory) -> np.ndarray:
         return one.get_outputs()
 
 
-@pytest.mark.parametrize("standard", [C99, CXX17], ids=["c99", "c++17"])
-@pytest.mark.parametrize("name", ["gcc", "clang", "zig"])
+@pytest.mark.parametrize(("name", "standard"), [
+    pytest.param(name, standard, id=f"{name}-{standard[-1].removeprefix('-std=')}",
+                 marks=[pytest.mark.slow] * (name == "zig" and standard is CXX17))  # zig is a clang
+    for name in ("gcc", "clang", "zig") for standard in (C99, CXX17)
+])  # fmt: skip
 def test_the_listed_files_compile_without_a_warning_and_give_the_same_bits(
     name: str, standard: list[str], unpacked: Path, tmp_path: Path
 ) -> None:
