@@ -147,9 +147,29 @@ def six(folder: Path) -> Path:
     return folder
 
 
+def on_rigid_axles(folder: Path) -> Path:
+    """The 6x6 with the off-roader's rigid rear axle in place of its axles 2 and 3, on stiffer springs."""
+    rear = (EXAMPLES / "offroader" / "rear.toml").read_text().replace("[rear]", "[axle_2]")
+    for entry, value in (("k1", 120000.0), ("preload", 9500.0)):
+        rear = re.sub(rf"(?m)^(spring\.{entry} = {{ value = )[\d.]+", rf"\g<1>{value}", rear)
+    for k in (2, 3):
+        file = folder / f"axle_{k}.toml"
+        place = re.search(r"(?m)^origin\.x = { value = ([-\d.]+)", file.read_text())
+        assert place
+        text = re.sub(r"(?m)^(origin\.x = { value = )[-\d.]+", rf"\g<1>{place.group(1)}", rear)
+        file.write_text(text.replace("axle_2", f"axle_{k}"))
+    file, rigid = folder / "vehicle.toml", 'kind = "solid_axle"\ndrive_reaction = "carrier"\nfinal_drive = 2.73\n'
+    text = re.sub(r'(name = "axle_[23]"\n)', rf"\g<1>{rigid}", file.read_text())
+    file.write_text(text)
+    return folder
+
+
 @pytest.mark.slow
-def test_a_6x6_of_ones_own_closes_its_energy_and_drives(tmp_path: Path) -> None:
-    vehicle = str(six(tmp_path / "six"))
+@pytest.mark.parametrize("rigid", [False, True])
+def test_a_6x6_of_ones_own_closes_its_energy_and_drives(tmp_path: Path, rigid: bool) -> None:
+    """With inboard brakes on the axles that are no body of their own."""
+    folder = six(tmp_path / "six")
+    vehicle = str(on_rigid_axles(folder) if rigid else folder)
     plan = [(0.0, {"throttle": 0.5}), (0.6, {"axle_2.interaxle_lock": 1.0, "throttle": 0.9}), (1.5, {"throttle": 0.0})]
     o = run(plan, 2.0, in_the_air(vehicle), vehicle=vehicle)
     assert set(o["gearbox.gear"]) >= {1.0, 2.0}

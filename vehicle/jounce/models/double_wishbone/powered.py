@@ -168,7 +168,8 @@ _OUTPUTS = {
         ("gearbox.gear", "1", 1.0, "gear: -1 R, 0 N or P, 1 and up"),
         ("gearbox.turbine_speed", "rad/s", 100.0, "gearbox input speed"),
         ("gearbox.torque", "N.m", 1e3, "torque at the gearbox's output"),
-        ("gearbox.refused", "1", 1.0, "1 while selector, range or gear asked for cannot be given; else 0"),
+        ("gearbox.refused", "1", 1.0, "1 while what is asked for waits: P or R above 1 m/s, D or a gear too "
+         "low for the speed, a gear above the highest, a range not at rest in N; else 0"),
         ("converter.speed_ratio", "1", 1.0, "turbine over pump speed, within -1 to 2"),
         ("converter.lock", "1", 1.0, "share of its capacity that the lock-up clutch has"),
         ("driveline.output_speed", "rad/s", 100.0, "speed of the gearbox's output shaft"),
@@ -184,7 +185,7 @@ _OUTPUTS = {
         ("battery.power", "W", 1e4, "power that the battery gives, below 0 what it takes"),
         ("battery.charge", "1", 1.0, "share of its capacity that the battery has"),
         ("gearbox.gear", "1", 1.0, "direction: -1 R, 0 N or P, 1 D"),
-        ("gearbox.refused", "1", 1.0, "1 while the selector's position cannot be given; else 0"),
+        ("gearbox.refused", "1", 1.0, "1 while P or R is asked for above 1 m/s and waits in N; else 0"),
         ("energy.driveline", "J", 1e5, "energy in rotors, carriers and wind-ups"),
         ("energy.battery", "J", 1e5, "energy that the battery has given since the start, less what it took back"),
         ("energy.recovered", "J", 1e5, "energy that it took back"),
