@@ -67,6 +67,7 @@
 #undef JN_ANY
 #undef JN_SPLAT
 #undef JN_EACH
+#undef JN_FROM
 #undef JN_TWO
 #undef JN_TWO_NAME
 
@@ -99,6 +100,7 @@
 #define JN_CHOOSE(c, a, b) ((c) ? (a) : (b))
 #define JN_ANY(c) (c)
 #define JN_EACH(f, x) f(x)
+#define JN_FROM(f) f(0) /* of f(lane), which wide registers take from others, not from memory */
 #else
 #ifndef JN_VECTOR_TYPES
 #define JN_VECTOR_TYPES
@@ -118,6 +120,7 @@ typedef long long jn_m2 __attribute__((vector_size(16), aligned(8), may_alias));
 #define JN_NAME(f) f##_4
 #define JN_SPLAT(c) ((jn_v4){(c), (c), (c), (c)})
 #define JN_EACH(f, x) ((jn_v4){f((x)[0]), f((x)[1]), f((x)[2]), f((x)[3])})
+#define JN_FROM(f) ((jn_v4){f(0), f(1), f(2), f(3)})
 #define JN_ANY(c) ((c)[0] | (c)[1] | (c)[2] | (c)[3])
 #else
 #define T jn_v2
@@ -125,6 +128,7 @@ typedef long long jn_m2 __attribute__((vector_size(16), aligned(8), may_alias));
 #define JN_NAME(f) f##_2
 #define JN_SPLAT(c) ((jn_v2){(c), (c)})
 #define JN_EACH(f, x) ((jn_v2){f((x)[0]), f((x)[1])})
+#define JN_FROM(f) ((jn_v2){f(0), f(1)})
 #define JN_ANY(c) ((c)[0] | (c)[1])
 #endif
 #if defined(__x86_64__)
