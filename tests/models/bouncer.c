@@ -3,7 +3,6 @@
  */
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "bouncer_table.h"
 #include "jn_model.h"
@@ -40,10 +39,7 @@ static int step(double h, const double *u, const double *p, const double *d, dou
         x[1] = -p[JN_P_restitution] * (x[1] - g * until);
         work[0] -= until;
     }
-    f->signal = JN_ROW_Y + JN_Y_speed;
-    f->value = x[1];
-    snprintf(f->text, sizeof f->text, "more than %d impacts in a tick", (int)AT_MOST);
-    return 1;
+    return jn_refuse(f, JN_ROW_Y + JN_Y_speed, x[1], "more than %d impacts in a tick", (int)AT_MOST);
 }
 
 static int outputs(const double *x, const double *u, const double *p, const double *d, long long ticks, double *y,

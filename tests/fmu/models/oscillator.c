@@ -3,7 +3,6 @@
  * p: tick, mass, stiffness, damping, x0, gain (tunable), cubic, direction.  x: position, velocity.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "jn_model.h"
 #include "oscillator_table.h"
@@ -12,10 +11,7 @@ enum { D_INVERSE_MASS, D_GAIN, N_D };
 
 static int derive(const double *p, double *d, jn_fault *f) {
     if (!(p[JN_P_mass] > 0.0)) {
-        f->signal = JN_ROW_P + JN_P_mass;
-        f->value = p[JN_P_mass];
-        snprintf(f->text, sizeof f->text, "expected masses > 0");
-        return 1;
+        return jn_refuse(f, JN_ROW_P + JN_P_mass, p[JN_P_mass], "expected masses > 0");
     }
     d[D_INVERSE_MASS] = 1.0 / p[JN_P_mass];
     d[D_GAIN] = p[JN_P_gain] * (p[JN_P_direction] == 2.0 ? -1.0 : 1.0);
@@ -33,13 +29,8 @@ static int rhs(double tau, const double *x, const double *u, const double *p, co
                jn_fault *f) {
     double cubic = p[JN_P_cubic] != 0.0 ? p[JN_P_stiffness] * x[0] * x[0] * x[0] : 0.0;
     (void)tau;
-    if (fabs(x[0]) > 1e3) {
-        f->signal = JN_ROW_Y + JN_Y_position;
-        f->value = x[0];
-        /* as long as a text can be: no message may lose its end */
-        snprintf(f->text, sizeof f->text, "beyond 1000 m%*s", (int)sizeof f->text - 14, "!");
-        return 1;
-    }
+    if (fabs(x[0]) > 1e3) /* a text as long as it can be: no message may lose its end */
+        return jn_refuse(f, JN_ROW_Y + JN_Y_position, x[0], "beyond 1000 m%*s", (int)sizeof f->text - 14, "!");
     dx[0] = x[1];
     dx[1] = (d[D_GAIN] * (u[JN_U_force] + u[JN_U_push_x]) - p[JN_P_damping] * x[1] -
              p[JN_P_stiffness] * x[0] - cubic) * d[D_INVERSE_MASS];

@@ -6,7 +6,6 @@
  * vehicle (jounce.models.ce.emit), ce_functions.inc has the functions of its branches.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "impulse.h"
@@ -58,14 +57,11 @@ static int ce_blame(const double *p, const ce_motion *m, jn_fault *f) {
     char text[sizeof f->text];
     if (!stiff) return 1;
     memcpy(text, f->text, sizeof text);
-    f->signal = -1;
-    snprintf(f->text, sizeof f->text, "%s is too stiff or damped for RK4 and this tick: %.140s", stiff, text);
-    return 1;
+    return jn_refuse(f, -1, 0.0, "%s is too stiff or damped for RK4 and this tick: %.140s", stiff, text);
 }
 
 static int ce_diverged(const char *what, const double *p, const ce_motion *m, jn_fault *f) {
-    f->signal = -1;
-    snprintf(f->text, sizeof f->text, "the motion of %s has diverged; a shorter tick may help", what);
+    jn_refuse(f, -1, 0.0, "the motion of %s has diverged; a shorter tick may help", what);
     return ce_blame(p, m, f);
 }
 

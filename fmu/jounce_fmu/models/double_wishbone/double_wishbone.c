@@ -25,13 +25,6 @@ static const char *const corner_names[JN_CORNERS] = {JN_WHEEL_NAMES};
 
 #include "double_wishbone_axles.inc"
 
-static int refuse(jn_fault *f, int row, double value, const char *text) {
-    f->signal = row;
-    f->value = value;
-    snprintf(f->text, sizeof f->text, "%s", text);
-    return 1;
-}
-
 /* Deflection of the tire of lane c at which its rim is on the ground [m]. */
 double jn_rim_reached(const double *d, int c) {
     const double *wheel = d + D_WHEELS + c;
@@ -39,8 +32,8 @@ double jn_rim_reached(const double *d, int c) {
 }
 
 static int refuse_steering(const double *u, jn_fault *f) {
-    return refuse(f, JN_ROW_U + JN_U_steering_wheel_angle, u[JN_U_steering_wheel_angle],
-                  "linkage out of range: the steering four-bar cannot close");
+    return jn_refuse(f, JN_ROW_U + JN_U_steering_wheel_angle, u[JN_U_steering_wheel_angle],
+                     "linkage out of range: the steering four-bar cannot close");
 }
 
 /* Name of the coordinate of a wheel's lane, and its unit. */
@@ -61,19 +54,15 @@ static const char *coordinate_of(int wheel) {
 static int refuse_range(const double *x, const jn_evaluation *e, jn_fault *f) {
     int w;
     for (w = 0; w < JN_WHEELS; w++) {
-        const int c = JN_LANE_OF(w);
+        const int c = JN_LANE_OF(w), row = JN_ROW_Y + JN_Y_WHEEL_arm_angle + w * Y_WHEEL;
         const double theta = x[JN_X_theta + c];
         const int upper = e->corner[JN_CORNERS * JN_CORNER_margin_upper + c] > SINGULAR;
         const int tierod = e->corner[JN_CORNERS * JN_CORNER_margin_tierod + c] > SINGULAR;
         if (upper && tierod && fabs(theta) < FARTHEST) continue;
-        f->signal = JN_ROW_Y + JN_Y_WHEEL_arm_angle + w * Y_WHEEL;
-        f->value = theta;
         if (theta != theta)
-            snprintf(f->text, sizeof f->text, "not a number: the motion of corner %s has diverged", corner_names[w]);
-        else
-            snprintf(f->text, sizeof f->text, "linkage out of range: at corner %s the %s loop cannot close at this %s",
-                     corner_names[w], jn_axles[w / 2].loops[upper], coordinate_of(w));
-        return 1;
+            return jn_refuse(f, row, theta, "not a number: the motion of corner %s has diverged", corner_names[w]);
+        return jn_refuse(f, row, theta, "linkage out of range: at corner %s the %s loop cannot close at this %s",
+                         corner_names[w], jn_axles[w / 2].loops[upper], coordinate_of(w));
     }
 #ifdef JN_LOOPED
     return refuse_branch(x, e, f);
@@ -203,12 +192,10 @@ static int refuse_deflection(const jn_evaluation *e, const double *d, jn_fault *
         const double deflection = e->wheel[JN_CORNERS * JN_WHEEL_deflection + JN_LANE_OF(w)];
         const double limit = d[D_WHEELS + JN_CORNERS * JN_WHEEL_NUMBER_tire_unloaded_radius + JN_LANE_OF(w)];
         if (!(deflection > limit)) continue;
-        f->signal = JN_ROW_Y + JN_Y_WHEEL_deflection + w * Y_WHEEL;
-        f->value = deflection;
-        snprintf(f->text, sizeof f->text, "tire %s is pressed in beyond what its data can mean; expected at most "
-                 "%.0f mm, where its centre is on the ground (its rim is at %.0f mm)", corner_names[w], 1e3 * limit,
-                 1e3 * jn_rim_reached(d, JN_LANE_OF(w)));
-        return 1;
+        return jn_refuse(f, JN_ROW_Y + JN_Y_WHEEL_deflection + w * Y_WHEEL, deflection,
+                         "tire %s is pressed in beyond what its data can mean; expected at most %.0f mm, where its "
+                         "centre is on the ground (its rim is at %.0f mm)", corner_names[w], 1e3 * limit,
+                         1e3 * jn_rim_reached(d, JN_LANE_OF(w)));
     }
     return 0;
 }

@@ -2,7 +2,6 @@
  * for the explicit integrator.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "double_wishbone.h"
@@ -211,11 +210,9 @@ static int body_mobility(probe *s, const double *point, double *mobility, jn_fau
 static int stiff(const probe *s, int k, double times, double mobility, int order, jn_fault *f) {
     const double h = s->p[JN_P_tick], most = pow(STABLE / h, order) / (mobility * times);
     if (!(mobility * times > 0.0) || fabs(s->p[k]) <= most) return 0;
-    f->signal = JN_ROW_P + k;
-    f->value = s->p[k];
-    snprintf(f->text, sizeof f->text, "too stiff for RK4 at a tick of %.0f us; expected at most %.0f, or a shorter "
-             "tick, or integrator ROSENBROCK", 1e6 * h, floor(most));
-    return 1;
+    return jn_refuse(f, JN_ROW_P + k, s->p[k],
+                     "too stiff for RK4 at a tick of %.0f us; expected at most %.0f, or a shorter tick, or integrator "
+                     "ROSENBROCK", 1e6 * h, floor(most));
 }
 
 static int refuse_axle(probe *s, const jn_axle *axle, jn_fault *f) {

@@ -8,7 +8,6 @@
  * holding, and without them the vehicle is let go.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "double_wishbone.h"
@@ -330,11 +329,9 @@ static int find_rest(rest *r, double *x, jn_fault *f) {
         if (search(r, v, x, now, f)) return 1;
     }
     if (!(size(now) < TOLERATED)) {
-        f->signal = JN_ROW_P + JN_P_init_equilibrium;
-        f->value = r->p[JN_P_init_equilibrium];
-        snprintf(f->text, sizeof f->text, "no static equilibrium on this terrain with these loads; start with "
-                 "init.equilibrium = 0 at init.z instead");
-        return 1;
+        return jn_refuse(f, JN_ROW_P + JN_P_init_equilibrium, r->p[JN_P_init_equilibrium],
+                         "no static equilibrium on this terrain with these loads; start with init.equilibrium = 0 at "
+                         "init.z instead");
     }
     return residual(r, v, x, now, f);
 }
@@ -372,6 +369,7 @@ static int set_rolling(rest *r, double speed, double *x, jn_fault *f) {
 
 /* Refuses a start with a rim on the ground. */
 static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
+    const int at_fault = r->p[JN_P_init_equilibrium] != 0.0 ? JN_P_init_equilibrium : JN_P_init_z;
     double deepest = 0.0, limit = 0.0;
     int w, worst = -1;
     for (w = 0; w < JN_WHEELS; w++) {
@@ -382,24 +380,20 @@ static int refuse_pressed(const rest *r, const double *d, jn_fault *f) {
         limit = most;
     }
     if (worst < 0) return 0;
-    f->signal = JN_ROW_P + (r->p[JN_P_init_equilibrium] != 0.0 ? JN_P_init_equilibrium : JN_P_init_z);
-    f->value = r->p[f->signal - JN_ROW_P];
-    snprintf(f->text, sizeof f->text, "tire %.2s starts %.0f mm deep in the terrain; expected at most %.0f mm, where its "
-             "rim is on the ground", jn_table[JN_ROW_U + JN_U_WHEEL_force_x + JN_WHEEL_OF(worst) * U_WHEEL].name + strlen("wheel_"),
-             1e3 * lane(r->e.wheel, JN_WHEEL_deflection, worst), 1e3 * limit);
-    return 1;
+    return jn_refuse(f, JN_ROW_P + at_fault, r->p[at_fault],
+                     "tire %.2s starts %.0f mm deep in the terrain; expected at most %.0f mm, where its rim is on the ground",
+                     jn_table[JN_ROW_U + JN_U_WHEEL_force_x + JN_WHEEL_OF(worst) * U_WHEEL].name + strlen("wheel_"),
+                     1e3 * lane(r->e.wheel, JN_WHEEL_deflection, worst), 1e3 * limit);
 }
 
 /* Nor with its body in the ground: an external partner's terrain may lie below the plane that the body knows. */
 static int refuse_buried(const rest *r, const double *d, jn_fault *f) {
     const double stiffness = d[D_CONTACT + JN_CONTACT_stiffness];
     if (!(r->e.body[3] > 0.5 * stiffness * BURIED * BURIED)) return 0;
-    f->signal = JN_ROW_P + JN_P_init_z;
-    f->value = r->p[JN_P_init_z];
-    snprintf(f->text, sizeof f->text, "the body starts more than %.0f mm deep in the terrain; expected a start above it: "
-             "init.z, terrain.height, or terrain_source EXTERNAL with the inputs of a terrain; "
-             "chassis.contact.stiffness = 0 leaves the body without ground", 1e3 * BURIED);
-    return 1;
+    return jn_refuse(f, JN_ROW_P + JN_P_init_z, r->p[JN_P_init_z],
+                     "the body starts more than %.0f mm deep in the terrain; expected a start above it: init.z, "
+                     "terrain.height, or terrain_source EXTERNAL with the inputs of a terrain; "
+                     "chassis.contact.stiffness = 0 leaves the body without ground", 1e3 * BURIED);
 }
 
 int jn_start(const double *p, const double *d, const double *u, double *outside, jn_fault *f) {

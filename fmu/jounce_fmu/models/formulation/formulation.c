@@ -6,7 +6,6 @@
  * States: chassis; of each wheel q, q', spin, spin rate, inner states of tire and brake; memory of the steering.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "formulation_layout.h"
@@ -65,13 +64,6 @@ typedef struct {
     double acceleration[6];
 } evaluation;
 
-static int refuse(jn_fault *f, int row, double value, const char *text) {
-    f->signal = row;
-    f->value = value;
-    snprintf(f->text, sizeof f->text, "%s", text);
-    return 1;
-}
-
 static const double *of_wheel(const double *x, int w) { return x + X_WHEELS + w * X_WHEEL; }
 
 /* Motion of the inner tierod ends for a Pitman arm's angle, rate and acceleration. */
@@ -80,8 +72,8 @@ static int steer(const double *arm, double inner[N_WHEELS][JN_INNER_N], jn_fault
     int w;
     steering_1(arm, linkage, link);
     if (!(link[JN_LINK_discriminant] > SINGULAR))
-        return refuse(f, JN_ROW_U + JN_U_steering_wheel_angle, arm[0] * steering_ratio,
-                      "linkage out of range: the steering four-bar cannot close");
+        return jn_refuse(f, JN_ROW_U + JN_U_steering_wheel_angle, arm[0] * steering_ratio,
+                         "linkage out of range: the steering four-bar cannot close");
     for (w = 0; w < N_WHEELS; w++) inner_1(link, inner_numbers[w], inner[w]);
     return 0;
 }
@@ -134,11 +126,9 @@ static int refuse_deflection(const evaluation *e, jn_fault *f) {
     for (w = 0; w < N_WHEELS; w++) {
         const double most = wheel_numbers[w][JN_WHEEL_NUMBER_tire_unloaded_radius];
         if (!(e->wheel[w][JN_WHEEL_deflection] > most)) continue;
-        f->signal = JN_ROW_Y + JN_Y_WHEEL_deflection + w * Y_WHEEL;
-        f->value = e->wheel[w][JN_WHEEL_deflection];
-        snprintf(f->text, sizeof f->text, "tire %s is pressed in beyond what its data can mean; expected at most "
-                 "%.0f mm, where its centre is on the ground", wheel_names[w], 1e3 * most);
-        return 1;
+        return jn_refuse(f, JN_ROW_Y + JN_Y_WHEEL_deflection + w * Y_WHEEL, e->wheel[w][JN_WHEEL_deflection],
+                         "tire %s is pressed in beyond what its data can mean; expected at most %.0f mm, where its "
+                         "centre is on the ground", wheel_names[w], 1e3 * most);
     }
     return 0;
 }
@@ -158,10 +148,8 @@ static int widest_gap(double angle, const double *x, double *gap, int *where, jn
 }
 
 static int refuse_gap(int wheel, double gap, const char *expected, jn_fault *f) {
-    f->signal = JN_ROW_Y + JN_Y_closure_residual;
-    f->value = gap;
-    snprintf(f->text, sizeof f->text, "the loops of wheel %s are open by this (m); %s", wheel_names[wheel], expected);
-    return 1;
+    return jn_refuse(f, JN_ROW_Y + JN_Y_closure_residual, gap,
+                     "the loops of wheel %s are open by this (m); %s", wheel_names[wheel], expected);
 }
 
 /* Unit quaternions of the bodies of wheel w, where they have poses. */
@@ -211,7 +199,7 @@ static int derive(const double *p, double *d, jn_fault *f) {
     const double slowest = STABLE / p[JN_P_tick];
     d[0] = p[JN_P_tick];
     if (p[JN_P_baumgarte] > slowest)
-        return refuse(f, JN_ROW_P + JN_P_baumgarte, p[JN_P_baumgarte], "expected at most 2.7 / tick, what RK4 holds");
+        return jn_refuse(f, JN_ROW_P + JN_P_baumgarte, p[JN_P_baumgarte], "expected at most 2.7 / tick, what RK4 holds");
     return 0;
 }
 

@@ -2,7 +2,6 @@
  * jounce.models.halfcar has the equations; here are the order of their calls, the start, and the SATURATED law.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "halfcar_layout.h"
@@ -28,13 +27,6 @@ typedef struct {
     double inputs[JN_INPUT_N], rows[JN_ROWS_N], reduced[JN_REDUCED_N], ground[JN_GROUND_N], acceleration[7];
     double by_hat[2], by_limit[2]; /* SATURATED: derivatives of the traction by its demand and its limit */
 } evaluation;
-
-static int refuse(jn_fault *f, int row, double value, const char *text) {
-    f->signal = row;
-    f->value = value;
-    snprintf(f->text, sizeof f->text, "%s", text);
-    return 1;
-}
 
 /* sat(u) = u / (1 + |u|^p)^(1/p) and its slope; p is a power of two, or 0 for the clipped law. */
 static double saturation(double u, int p, double *slope) {
@@ -132,7 +124,7 @@ static int saturated(int order, evaluation *e, jn_fault *f) {
     }
     for (k = 0; k < 4; k++) out[JN_GROUND_ideal + k] = out[JN_GROUND_ground + k];
     if (i < 60) return 0;
-    return refuse(f, JN_ROW_P + JN_P_saturation_order, order, "no traction of the wheels was found; 0 always has one");
+    return jn_refuse(f, JN_ROW_P + JN_P_saturation_order, order, "no traction of the wheels was found; 0 always has one");
 }
 
 /* How its solution moves with the rows. */
@@ -185,14 +177,14 @@ static int derive(const double *p, double *d, jn_fault *f) {
     const double slowest = STABLE / p[JN_P_tick];
     d[0] = 0.0;
     if (order != p[JN_P_saturation_order] || (order & (order - 1)) != 0)
-        return refuse(f, JN_ROW_P + JN_P_saturation_order, p[JN_P_saturation_order], "expected 0, 1, 2, 4, 8 or 16");
+        return jn_refuse(f, JN_ROW_P + JN_P_saturation_order, p[JN_P_saturation_order], "expected 0, 1, 2, 4, 8 or 16");
     if (p[JN_P_gamma] > slowest)
-        return refuse(f, JN_ROW_P + JN_P_gamma, p[JN_P_gamma], "expected at most 2.7 / tick, what RK4 holds");
+        return jn_refuse(f, JN_ROW_P + JN_P_gamma, p[JN_P_gamma], "expected at most 2.7 / tick, what RK4 holds");
     if (p[JN_P_traction_tau_N] * slowest < 1.0)
-        return refuse(f, JN_ROW_P + JN_P_traction_tau_N, p[JN_P_traction_tau_N],
-                      "expected at least tick / 2.7, what RK4 holds");
+        return jn_refuse(f, JN_ROW_P + JN_P_traction_tau_N, p[JN_P_traction_tau_N],
+                         "expected at least tick / 2.7, what RK4 holds");
     if (!(p[JN_P_mu_lower] <= p[JN_P_mu_upper]))
-        return refuse(f, JN_ROW_P + JN_P_mu_lower, p[JN_P_mu_lower], "expected at most mu.upper");
+        return jn_refuse(f, JN_ROW_P + JN_P_mu_lower, p[JN_P_mu_lower], "expected at most mu.upper");
     return 0;
 }
 
@@ -202,7 +194,7 @@ static int arms(const double *p, double *q, jn_fault *f) {
     const double rise = p[JN_P_front_pivot_z] * c - p[JN_P_front_pivot_x] * s;
     const double front = (q[1] + rise - p[JN_P_wheel_radius]) / length, rear = (q[1] - p[JN_P_wheel_radius]) / length;
     if (!(fabs(front) < 1.0 && fabs(rear) < 1.0))
-        return refuse(f, JN_ROW_P + JN_P_wheel_radius, p[JN_P_wheel_radius], "the arms do not reach down to the road");
+        return jn_refuse(f, JN_ROW_P + JN_P_wheel_radius, p[JN_P_wheel_radius], "the arms do not reach down to the road");
     q[3] = jn_asin_1(front) - p[JN_P_arm_angle] - q[2];
     q[6] = p[JN_P_arm_angle] - jn_asin_1(rear) - q[2];
     return 0;
@@ -234,8 +226,8 @@ static int start(const double *p, const double *d, const double *u, double *x, j
         if (unrest(p, x, &e, r, f)) return 1;
         if (fabs(r[0]) + fabs(r[1]) < 1e-10 * (1.0 + p[JN_P_gravity])) break;
         if (i == 50)
-            return refuse(f, JN_ROW_P + JN_P_front_spring_free_length, p[JN_P_front_spring_free_length],
-                          "the car finds no rest on its springs");
+            return jn_refuse(f, JN_ROW_P + JN_P_front_spring_free_length, p[JN_P_front_spring_free_length],
+                             "the car finds no rest on its springs");
         for (j = 0; j < 2; j++) {
             double at[JN_X_N], moved[2];
             evaluation other;
@@ -253,12 +245,8 @@ static int start(const double *p, const double *d, const double *u, double *x, j
     x[JN_X_v + 4] = x[JN_X_v + 5] = p[JN_P_init_speed] / p[JN_P_wheel_radius];
     for (k = 0; k < 2; k++) {
         x[JN_X_load + k] = e.ground[JN_GROUND_ground + 2 * k + 1];
-        if (!(x[JN_X_load + k] > 0.0)) {
-            snprintf(f->text, sizeof f->text, "the %s wheel has no load at rest", AXLE[k]);
-            f->signal = JN_ROW_P + JN_P_chassis_com_x;
-            f->value = p[JN_P_chassis_com_x];
-            return 1;
-        }
+        if (!(x[JN_X_load + k] > 0.0))
+            return jn_refuse(f, JN_ROW_P + JN_P_chassis_com_x, p[JN_P_chassis_com_x], "the %s wheel has no load at rest", AXLE[k]);
     }
     return 0;
 }
@@ -270,8 +258,8 @@ static int rhs(double tau, const double *x, const double *u, const double *p, co
     (void)tau; (void)d;
     for (k = 0; k < 2; k++)
         if (x[JN_X_lifted + k] > p[JN_P_lift_time_max])
-            return refuse(f, JN_ROW_P + JN_P_lift_time_max, p[JN_P_lift_time_max],
-                          k ? "the load of the rear wheel is below 0 for longer; the model glues it to the road"
+            return jn_refuse(f, JN_ROW_P + JN_P_lift_time_max, p[JN_P_lift_time_max],
+                             k ? "the load of the rear wheel is below 0 for longer; the model glues it to the road"
                             : "the load of the front wheel is below 0 for longer; the model glues it to the road");
     if (evaluate((int)p[JN_P_traction], x, u, p, &e, f)) return 1;
     memcpy(dx, x + JN_X_v, 7 * sizeof *dx);
@@ -374,9 +362,8 @@ static int parameter_warning(const double *p, const double *d, int k, jn_fault *
     const double radius = sqrt(p[JN_P_chassis_inertia] / p[JN_P_chassis_mass]);
     (void)d;
     if (k || radius <= WIDE * half) return 0;
-    refuse(f, JN_ROW_P + JN_P_chassis_inertia, p[JN_P_chassis_inertia],
-           "its gyration radius is more than 1.5 times half the wheelbase");
-    return 1;
+    return jn_refuse(f, JN_ROW_P + JN_P_chassis_inertia, p[JN_P_chassis_inertia],
+                     "its gyration radius is more than 1.5 times half the wheelbase");
 }
 
 static const jn_model halfcar = {

@@ -3,7 +3,6 @@
  * states, the impulses with which sweeps begin.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "impulse.h"
@@ -124,22 +123,19 @@ static int faulted(const imp_topology *t, const imp_numbers *n, double h, const 
                      : k < velocities ? IMP_WHEEL_NAME[IMP_SPIN_WHEEL[k - 6 * IMP_N_BODIES]] : IMP_ROW_NAME[k - velocities];
     if (e->kind == IMP_BELOW || e->kind == IMP_ACTIVE) name = k < -1 ? IMP_ROW_NAME[-2 - k] : k < 0 ? "a contact" : IMP_WHEEL_NAME[IMP_WHEEL_OF[k]];
     if (e->kind == IMP_PIVOT)
-        snprintf(f->text, sizeof f->text, "the pivot of %s has vanished: its rows depend on others at this pose", name);
-    else if (stiff)
-        snprintf(f->text, sizeof f->text, "the motion of %s has diverged: %s is too stiff for this tick, of which the limit "
-                 "is 2 sqrt(m / k)", name, stiff);
-    else if (e->kind == IMP_BELOW)
-        snprintf(f->text, sizeof f->text, "the centre of wheel %s is %.3g m too low: expected it above the road, and no "
-                 "step under it", name, -e->value);
-    else if (e->kind == IMP_OPENED)
-        snprintf(f->text, sizeof f->text, "joint %s has come apart by %.3g: expected what it joins within reach, and a tick "
-                 "short enough", name, e->value);
-    else if (e->kind == IMP_ACTIVE)
-        snprintf(f->text, sizeof f->text, "what %s does has not settled for %d ticks; a shorter tick may help", name,
-                 IMP_UNSETTLED);
-    else
-        snprintf(f->text, sizeof f->text, "the motion of %s has diverged; a shorter tick may help", name);
-    return 1;
+        return jn_refuse(f, -1, 0.0, "the pivot of %s has vanished: its rows depend on others at this pose", name);
+    if (stiff)
+        return jn_refuse(f, -1, 0.0, "the motion of %s has diverged: %s is too stiff for this tick, of which the limit is "
+                         "2 sqrt(m / k)", name, stiff);
+    if (e->kind == IMP_BELOW)
+        return jn_refuse(f, -1, 0.0, "the centre of wheel %s is %.3g m too low: expected it above the road, and no step "
+                         "under it", name, -e->value);
+    if (e->kind == IMP_OPENED)
+        return jn_refuse(f, -1, 0.0, "joint %s has come apart by %.3g: expected what it joins within reach, and a tick short "
+                         "enough", name, e->value);
+    if (e->kind == IMP_ACTIVE)
+        return jn_refuse(f, -1, 0.0, "what %s does has not settled for %d ticks; a shorter tick may help", name, IMP_UNSETTLED);
+    return jn_refuse(f, -1, 0.0, "the motion of %s has diverged; a shorter tick may help", name);
 }
 
 static int step(double h, const double *u, const double *p, const double *d, double *x, double *work, jn_fault *f) {

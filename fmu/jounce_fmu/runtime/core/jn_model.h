@@ -20,6 +20,12 @@ typedef struct {
     char text[240]; /* what is wrong and what is expected */
 } jn_fault;
 
+/* Fills the fault, its text by a format of printf; returns 1. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+int jn_refuse(jn_fault *f, int signal, double value, const char *format, ...);
+
 /* One row of the signal table. The rows of u come first, then those of y, then those of p, each in vector order. */
 typedef struct {
     const char *name;
