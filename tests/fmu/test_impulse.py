@@ -127,7 +127,7 @@ def test_free_body_turns_as_eulers_equations_say_to_second_order() -> None:
         engine.start()
         engine.run(round(3 / h) + 1)
         w = 0.5 * (engine.before[0, 3:] + engine.bodies[0, 10:])
-        # The turn rate at 3 s belongs to the pose before the last tick, half of whose turn is taken back here.
+        # The angular velocity at 3 s belongs to the pose before the last tick, half of whose turn is taken back here.
         back = rows.turned(-h * engine.bodies[0, 10:])
         errors.append(float(np.abs((back @ _matrix(engine.x[3:7])).T @ w - exact).max()))
     assert errors[2] < 1e-5
@@ -153,7 +153,7 @@ def test_spinning_top_precesses_and_nods_as_eulers_equations_say(spin: float) ->
     about = across + mass * arm**2
     inertia = np.array([about, about, along])
 
-    def rate(y: Array) -> Array:  # turn rate and the upward direction, in body axes
+    def rate(y: Array) -> Array:  # angular velocity and the upward direction, in body axes
         w, up = y[:3], y[3:]
         moment = np.cross([0, 0, arm], -mass * 9.81 * up)
         return np.concatenate([(moment + np.cross(inertia * w, w)) / inertia, np.cross(up, w)])

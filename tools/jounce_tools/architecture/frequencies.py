@@ -24,7 +24,7 @@ _TORQUE = 1e4
 _HIGHEST, _RATE = 25.0, 0.02
 #: From the first wheel to the first bump [m].
 _AHEAD = 1.0
-#: Velocity [m/s] and turn rates [rad/s] that the first body of a vehicle without wheels starts with.
+#: Velocity [m/s] and angular velocities [rad/s] that the first body of a vehicle without wheels starts with.
 _KICK = np.array([0.02, 0.03, 0.1, 0.1, 0.05, 0.02])
 
 
@@ -55,7 +55,7 @@ class Frequencies:
     spectra: tuple[dft.Spectrum, ...]
     """Of the vertical acceleration of each body."""
     bodies: tuple[Body, ...]
-    """Those; wheels that are a turn rate of their carrier are part of it."""
+    """Those; wheels that are rotors of their carriers are part of these."""
 
     speed: float
     """Mean of what is transformed [m/s]."""

@@ -91,7 +91,8 @@ def page(found: Study, progress: Callable[[float], None]) -> Page:
         "Ikoki 2022 roll a wheel by the equations of Udwadia and Kalaba and let it slip by weights on its "
         "rolling condition. This page runs their half car with four laws: RELAXED is the paper's with its prints "
         "mended, CONTINUOUS has the same weights without their jump, SATURATED cuts the traction off at the friction "
-        "limit (Coulomb's law), ROLLING never slips. Slip is the turn rate of the rear wheel less that of rolling."
+        "limit (Coulomb's law), ROLLING never slips. Slip is the angular velocity of the rear wheel less "
+        "that of rolling."
     )
     out.heading("What was found").table(_COLUMNS, map(_row, found.cases))
     torques = sorted({c.torque for c in found.cases if c.gamma == 20.0})

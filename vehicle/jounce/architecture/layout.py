@@ -1,7 +1,7 @@
 """The integer tables and numbers by which the impulse engine knows a multibody (``models/impulse/impulse.h``).
 
-A wheel that a hinge alone holds, with its centre of mass on the axle and symmetric about it, becomes a turn rate of its
-own: its carrier takes its mass and its inertia but that about the axle. The equations are the same, without the five
+A wheel that a hinge alone holds, with its centre of mass on the axle and symmetric about it, becomes a rotor of
+its carrier, which takes its mass and its inertia but that about the axle. The equations are the same, without the five
 rows and five of the six coordinates.
 """
 
@@ -56,7 +56,7 @@ class Layout:
     model: Multibody
     """With its wheels' bodies merged into their carriers."""
     spins: tuple[int, ...]
-    """Wheels that are turn rates of their own, by place in `model.wheels`."""
+    """Wheels that are rotors of their carriers, by place in `model.wheels`."""
     factors: Factors
     topology: tuple[int, ...]
     """All integer tables, one after the other."""

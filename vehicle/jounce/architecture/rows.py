@@ -1,7 +1,7 @@
 """Rows of joints and springs at any pose: residuals and Jacobians.
 
-A row's velocity is J v with v = (v, w) of every body: velocity of its centre of mass and turn rate, world axes. The
-arm r runs from the centre of mass to the point, so a point's velocity is v + w x r and a row along n is [n, r x n]
+A row's velocity is J v with v = (v, w) of every body: velocity of its centre of mass and angular velocity, world axes.
+The arm r runs from the centre of mass to the point, so a point's velocity is v + w x r and a row along n is [n, r x n]
 (Lesiv 2011, Eqs. 9-12, 20 print v + r x w, which is right only for the opposite arm; its Eq. 22 has r1 where r2 must
 be). Kinds of rows as in Haug 1989, "Computer aided kinematics and dynamics of mechanical systems", sections 9.4-9.6.
 """
@@ -40,7 +40,7 @@ class Row:
 
     residual: float
     on_a: Array
-    """(6,) partial derivatives by a's velocity and turn rate."""
+    """(6,) partial derivatives by a's velocity and angular velocity."""
     on_b: Array
     """(6,)"""
 

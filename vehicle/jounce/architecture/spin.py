@@ -1,4 +1,4 @@
-"""Wheels as turn rates of their carriers: bodies that the impulse engine does not need."""
+"""Wheels as rotors of their carriers: bodies that the impulse engine does not need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 def merged(model: Multibody) -> tuple[Multibody, list[int]]:
-    """The model with wheels as turn rates, and which wheels these are."""
+    """The model with wheels as rotors, and which wheels these are."""
     spun = [k for k, w in enumerate(model.wheels) if _may_spin(model, w)]
     gone = {model.wheels[k].body: model.wheels[k].carrier for k in spun}
     kept = [k for k in range(len(model.bodies)) if k not in gone]
@@ -82,6 +82,6 @@ def _composite(model: Multibody, k: int, wheels: Sequence[Wheel]) -> Body:
 
 @dataclass(frozen=True)
 class Carrier(Body):
-    """A body with wheels as turn rates: their inertia about the axle [kg m2] and name."""
+    """A body with wheels as rotors: their inertia about the axle [kg m2] and name."""
 
     spinning: tuple[tuple[float, str], ...] = ()

@@ -62,11 +62,11 @@ class Parts:
         return np.zeros(3) if body == GROUND else self.model.bodies[body].com
 
     def spin(self, wheel: int) -> int:
-        """Place of a wheel among the turn rates, or -1."""
+        """Place of a wheel among the rotors, or -1."""
         return self.spins.index(wheel) if wheel in self.spins else -1
 
     def spin_inertia(self, wheel: int) -> float:
-        """Of a wheel that is a turn rate [kg m2]."""
+        """Of a wheel that is a rotor, about its axle [kg m2]."""
         carrier = self.model.bodies[self.model.wheels[wheel].body]
         assert isinstance(carrier, Carrier)
         return next(j for j, name in carrier.spinning if name == self.model.wheels[wheel].name)

@@ -138,7 +138,7 @@ class Tick:
 
 
 def gyroscopic(model: Multibody, pose: rows.Pose, v: Array, h: float, after: Array | None = None) -> Array:
-    """(6 n) impulses -h w x I w at the mean of the turn rates before and ``after``; else half a free tick on."""
+    """(6 n) impulses -h w x I w at the mean of the angular velocities before and ``after``, or half a free tick on."""
     found = np.zeros((len(model.bodies), 6))
     for k, body in enumerate(model.bodies):
         inertia, w = pose.turn[k] @ body.inertia @ pose.turn[k].T, v[k, 3:]

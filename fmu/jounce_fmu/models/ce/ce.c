@@ -1,7 +1,7 @@
 /* A vehicle from an architecture in minimal coordinates: an ODE for RK4, ROSENBROCK and importers.
  *
- * A floating root has position, attitude, velocity and turn rate as states; branches behind it have coordinates on which
- * their bodies depend through the joints (Jain 2016; jounce.models.ce.functions). Wheels are turn rates of their
+ * A floating root has position, attitude, velocity and angular velocity as states; branches behind it have coordinates on
+ * which their bodies depend through the joints (Jain 2016; jounce.models.ce.functions). Wheels are rotors of their
  * carriers. Parameters, numbers, springs, roads and tires are those of the impulse engine. ce_model.h is emitted per
  * vehicle (jounce.models.ce.emit), ce_functions.inc has the functions of its branches.
  */

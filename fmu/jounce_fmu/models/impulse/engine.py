@@ -77,7 +77,7 @@ class Engine:
         """(rows,) impulses with which the sweeps of the next tick begin, and those of the last one."""
         self.x = layout.drawn()
         self.bodies = self.x[: 13 * len(layout.model.bodies)].reshape(-1, 13)
-        """(bodies, 13) centre, quaternion, velocity, turn rate: part of x."""
+        """(bodies, 13) centre, quaternion, velocity, angular velocity: part of x."""
 
     def start(self) -> None:
         """Takes the velocities as those at the time of the pose, and moves them half a tick back.

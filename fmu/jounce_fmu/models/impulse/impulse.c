@@ -51,7 +51,7 @@ static double train_step(const double *p, const double *pedal, double wheels, do
     return on;
 }
 
-/* Turn rate of a wheel against its carrier. */
+/* Angular velocity of a wheel against its carrier. */
 static double turns(const imp_numbers *n, const imp_state *s, const int *wheel) {
     const double *body = s->body + 13 * wheel[1];
     double turn[9], axle[3];

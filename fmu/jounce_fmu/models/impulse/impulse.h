@@ -7,7 +7,7 @@
  *   tire rows      the same along the normal; a deflection with relaxation length along the ground
  * Rows with cfm > 0 are eliminated on the spot: they add J^T J / cfm to M and -J^T b / cfm to the right side. What is
  * left is K = [M J^T; J 0], factored as L D L^T with a fixed order and pattern. A wheel that is symmetric about its
- * axle is no body: its carrier has its mass, and its turn rate about the axle [rad/s, against the world] is a
+ * axle is no body: its carrier has its mass, and its angular velocity about the axle [rad/s, against the world] is a
  * coordinate of its own, which makes M block diagonal.
  *
  * Integer tables (jounce.architecture.layout) tell what there is, numbers d what it measures. Nothing is kept between
@@ -76,8 +76,8 @@ typedef struct {
 
 /* Parts of the state. Those from `before` on are written in a tick and not read, but `unsettled`. */
 typedef struct {
-    double *body;   /* [bodies][13] centre 3, quaternion 4, velocity 3, turn rate 3 in world axes */
-    double *spin;   /* [spins][2] angle against the carrier, turn rate against the world */
+    double *body;   /* [bodies][13] centre 3, quaternion 4, velocity 3, angular velocity 3 in world axes */
+    double *spin;   /* [spins][2] angle against the carrier, angular velocity against the world */
     double *tire;   /* [contacts][2] deflection along the ground, forward and left */
     double *before; /* [bodies][6], [spins] velocities before the tick */
     double *hard;   /* [hard] forces of the rows */

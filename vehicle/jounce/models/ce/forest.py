@@ -100,7 +100,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Forest:
-    """A multibody whose wheels are turn rates of their carriers."""
+    """A multibody whose wheels are rotors of their carriers."""
 
     model: Multibody
     roots: tuple[int, ...]

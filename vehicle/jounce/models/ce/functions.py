@@ -14,9 +14,9 @@ from jounce.math.layout import Layout
 from jounce.models.ce.forest import Branch
 from jounce.models.ce.mechanism import embedding
 
-#: Of one body behind a root, in the root's axes: its rotation by rows, its centre from the root's, its turn rate and
-#: velocity against the root, and what its acceleration and the rate of its turn rate have beside those of root and
-#: coordinates.
+#: Of one body behind a root, in the root's axes: its rotation by rows, its centre from the root's, its angular velocity
+#: and velocity against the root, and what its acceleration and the rate of its angular velocity have beside those of
+#: root and coordinates.
 BODY = Layout(rotation=9, place=3, turn=3, velocity=3, bias=3, turn_bias=3)
 
 
@@ -26,7 +26,7 @@ def results(branch: Branch) -> Layout:
     u: dependent coordinates on the loops; u_rate: their rates; closure: how far loops are open [m]. With the forces Q
     on its coordinates, coordinates'' = rest + inverse Q - follow A, A the acceleration [angular; linear] of the root;
     on the root it is the inertia `inertia` with the bias wrench `bias` + follow^T Q. Then of every body BODY and its
-    partial velocities and turn rates.
+    partial velocities, linear and angular.
     """
     n, m, bodies = branch.independent, branch.dependent, len(branch.bodies)
     parts = {"u": m, "u_rate": m, "closure": 1, "inertia": 21, "bias": 6, "follow": 6 * n, "rest": n, "inverse": n * n}

@@ -47,7 +47,7 @@ def states(of: Truck, forest: Forest) -> Iterator[State]:
         yield from _group(f"{name}.pos", ".x .y .z", "m", "centre of mass, world")
         yield from _group(f"{name}.rot", ".w .x .y .z", "1", "attitude")
         yield from _group(f"{name}.lin_vel", ".x .y .z", "m/s", "velocity of the centre of mass, world")
-        yield from _group(f"{name}.ang_vel", ".x .y .z", "rad/s", "turn rate, axes of the body")
+        yield from _group(f"{name}.ang_vel", ".x .y .z", "rad/s", "angular velocity, axes of the body")
     for b in forest.branches:
         name = f"state.{labels[b.bodies[0]]}"
         for group, count, text in (("q", b.independent, "coordinate"), ("loop", b.dependent, "dependent coordinate"),
@@ -56,7 +56,7 @@ def states(of: Truck, forest: Forest) -> Iterator[State]:
     wheels = of.model.wheels
     for k in of.layout.spins:
         yield State(f"state.wheel_{wheels[k].name}.angle", "rad", "turned against the carrier", 10.0)
-        yield State(f"state.wheel_{wheels[k].name}.omega", "rad/s", "turn rate about the axle, against the world", 10.0)
+        yield State(f"state.wheel_{wheels[k].name}.omega", "rad/s", "angular velocity about the axle, world", 10.0)
     for k in of.layout.spins:
         yield State(f"state.wheel_{wheels[k].name}.brake", "rad", "that the brake has wound up", 1e-3)
     counts: dict[str, int] = {}

@@ -59,7 +59,7 @@ class Motion:
     dissipation: SX
     """Half of the power that the dampers take."""
     turn: SX
-    """Turn rates of the wheels (2) [rad/s]."""
+    """Angular velocities of the wheels (2) [rad/s]."""
     height: SX
     """Height of their centres (2) [m]."""
     struts: SX

@@ -44,8 +44,8 @@ def _outputs() -> Iterator[Signal]:
     yield out("pitch", "rad", "of the chassis, nose down positive", "world")
     yield out("speed", "m/s", "rate of pos.x", "world")
     for axle in AXLES:
-        yield out(f"{axle}.omega", "rad/s", "turn rate of the wheel, forward positive", "world", 10.0)
-        yield out(f"{axle}.slip", "rad/s", "its turn rate less that of rolling at the car's speed", "world", 10.0)
+        yield out(f"{axle}.omega", "rad/s", "angular velocity of the wheel, forward positive", "world", 10.0)
+        yield out(f"{axle}.slip", "rad/s", "its angular velocity less that of rolling at this speed", "world", 10.0)
         yield out(f"{axle}.normal_force", "N", "force of the ground on the wheel along z", "world", 1e3)
         yield out(f"{axle}.traction", "N", "force of the ground on the car along x, forward positive", "world", 1e3)
         yield out(f"{axle}.traction.ideal", "N", "its part by the ideal constraint (Eq. 8a of the paper)", "world", 1e3)

@@ -135,7 +135,7 @@ def _outputs(of: Truck) -> Iterator[Signal]:
     yield out("ref_frame.pos", "m", f"centre of mass {frame}", XYZ)
     yield out("ref_frame.rot", "1", f"attitude {frame}", QUATERNION)
     yield out("ref_frame.lin_vel", "m/s", "rate of pos", XYZ)
-    yield out("ref_frame.ang_vel", "rad/s", f"turn rate {frame}", XYZ, "chassis")
+    yield out("ref_frame.ang_vel", "rad/s", f"angular velocity {frame}", XYZ, "chassis")
     for angle in ("yaw", "pitch", "roll"):
         yield out(f"ref_frame.{angle}", "rad", "angle of z-y-x rotations")
     yield out("speed", "m/s", "forward", frame="chassis")
@@ -144,11 +144,11 @@ def _outputs(of: Truck) -> Iterator[Signal]:
         yield out(f"body_{body}.rot", "1", "attitude, that as drawn: 1 0 0 0", QUATERNION)
         yield out(f"body_{body}.lin_vel", "m/s", "rate of pos", XYZ)
         yield out(f"body_{body}.lin_acc", "m/s2", "mean over the last tick and the one before", XYZ, nominal=10.0)
-        yield out(f"body_{body}.ang_vel", "rad/s", "turn rate", XYZ)
+        yield out(f"body_{body}.ang_vel", "rad/s", "angular velocity", XYZ)
     for wheel in of.model.wheels:
         yield out(f"wheel_{wheel.name}.pos", "m", "centre", XYZ)
-        yield out(f"wheel_{wheel.name}.omega", "rad/s", "turn rate about the axle, forward positive", frame="wheel",
-                  nominal=10.0)  # fmt: skip
+        yield out(f"wheel_{wheel.name}.omega", "rad/s", "angular velocity about the axle, forward positive",
+                  frame="wheel", nominal=10.0)  # fmt: skip
         yield out(f"wheel_{wheel.name}.angle", "rad", "turned against the carrier", frame="wheel", nominal=10.0)
         for tire in ("", *(f"{t}." for t in tires(wheel))):
             yield out(f"wheel_{wheel.name}.{tire}tire_force", "N", "of the ground forward, left, along its normal", XYZ,
