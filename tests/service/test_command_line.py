@@ -120,6 +120,9 @@ def test_what_was_given_ends_with_2_and_what_fails_with_1(
     ("simulate", "expected --duration, or --inputs"),
     ("simulate --duration x", "argument --duration: 'x': expected a number"),
     ("simulate --inputs no.csv", "jounce simulate: no.csv: No such file or directory"),
+    ("simulate --duration 1 --vehicle halfcar --throttle 0.4", "simulate: --throttle: no input named"),
+    ("simulate --duration 1 --vehicle halfcar --input chassis.mass=9", "'chassis.mass' in halfcar; expected --set for"),
+    ("simulate --duration 1 --inputs .", "jounce simulate: .: Is a directory; expected a file"),
     ("describe --format xml", "argument --format: 'xml': expected "),
     ("describe --vehicle no_such", "vehicle 'no_such': expected class3, class7, frame4, halfcar, "),
     ("export --platforms vax", "platform 'vax': expected linux64, "),
@@ -131,6 +134,8 @@ def test_what_was_given_ends_with_2_and_what_fails_with_1(
     ("export --ssp --set zzz=1", "zzz: 0 of vehicle, driver, terrain have this parameter; expected exactly 1"),
     ("linearize", "expected -o/--output"),
     ("linearize -o x.npz --speed nan", "--speed nan m/s: expected a finite number"),
+    ("demo --vehicle class3", "--vehicle class3: expected a vehicle of axles, such as hmmwv"),
+    ("demo -o /proc/version", "-o /proc/version: expected a folder, which may be new"),
     ("demo --speed 100", "--speed 100 m/s: expected more than 0 and at most 40 m/s"),
 ])  # fmt: skip
 def test_a_refusal_is_one_line_that_says_what_is_expected(

@@ -15,6 +15,7 @@ from jounce_service.server.config import ServerConfig
 from jounce_tools.cli.main import main
 
 ROADS = Path(__file__).parents[1] / "data" / "roads"
+CURVED = str(ROADS / "curved.crg")
 
 
 def test_a_random_road_is_made_shown_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,6 +80,8 @@ def test_pedals_drive_the_vehicle_that_is_put_on_a_road(tmp_path: Path) -> None:
     (["terrain", "iso", "--class", "A", "--length", "1e6", "-o", "x.jnt"], "would repeat"),
     (["terrain", "iso", "--class", "A", "-o", "x.txt"], "x.txt"),
     (["terrain", "iso", "--class", "K", "-o", "x.jnt"], "expected"),
+    (["terrain", "show", CURVED, "--picture", "x.pdf"], "--picture x.pdf: expected a name that ends in .png"),
+    (["terrain", "show", CURVED, "--mesh", "none/x.obj"], "--mesh none/x.obj: expected a file in a folder that exists"),
     (["simulate", "--road", "none.jnt", "--duration", "1", "-o", "x.csv"], "none.jnt"),
     (["simulate", "--road", "none.obj", "--duration", "1", "-o", "x.csv"], "none.obj"),
 ])  # fmt: skip
@@ -91,7 +94,8 @@ def test_what_cannot_be_is_refused_with_exit_code_2(
     except SystemExit as stop:
         code = int(stop.code or 0)
     assert code == 2
-    assert text in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert text in told.err and not told.out
 
 
 def test_a_server_hosts_the_vehicle_on_a_road_under_a_name_and_build_of_its_own(tmp_path: Path) -> None:

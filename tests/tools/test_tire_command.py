@@ -143,6 +143,7 @@ def test_two_files_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (["curve", str(HMMWV), "--alpha", "-30:30"], "--alpha -30:30: expected -1.5 to 1.5 rad"),
     (["curve", str(HMMWV), "--load", "-5"], "--load -5: expected 1 to 1e+07 N"),
     (["curve", str(HMMWV), "--slip", "0:1:2000", "--alpha", "0:1:2000"], "points; expected at most 1000000"),
+    (["curve", str(HMMWV), "--pressure", "5"], "--pressure 5: expected 400000 to 1.2e+06 Pa"),
     (["curve", str(HMMWV), "-o", "x.txt"], "x.txt: expected a name that ends in .csv or .png"),
     (["compare", str(HMMWV), str(FEDA), "-o", "x.csv"], "x.csv: expected a name that ends in .png"),
 ])  # fmt: skip

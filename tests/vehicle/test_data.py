@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -167,7 +168,7 @@ def test_an_override_may_be_a_number_alone_and_its_name_written_in_any_way_of_to
     ('"chassis.mass" = { valeu = 1 }', "valeu"), ('"chassis.mass" = 1' + "0" * 400, "chassis.mass"),
 ])  # fmt: skip
 def test_an_override_that_cannot_be_is_refused_with_its_name(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=rf"{re.escape(str(tmp_path))}.*\[overrides\]: .*{message}"):
         load_vehicle(own_vehicle(tmp_path, text))
 
 
@@ -181,7 +182,8 @@ def test_a_vehicle_file_that_says_something_else_is_refused(tmp_path: Path, head
         load_vehicle(own_vehicle(tmp_path, "", head))
 
 
-@pytest.mark.parametrize("content", [b"\xff", b"overrides = 3\nbase = 'hmmwv'", b"files = 'a'", b"files = [1]"])
+@pytest.mark.parametrize("content", [b"\xff", b"overrides = 3\nbase = 'hmmwv'", b"files = 'a'", b"files = [1]",
+                                     b"name = 'a/b'\nbase = 'hmmwv'"])  # fmt: skip
 def test_a_vehicle_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "vehicle.toml").write_bytes(content)
     with pytest.raises(DataError, match="vehicle.toml"):
@@ -205,4 +207,8 @@ def test_a_fault_of_a_data_file_names_vehicle_file_and_entry(tmp_path: Path) -> 
     (tmp_path / "vehicle.toml").write_text('name = "mine"\nfiles = ["a.toml"]\n')
     (tmp_path / "a.toml").write_text('x = { value = "much", unit = "m", source = "s", description = "d" }\n')
     with pytest.raises(DataError, match=r"mine: a.toml: entry 'x': value = 'much': expected a number"):
+        load_vehicle(tmp_path)
+    (tmp_path / "vehicle.toml").write_text('name = "mine"\nbase = "hmmwv"\npowertrain = "a.toml"\n')
+    (tmp_path / "a.toml").write_text("")
+    with pytest.raises(DataError, match=r"mine: a.toml: no entries; expected those of a powertrain"):
         load_vehicle(tmp_path)

@@ -17,11 +17,11 @@ def with_expected(error: Exception) -> str:
     return str(error) if wanted in str(error) else f"{error}; expected {wanted}"
 
 
-def check_output(path: Path, *suffixes: str) -> None:
+def check_output(path: Path, *suffixes: str, option: str = "-o") -> None:
     """Raises UsageError before anything runs: where the name asks for another format, or the folder is not there."""
     if path.suffix not in suffixes:
         *most, last = suffixes
         wanted = f"{', '.join(most)} or {last}" if most else last
-        raise UsageError(f"-o {path}: expected a name that ends in {wanted}")
+        raise UsageError(f"{option} {path}: expected a name that ends in {wanted}")
     if path.is_dir() or not path.parent.is_dir():
-        raise UsageError(f"-o {path}: expected a file in a folder that exists")
+        raise UsageError(f"{option} {path}: expected a file in a folder that exists")

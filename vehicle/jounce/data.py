@@ -201,10 +201,13 @@ def _loaded(manifest: Path, head: Mapping[str, Any], seen: tuple[Path, ...]) -> 
         base = _on_tires(manifest, head, replace(_load(_base(manifest, head["base"]), (*seen, manifest)), name=name))
         entries = {n: e for n, e in base.entries.items() if n not in base.powertrain or "powertrain" not in head}
         powertrain = _add_powertrain(manifest, head, name, entries) or base.powertrain
-        for key, changed in _overrides(head.get("overrides", {}), entries, name):
-            fields: dict[str, Any] = {"source": f"{manifest.name} of {name}", "file": manifest.name}
-            fields |= fields_of(key, changed, entries[key].items)
-            entries[key] = checked(key, replace(entries[key], **fields))
+        try:
+            for key, changed in _overrides(head.get("overrides", {}), entries):
+                fields: dict[str, Any] = {"source": f"{manifest.name} of {name}", "file": manifest.name}
+                fields |= fields_of(key, changed, entries[key].items)
+                entries[key] = checked(key, replace(entries[key], **fields))
+        except DataError as error:
+            raise DataError(f"{manifest}: [overrides]: {error}") from error
         return Vehicle(name, entries, description, base.axles, base.lists, head.get("tire", base.tire), powertrain,
                        base.road)
     entries, tire = {}, head.get("tire", Vehicle.tire)
@@ -250,6 +253,8 @@ def _add_powertrain(
     except DataError as error:
         raise DataError(f"{name}: {head['powertrain']}: {error}") from error
     found = tuple(n for n in own if n not in entries)
+    if not found:
+        raise DataError(f"{name}: {head['powertrain']}: no entries; expected those of a powertrain")
     entries.update(own)
     return found
 
@@ -270,6 +275,8 @@ def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
             raise DataError(f"{manifest}: {key} = {value!r}: expected {words}")
         texts = [f for f in (value, *inner) if isinstance(f, str)]
         odd = next((f for f in texts if not (f.isprintable() and 0 < len(f) <= _LONGEST)), None)
+        if key == "name" and {"/", "\\"} & set(head["name"]):
+            raise DataError(f"{manifest}: name = {value!r:.80}: expected a text without / and \\: files have this name")
         if odd is not None and key != "description":
             raise DataError(f"{manifest}: {key} = {odd!r:.80}: expected {words}, of 1 to {_LONGEST} letters without "
                             "control characters")  # fmt: skip
@@ -325,25 +332,25 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _overrides(
-    table: Mapping[str, Any], entries: Mapping[str, Entry], vehicle: str, prefix: str = ""
+    table: Mapping[str, Any], entries: Mapping[str, Entry], prefix: str = ""
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yields (entry name, changed keys); a plain number is a value, and names may be quoted or nested tables."""
     names = [prefix + key for key in table]
     if fault := twice(names, entries):
-        raise DataError(f"{vehicle}: {fault}")
+        raise DataError(fault)
     for key, item in table.items():
         name = present(prefix + key, entries)
         if name in entries:
             alone = str if entries[name].items else int | float
             if isinstance(item, bool) or not isinstance(item, alone | dict):
                 wanted = "a name" if alone is str else "a number"
-                raise DataError(f"{vehicle}: {name} = {item!r}: expected {wanted}, or a table with a value")
+                raise DataError(f"{name} = {item!r}: expected {wanted}, or a table with a value")
             yield name, item if isinstance(item, dict) else {"value": item}
         elif isinstance(item, list) and f"{name}.{len(item) - 1}" in entries and f"{name}.{len(item)}" not in entries:
-            yield from _overrides({str(k): value for k, value in enumerate(item)}, entries, vehicle, f"{name}.")
+            yield from _overrides({str(k): value for k, value in enumerate(item)}, entries, f"{name}.")
         elif isinstance(item, dict) and any(n.startswith(f"{name}.") for n in entries):
-            yield from _overrides(item, entries, vehicle, f"{name}.")
+            yield from _overrides(item, entries, f"{name}.")
         else:
             near = get_close_matches(name, entries, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else "`jounce describe` lists them"
-            raise DataError(f"{vehicle}: override of unknown entry {name!r}; {hint}")
+            raise DataError(f"override of unknown entry {name!r}; {hint}")

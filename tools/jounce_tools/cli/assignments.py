@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from jounce.signals import SignalTable
 from jounce_fmu.models import impulse
@@ -25,15 +25,27 @@ def pair(text: str, option: str = "--set") -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def scalar(table: SignalTable, text: str, what: Literal["parameter", "input"]) -> tuple[str, float]:
-    """The same for a signal of the table, its value checked; a parameter is ``--set``, an input ``--input``."""
-    option, group = ("--set", table.parameters) if what == "parameter" else ("--input", table.inputs)
-    name, value = pair(text, option)
+#: Kind of a signal -> the option that sets it.
+_OPTIONS: Final = {"parameter": "--set", "input": "--input"}
+
+
+def scalar(
+    table: SignalTable, text: str, what: Literal["parameter", "input"], option: str | None = None
+) -> tuple[str, float]:
+    """The same for a signal of the table, its value checked; a parameter is ``--set``, an input ``--input``.
+
+    ``option`` is named in errors where another one stands for such an assignment.
+    """
+    name, value = pair(text, option or _OPTIONS[what])
+    where = option or f"{_OPTIONS[what]} {text!r}"
+    groups = {"parameter": table.parameters, "input": table.inputs}
     try:
-        found = scalar_of(table, group, name, what)
+        found = scalar_of(table, groups[what], name, what)
         return found.name, parse(found, value)
     except errors.ServiceError as error:
-        raise UsageError(f"{option} {text!r}: {with_expected(error)}") from error
+        other = next((k for k, group in groups.items() if k != what and name in {s.name for s in group}), "")
+        wanted = f"{error}; expected {_OPTIONS[other]} for this {other}" if other else with_expected(error)
+        raise UsageError(f"{where}: {wanted}") from error
 
 
 def add_vehicle(

@@ -47,9 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--duration {arguments.duration:g} s: expected 0.1 s or more")
     if not 0.0 < arguments.speed <= 40.0:
         raise UsageError(f"--speed {arguments.speed:g} m/s: expected more than 0 and at most 40 m/s")
-    model, vehicle = model_table(arguments.vehicle).name, Path(arguments.vehicle)
+    if arguments.output.exists() and not arguments.output.is_dir():
+        raise UsageError(f"-o {arguments.output}: expected a folder, which may be new")
+    table, vehicle = model_table(arguments.vehicle), Path(arguments.vehicle)
+    if "tire_source" not in (p.name for p in table.parameters):
+        raise UsageError(f"--vehicle {arguments.vehicle}: expected a vehicle of axles, such as hmmwv")
     own = () if arguments.vehicle in data_sets() else (f"--vehicle={vehicle.resolve()}",)
-    settings = Settings(arguments.output, model, arguments.soil, arguments.duration, arguments.speed, own)
+    settings = Settings(arguments.output, table.name, arguments.soil, arguments.duration, arguments.speed, own)
     acts: tuple[str, ...] = (arguments.only,) if arguments.only else ACTS
     if "rough" in acts and (why := obstacle()):
         sys.stderr.write(f"jounce demo: no drive by pedals: {why}\n")

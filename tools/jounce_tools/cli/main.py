@@ -68,6 +68,15 @@ _WORDING: Final = (
     (re.compile(r"unrecognized arguments: (.*)"), r"unknown options or arguments: \1"),
 )
 
+#: Error of a file -> what is expected.
+_OF_FILES: Final = (
+    (FileNotFoundError, "a file that exists"),
+    (IsADirectoryError, "a file"),
+    (NotADirectoryError, "a folder"),
+    (FileExistsError, "a name that is not taken"),
+    (PermissionError, "one that may be used"),
+)
+
 
 class _Parser(argparse.ArgumentParser):
     """Refuses in the words of all other refusals."""
@@ -89,9 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _text(error: Exception) -> str:
-    """One line; an error of a file without its number."""
+    """One line; an error of a file without its number, and with what is expected."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+        expected = next((f"; expected {text}" for kind, text in _OF_FILES if isinstance(error, kind)), "")
+        return f"{error.filename}: {error.strerror}{expected}"
     return str(error)
 
 

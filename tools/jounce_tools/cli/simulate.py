@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from functools import partial
+from itertools import starmap
 from pathlib import Path
 from textwrap import fill
 
@@ -83,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _write_sample(arguments.sample, model)
     table = model.table
     parameters = dict(scalar(table, text, "parameter") for text in arguments.set)
-    tracks = [_held(model, text) for text in (*pressed, *arguments.input)]
+    tracks = [*starmap(partial(_held, model), pressed), *(_held(model, text) for text in arguments.input)]
     if arguments.inputs:
         tracks.append(csv_inputs.read_inputs(arguments.inputs, table, hold=arguments.hold))
     duration = float(tracks[-1].times[-1]) if arguments.duration is None else arguments.duration
@@ -126,15 +128,16 @@ def _vehicle(arguments: argparse.Namespace) -> str:
     return driven if driven in example_names() and _pedals(arguments) else str(arguments.vehicle)
 
 
-def _pedals(arguments: argparse.Namespace) -> list[str]:
-    """The pedals and the selector as constant inputs."""
+def _pedals(arguments: argparse.Namespace) -> list[tuple[str, str]]:
+    """The pedals and the selector as constant inputs NAME=VALUE, each with its option."""
     gear = None if arguments.gear is None else GEARS[arguments.gear]
-    told = {"throttle": arguments.throttle, "brake_pedal": arguments.brake, "gear_selector": gear}
-    return [f"{name}={value!r}" for name, value in told.items() if value is not None]
+    told = (("throttle", "--throttle", arguments.throttle), ("brake_pedal", "--brake", arguments.brake),
+            ("gear_selector", "--gear", gear))  # fmt: skip
+    return [(f"{name}={value!r}", option) for name, option, value in told if value is not None]
 
 
-def _held(model: HostedModel, text: str) -> Track:
-    name, value = scalar(model.table, text, "input")
+def _held(model: HostedModel, text: str, option: str | None = None) -> Track:
+    name, value = scalar(model.table, text, "input", option)
     return Track((model.table.by_name(name),), np.zeros(1), np.array([[value]]))
 
 

@@ -60,6 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes or prints what was asked."""
     try:
         if arguments.action == "show":
+            if arguments.mesh:
+                check_output(arguments.mesh, ".obj", option="--mesh")
+            if arguments.picture:
+                if missing("matplotlib"):
+                    raise UsageError("--picture needs matplotlib: pip install matplotlib")
+                check_output(arguments.picture, ".png", option="--picture")
             return _show(read(arguments.file), arguments)
         check_output(arguments.output, SUFFIX)
         if arguments.action == "pack":
@@ -98,13 +104,9 @@ def _show(t: Terrain, arguments: argparse.Namespace) -> int:
     lines += [f"friction {a.mu:.4g} around {a.x:.6g}, {a.y:.6g} m" for a in t.areas]
     sys.stdout.write("\n".join((*lines, f"sha256 {digest}")) + "\n")
     if arguments.mesh:
-        check_output(arguments.mesh, ".obj")
         arguments.mesh.write_text(mesh(t), encoding="ascii")
         sys.stdout.write(f"wrote {arguments.mesh}\n")
     if arguments.picture:
-        if missing("matplotlib"):
-            raise UsageError("--picture needs matplotlib: pip install matplotlib")
-        check_output(arguments.picture, ".png")
         picture(t).savefig(arguments.picture, dpi=110)
         sys.stdout.write(f"wrote {arguments.picture}\n")
     return 0

@@ -179,11 +179,14 @@ def _check(arguments: argparse.Namespace) -> int:
     with _vehicle_of(arguments.vehicle) as place:
         vehicle = _loaded(place)
         of = motors if powertrain_kind(vehicle.powertrain) is ELECTRIC else check
-        sys.stdout.write("".join(f"{line}\n" for line in (*of.text(vehicle), *check.sources(vehicle))))
+        refused = ""
         try:
             standing(vehicle, place)
         except FmuError as error:
-            sys.stderr.write(f"jounce powertrain check: {str(error).partition(': ')[2]}\n")
-            return FAILED
+            refused = str(error).partition(": ")[2]
+        sys.stdout.write("".join(f"{line}\n" for line in (*of.text(vehicle), *check.sources(vehicle))))
+    if refused:
+        sys.stderr.write(f"jounce powertrain check: {refused}\n")
+        return FAILED
     sys.stdout.write("the model takes it\n")
     return 0

@@ -68,8 +68,10 @@ def read_columns(path: Path, column: Callable[[str, str], Column]) -> tuple[Arra
     try:
         text = path.read_text(encoding="utf-8-sig")
         lines = list(_lines(text))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path.name}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path.name}: byte {error.start} is not UTF-8; expected a text (CSV)") from error
+    except csv.Error as error:
+        raise UsageError(f"{path.name}: {error}; expected a text (CSV)") from error
     if not lines:
         raise UsageError(f"{path.name} line 1 column 1: '': expected time")
     (at, header), *rows = lines

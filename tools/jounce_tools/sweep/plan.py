@@ -113,7 +113,9 @@ def read(path: Path) -> dict[str, Any]:
     """The file, its keys and types checked, with vehicle and set in any case. Raises UsageError, OSError."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path.name}: byte {error.start} is not UTF-8; expected a text (TOML)") from error
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path.name}: {error}") from error
     for key, value in content.items():
         if key not in _KEYS:

@@ -101,6 +101,10 @@ def _curve(arguments: argparse.Namespace) -> int:
         check_output(arguments.output, ".csv", ".png")
     asked = {name: _numbers(name, text) for name in _UNITS if (text := getattr(arguments, name)) is not None}
     tire = Tire(arguments.file)
+    own = tire.entries["tire.pressure"]
+    if tire["NOMPRES"] and any(not own.minimum <= v <= own.maximum for v in asked.get("pressure", ())):
+        raise UsageError(f"--pressure {arguments.pressure}: expected {own.minimum:g} to {own.maximum:g} Pa, by "
+                         "its file")  # fmt: skip
     asked = {"load": np.array([tire["FNOMIN"]])} | asked
     if math.prod(len(v) for v in asked.values()) > _MOST:
         raise UsageError(f"{' x '.join(str(len(v)) for v in asked.values())} points; expected at most {_MOST}")
