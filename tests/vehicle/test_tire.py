@@ -1,4 +1,4 @@
-"""The tire against Project Chrono's TMeasy in a coast, and the promises of its standstill bristle."""
+"""The TMeasy tire against Project Chrono's in a coast, its curves against the published ones, and its dampers."""
 
 from __future__ import annotations
 
@@ -6,80 +6,17 @@ import csv
 from pathlib import Path
 from typing import Any
 
-import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from one_tire import CZ, LOAD, PAR, PN, RADIUS, ROLLING, Array, K, bristle_rate, settled, tire
 
-from jounce.contact.standstill import RATE_LIMIT
-from jounce.contact.tires import TMEASY
-from jounce.contact.tires.law import Hub, Plane
-from jounce.contact.tires.tmeasy import LEAN, STATES, tmeasy
+from jounce.contact.tires.tmeasy import LEAN
 from jounce.data import load_vehicle
 
-Array = NDArray[np.float64]
 COAST = Path(__file__).parents[1] / "data" / "tire_coast.csv"
-VEHICLE = load_vehicle("hmmwv")
 CHRONO = load_vehicle("hmmwv_chrono")
-PAR = {name: VEHICLE[f"tire.{name}"] for name in TMEASY.parameters}
-RADIUS, PN, CZ = PAR["unloaded_radius"], PAR["nominal_load"], PAR["vertical_stiffness"]
-K = PAR["tread_stiffness"]
-LOAD = CZ * (RADIUS - 0.4499)
-RESISTING = PAR["rolling_resistance"] * PN * RADIUS**2 / PAR["rolling_deflection"]  # N.m/rad
-
-
-def bore_radius(load: float) -> float:
-    """2/3 (L/2 + B/2) / 2 of Rill's round contact, L = 2 sqrt(R deflection) [m]."""
-    return 2 / 3 * (np.sqrt(RADIUS * load / CZ) + PAR["width"] / 2) / 2
-
-
-TWIST = PAR["nominal_friction"] * PN * bore_radius(PN) / PAR["bore_deflection"]  # N.m/rad
-OUTPUTS = (
-    "force", "moment", "rate", "contact_force", "contact_moment", "slip", "slip_angle", "deflection",
-    "contact_point", "stored_energy",
-)  # fmt: skip
-
-
-def _build() -> ca.Function:
-    position, velocity, axis, point, normal, turning = (ca.SX.sym(s, 3) for s in ("r", "v", "e", "p", "n", "w"))
-    friction, state, plain = ca.SX.sym("mu"), ca.SX.sym("z", STATES.size), ca.SX.sym("c")
-    out = tmeasy(Hub(position, velocity, axis, turning), Plane(point, normal, friction), state,
-                 {**PAR, "combined_slip": plain})  # fmt: skip
-    inputs = [position, velocity, axis, turning, point, normal, friction, state, plain]
-    return ca.Function("tire", inputs, [getattr(out, name) for name in OUTPUTS])
-
-
-TIRE = _build()
-ROLLING = {"travelled": 0.5}
-"""State of a wheel that rolls forward: beyond its limit."""
-
-
-def tire(
-    position: object = (0.0, 0.0, 0.4499),
-    velocity: object = (0.0, 0.0, 0.0),
-    spin: float = 0.0,
-    state: dict[str, object] | None = None,
-    *,
-    axis: object = (0.0, 1.0, 0.0),
-    turning: object = (0.0, 0.0, 0.0),
-    point: object = (0.0, 0.0, 0.0),
-    normal: object = (0.0, 0.0, 1.0),
-    mu: float = 0.9,
-    plain: bool = False,
-) -> dict[str, Array]:
-    """Outputs for a wheel that turns by `turning` and by `spin` about its axis."""
-    z = np.zeros(STATES.size)
-    for name, value in (state or {}).items():
-        z[STATES.first[name] : STATES.first[name] + STATES.sizes[name]] = value
-    omega = np.asarray(turning) + spin * np.asarray(axis)
-    values = TIRE(*(np.asarray(v, float) for v in (position, velocity, axis, omega, point, normal, mu, z, 1.0 + plain)))
-    return {name: np.asarray(value).ravel() for name, value in zip(OUTPUTS, values, strict=True)}
-
-
-def bristle_rate(out: dict[str, Array]) -> Array:
-    return out["rate"][:2]
 
 
 def test_a_coasting_wheel_reports_what_chrono_reports() -> None:
@@ -124,108 +61,6 @@ def test_curves_reach_the_published_force_at_the_published_slip_and_nominal_load
     assert out["contact_force"][1] == pytest.approx(PAR["peak_force_y_nominal"], rel=1e-9)
 
 
-def test_a_parked_tire_below_the_friction_limit_does_not_creep_at_all() -> None:
-    out = tire(state={"bristle": (0.02, -0.05), "rolled": 0.004, "turned": 0.03, "travelled": 0.01})
-    assert np.all(out["rate"] == 0.0)
-    assert out["contact_force"][:2] == pytest.approx(-K * np.array([0.02, -0.05]))
-
-
-def test_a_locked_wheel_on_a_thirty_percent_slope_comes_to_rest_and_stays() -> None:
-    mass, gravity, h = 643.0, 9.81, 1e-3
-    slope = np.arctan(0.3)
-    normal = np.array([-np.sin(slope), 0.0, np.cos(slope)])
-    along = np.array([np.cos(slope), 0.0, np.sin(slope)])
-    height = RADIUS - mass * gravity * np.cos(slope) / CZ
-
-    x = ca.SX.sym("x", 2 + STATES.size)
-    out = dict(
-        zip(
-            OUTPUTS,
-            TIRE(
-                x[0] * along + height * normal,
-                x[1] * along,
-                (0.0, 1.0, 0.0),
-                (0.0, 0.0, 0.0),
-                (0.0, 0.0, 0.0),
-                normal,
-                0.9,
-                x[2:],
-                1.0,
-            ),
-            strict=True,
-        )
-    )
-    acceleration = ca.dot(out["force"], along) / mass - gravity * np.sin(slope)
-    rate = ca.Function("rate", [x], [ca.vertcat(x[1], acceleration, out["rate"])])
-    a = rate(x)
-    b = rate(x + h / 2 * a)
-    c = rate(x + h / 2 * b)
-    step = ca.Function("step", [x], [x + h / 6 * (a + 2 * b + 2 * c + rate(x + h * c))])
-    states = np.asarray(step.mapaccum(8000)(np.zeros(2 + STATES.size)))  # thirty times as quick as calls from here
-    track = states[0]
-    assert -0.1 < track[-1] < 0.0
-    assert abs(track[-1] - track[-1000]) < 1e-6
-    assert abs(states[1, -1]) < 1e-5
-
-
-@given(*[st.floats(-1.0, 1.0)] * 4)
-@settings(max_examples=10, deadline=None)
-def test_a_tread_that_sticks_comes_back_with_a_wheel_that_moves_rolls_steers_and_leans_in_a_loop(
-    move: float, roll: float, steer: float, lean: float
-) -> None:
-    """Its deflection is a function of the wheel's pose: integrated around a closed loop of poses nothing is left."""
-    t, h, z = ca.SX.sym("t"), 2 * np.pi / 300, ca.SX.sym("z", STATES.size)
-    yaw, camber, spun = 0.1 * steer * ca.sin(t), 0.05 * lean * ca.cos(t + 1.0), 0.02 * roll * ca.cos(t)
-    heading = ca.vertcat(ca.cos(yaw), ca.sin(yaw), 0.0)
-    axis = ca.vertcat(-ca.sin(yaw) * ca.cos(camber), ca.cos(yaw) * ca.cos(camber), ca.sin(camber))
-    place = ca.vertcat(0.01 * move * ca.cos(2.0 * t), 0.01 * ca.sin(t), 0.4499)
-    turning = ca.vertcat(0, 0, ca.jacobian(yaw, t)) + heading * ca.jacobian(camber, t) + axis * ca.jacobian(spun, t)
-    out = TIRE(place, ca.jacobian(place, t), axis, turning, np.zeros(3), (0.0, 0.0, 1.0), 0.9, z, 1.0)
-    rate = ca.Function("rate", [z, t], [out[OUTPUTS.index("rate")]])
-    a = rate(z, t)
-    b = rate(z + h / 2 * a, t + h / 2)
-    c = rate(z + h / 2 * b, t + h / 2)
-    step = ca.Function("step", [z, t], [z + h / 6 * (a + 2 * b + 2 * c + rate(z + h * c, t + h))])
-    once = round(2 * np.pi / h)
-    start = np.zeros(STATES.size)
-    start[:2] = 0.01, -0.02
-    end = np.asarray(step.mapaccum(3 * once)(start, h * np.arange(3 * once)))[:2, [once - 1, -1]]
-    assert np.linalg.norm(end[:, 1] - end[:, 0]) < 3e-6
-
-
-SPINS = st.tuples(st.floats(-2.0, 2.0), st.floats(-40.0, 40.0), st.floats(-5.0, 5.0))
-
-
-@given(
-    st.floats(-1.0, 1.0), st.floats(-20.0, 20.0), SPINS, st.floats(0.0, 1.5), st.floats(-np.pi, np.pi),
-    st.floats(-0.02, 0.02), st.floats(-0.2, 0.2), st.floats(-0.05, 0.05), st.floats(0.0, 1.0), st.floats(0.0, 1.0),
-)  # fmt: skip
-def test_the_tire_never_makes_energy_at_low_speed(
-    vx: float, vy: float, spins: tuple[float, float, float], stretch: float, direction: float, rolled: float,
-    turned: float, travelled: float, sliding: float, mu: float,
-) -> None:  # fmt: skip
-    z = stretch * mu * LOAD / K * np.array([np.cos(direction), np.sin(direction)])
-    velocity = np.array([vx, vy, 0.0])
-    out = tire(velocity=velocity, turning=spins, mu=mu, state={
-        "bristle": z, "rolled": rolled, "turned": turned, "travelled": travelled, "sliding": sliding,
-    })  # fmt: skip
-    power = out["force"] @ velocity + out["moment"] @ np.array(spins)
-    twisting = TWIST * turned * out["rate"][3] + RESISTING * rolled * out["rate"][2]
-    stored = K * (z @ bristle_rate(out)) + twisting
-    assert power + stored <= 1e-9 * (1.0 + abs(power) + abs(stored))
-
-
-@given(st.floats(-np.pi, np.pi), st.floats(0.1, 1.0))
-def test_the_bristle_never_leaves_the_friction_circle(direction: float, mu: float) -> None:
-    edge = mu * LOAD / K * np.array([np.cos(direction), np.sin(direction)])
-    for velocity in (1.0, 30.0):
-        for angle in np.linspace(0, 2 * np.pi, 12, endpoint=False):
-            v = velocity * np.array([np.cos(angle), np.sin(angle), 0.0])
-            out = tire(velocity=(0.0, v[1], 0.0), spin=-v[0] / 0.4499, state={"bristle": edge}, mu=mu)
-            assert edge @ bristle_rate(out) <= 1e-9
-            assert np.hypot(*out["contact_force"][:2]) <= mu * out["contact_force"][2] * (1 + 1e-12)
-
-
 WIDE = st.floats(-1e3, 1e3)
 
 
@@ -262,22 +97,6 @@ def test_slow_rolling_settles_at_the_slope_of_the_curve(axis: int, slope: str) -
     out = tire((0, 0, height), velocity, spin, {"bristle": z, **ROLLING})
     assert abs(bristle_rate(out)[axis]) < 1e-3 * abs(sliding)
     assert out["contact_force"][axis] == pytest.approx(slip * PAR[f"{slope}_nominal"], rel=1e-2)
-
-
-@pytest.mark.parametrize("mu", [0.05, 0.9])
-def test_the_bristle_is_never_stiffer_than_twice_its_rate_limit(mu: float) -> None:
-    edge = mu * LOAD / K
-    for v in (0.1, 3.0, 300.0):
-        for part in (0.0, 0.5, 1.0):  # the last is steady sliding
-            low, high = (bristle_rate(tire(velocity=(0, v, 0), spin=v, state={"bristle": (0, z)}, mu=mu))[1]
-                         for z in (part * edge - 1e-9, part * edge))  # fmt: skip
-            assert -1e-6 <= (low - high) / 1e-9 <= 2.001 * RATE_LIMIT
-
-
-def test_a_tire_in_the_air_gives_nothing_and_its_bristle_springs_back() -> None:
-    out = tire((0, 0, 1.0), (5.0, 1.0, -3.0), 20.0, {"bristle": (0.01, 0.0)})
-    assert not np.any(out["force"]) and not np.any(out["moment"])
-    assert out["rate"][0] < 0.0
 
 
 LEANING = st.floats(0.2, 1.2).flatmap(lambda a: st.sampled_from([a, -a]))
@@ -388,16 +207,6 @@ def test_normalized_slips_give_the_published_forces(sx: float, sy: float, load: 
     assert out["contact_force"][:2] == pytest.approx(rill(sx, sy, load), rel=1e-6, abs=1e-3)
 
 
-def settled(velocity: tuple[float, float, float], seconds: float, mu: float, **given: Any) -> dict[str, Array]:
-    """The contact of a wheel that goes on moving so, from no stretch, by explicit Euler at 0.1 ms."""
-    z = np.zeros(STATES.size)
-    for _ in range(round(seconds / 1e-4)):
-        parts = {name: z[k : k + STATES.sizes[name]] for name, k in STATES.first.items()}
-        out = tire(velocity=velocity, state=parts, mu=mu, **given)
-        z = z + 1e-4 * out["rate"]
-    return out
-
-
 @pytest.mark.parametrize("speed", [0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
 def test_a_locked_wheel_feels_the_sliding_force_of_the_curve_at_every_speed(speed: float) -> None:
     q, mu = LOAD / PN, 0.9
@@ -407,37 +216,11 @@ def test_a_locked_wheel_feels_the_sliding_force_of_the_curve_at_every_speed(spee
     assert -out["contact_force"][0] == pytest.approx(force, rel=0.02)
 
 
-def test_a_tire_at_rest_breaks_away_at_the_friction_of_the_ground() -> None:
-    largest = 0.0
-    z = np.zeros(STATES.size)
-    for _ in range(8000):  # a pull that grows slowly
-        parts = {name: z[k : k + STATES.sizes[name]] for name, k in STATES.first.items()}
-        out = tire(velocity=(0.0, 0.01, 0.0), state=parts, mu=0.6)
-        z = z + 1e-3 * out["rate"]
-        largest = max(largest, -out["contact_force"][1])
-    assert largest == pytest.approx(0.6 * LOAD, rel=0.02)
-
-
 def test_no_friction_is_no_force() -> None:
     for speed in (0.0, 2.0, 20.0):
         out = tire(velocity=(speed, 0.5, 0.0), spin=10.0, turning=(0, 0, 1.0), mu=0.0, state={"bristle": (0.01, 0.01)})
         assert not np.any(out["contact_force"][:2])
         assert out["contact_moment"][2] == 0.0
-
-
-def test_turned_on_the_spot_the_tire_resists_with_friction_at_the_bore_radius() -> None:
-    out = settled((0.0, 0.0, 0.0), 1.0, 0.8, turning=(0.0, 0.0, 0.5))
-    assert out["contact_moment"][2] == pytest.approx(-0.8 * LOAD * bore_radius(LOAD), rel=0.01)
-    rolling = settled((1.0, 0.0, 0.0), 1.0, 0.8, turning=(0.0, 0.0, 0.5), spin=1.0 / 0.4632)
-    assert 0.0 < -rolling["contact_moment"][2] < 0.6 * -out["contact_moment"][2]
-
-
-def test_rolling_resistance_holds_what_it_can_and_no_more() -> None:
-    most = PAR["rolling_resistance"] * LOAD * RADIUS
-    held = tire(state={"rolled": 0.9 * most / RESISTING})
-    assert held["contact_moment"][1] == pytest.approx(-0.9 * most)
-    assert np.all(held["rate"] == 0.0)
-    assert tire(state={"rolled": 2 * most / RESISTING})["contact_moment"][1] == pytest.approx(-most)
 
 
 @pytest.mark.parametrize("speed", [0.5, 1.0, 2.0, 3.0, 20.0])

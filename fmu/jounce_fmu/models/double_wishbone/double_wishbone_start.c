@@ -3,9 +3,8 @@
  * Rest is a Newton search over height, pitch, roll and the arm angles of all wheels at fixed x, y and yaw: all their
  * accelerations vanish while every contact force points against gravity. On a slope the tires' states (`wheel_start`,
  * from their law) and the brakes' wind-up then carry the tangential part from the first instant, as far as friction and
- * brakes reach. All other states begin at `jn_state_starts`. Where
- * no brake torque is given yet the brakes have held in full until now: those that the first step applies go on
- * holding, and without them the vehicle is let go.
+ * brakes reach. All other states begin at `jn_state_starts`. Where no brake torque is given yet the brakes have held in
+ * full until now: those that the first step applies go on holding, and without them the vehicle is let go.
  */
 #include <math.h>
 #include <string.h>
@@ -61,107 +60,7 @@ static double clipped(double v, double limit) { return v > limit ? limit : v < -
 
 static double wheel_number(const rest *r, int k, int c) { return lane(r->d + D_WHEELS, k, c); }
 
-#ifdef JN_SOIL
-enum { SHEAR_X = (JN_X_bristle_x - JN_FIRST_INNER) / JN_CORNERS, SHEAR_Y = (JN_X_bristle_y - JN_FIRST_INNER) / JN_CORNERS,
-       ROLLED = (JN_X_travelled - JN_FIRST_INNER) / JN_CORNERS, HALVINGS = 60 };
-
-/* The same of a wheel on soil: sheared so far that it carries those forces, or as far as it can. */
-static void start_on_soil(const rest *r, int c, double along, double across, double way, double *states) {
-    const double *soil = r->d + D_SOILS + c * JN_SOIL_N, size = sqrt(along * along + across * across);
-    const double nothing[JN_SOIL_MEMORY] = {0.0};
-    double low = 0.0, high = soil[JN_SOIL_radius];
-    jn_soil_wheel wheel;
-    jn_soil_motion *m = &wheel.motion;
-    const double *force = wheel.contact.force;
-    int k;
-    for (k = 0; k < N_INNER; k++) states[k] = 0.0;
-    if (r->rolling) states[ROLLED] = way * jn_soil_settled(soil);
-    memset(&wheel, 0, sizeof wheel);
-    wheel.soil = soil, wheel.memory = nothing;
-    m->depth = r->e.sinkage[c] + lane(r->e.wheel, JN_WHEEL_deflection, c);
-    for (k = 0; k < HALVINGS && size > 0.0; k++) {
-        const double tried = 0.5 * (low + high);
-        m->shear[0] = tried * along / size;
-        m->shear[1] = tried * across / size;
-        jn_soil(&wheel, 1);
-        if (force[0] * along + force[1] * across < size * size) low = tried;
-        else high = tried;
-    }
-    states[SHEAR_X] = m->shear[0];
-    states[SHEAR_Y] = m->shear[1];
-}
-#endif
-
-/* Inner states of wheel c, at rest with those tangential forces or rolling one way; returns what it can hold [N]. */
-static double start_wheel(const rest *r, int c, double along, double across, double way, double *x) {
-    double starting[JN_STARTING_N], grip, resting[N_INNER], rolling[N_INNER];
-    const double *states = r->rolling ? rolling : resting;
-    int k;
-    starting[JN_STARTING_load] = lane(r->e.wheel, JN_WHEEL_force + 2, c);
-    starting[JN_STARTING_friction] = lane(r->e.wheel_inputs, JN_WHEEL_INPUT_friction, c);
-    starting[JN_STARTING_deflection] = lane(r->e.wheel, JN_WHEEL_deflection, c);
-    starting[JN_STARTING_force] = along;
-    starting[JN_STARTING_force + 1] = across;
-    starting[JN_STARTING_way] = way;
-    jn_wheel_start(r->d, c, starting, &grip, resting, rolling);
-#ifdef JN_SOIL
-    if (r->d[D_SOIL] != 0.0) start_on_soil(r, c, along, across, way, r->rolling ? rolling : resting);
-#endif
-    for (k = 0; k < N_INNER && x; k++) x[JN_FIRST_INNER + JN_CORNERS * k + c] = states[k];
-    return grip;
-}
-
-/* Tangential force [N] on wheel c that makes its contact force point against gravity, within friction. */
-static void hold(const rest *r, int c, double *along, double *across) {
-    const double *w = r->e.wheel;
-    const double up = lane(r->e.wheel_inputs, JN_WHEEL_INPUT_normal + 2, c), load = lane(w, JN_WHEEL_force + 2, c);
-    const double grip = start_wheel(r, c, 0.0, 0.0, 0.0, NULL);
-    double size;
-    /* T = load (z / n_z - n), and the contact axes are square to n */
-    *along = load / up * lane(w, JN_WHEEL_heading + 2, c);
-    *across = load / up * lane(w, JN_WHEEL_left + 2, c);
-    size = sqrt(*along * *along + *across * *across);
-    if (size > grip) {
-        *along *= grip / size;
-        *across *= grip / size;
-    }
-}
-
-/* Spin moment [N.m] of the contact on wheel c. */
-static double spin_moment(const rest *r, int c) {
-    double m[3], axis[3];
-    int k;
-    for (k = 0; k < 3; k++) {
-        m[k] = lane(r->e.wheel, JN_WHEEL_loads + 3 + k, c);
-        axis[k] = lane(r->e.corner, JN_CORNER_axis + k, c);
-    }
-    return dot(m, axis);
-}
-
-/* Sets tires and brakes of a resting vehicle so that the wheels stay, and evaluates it. */
-static int settle(rest *r, double *x, jn_fault *f) {
-    double along[JN_CORNERS], across[JN_CORNERS];
-    int c;
-    memcpy(x + JN_FIRST_INNER, jn_state_starts + JN_FIRST_INNER, (JN_FIRST_MEMORY - JN_FIRST_INNER) * sizeof *x);
-    if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
-    if (r->rolling) return 0;
-    for (c = 0; c < JN_CORNERS; c++) {
-        hold(r, c, &along[c], &across[c]);
-        start_wheel(r, c, along[c], across[c], 0.0, x);
-    }
-    if (jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f)) return 1;
-    for (c = 0; c < JN_CORNERS; c++) {
-        const double limit = wheel_number(r, JN_WHEEL_NUMBER_brake_capacity, c);
-        const double asked = r->u[JN_U_WHEEL_brake_torque + JN_WHEEL_OF(c) * U_WHEEL];
-        const double drive = r->u[JN_U_WHEEL_drive_torque + JN_WHEEL_OF(c) * U_WHEEL];
-        const double radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, c);
-        const double needed = -spin_moment(r, c) - drive;
-        const double torque = fmax(0.0, asked < limit ? asked : limit), held = clipped(needed, torque);
-        if (held != needed) start_wheel(r, c, along[c] - (needed - held) / radius, across[c], 0.0, x);
-        if (limit > 0.0) x[JN_X_wind_up + c] = -held / limit * wheel_number(r, JN_WHEEL_NUMBER_brake_deflection, c);
-    }
-    return jn_evaluate(0.0, 0.0, x, r->u, r->d, &r->e, f);
-}
+#include "double_wishbone_start_wheels.inc"
 
 /* Accelerations that must vanish at rest: along the terrain's normal, pitch, roll, arms. */
 static int residual(rest *r, const double *v, double *x, double *out, jn_fault *f) {
