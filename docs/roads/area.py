@@ -42,10 +42,10 @@ def main() -> None:
         for contact, line in (("AREA", "-"), ("POINT", ":")):
             run = crossed(Path(folder), 4, 4.0, contact)
             left.plot(run["ref_frame.pos"][:, 0], 1e-3 * run["wheel_FL.tire_force"][:, 2], line, label=contact)
-    left.set(xlabel="way [m]", ylabel="load of the front left tire [kN]", title="4 in at 4 m/s", ylim=(0, 70))
+    left.set(xlabel="distance [m]", ylabel="load of the front left tire [kN]", title="4 in at 4 m/s", ylim=(0, 70))
     left.set(xlim=(3, 8))
-    right.set(xlabel="speed [m/s]", ylabel="vertical acceleration [g]", title="most of the reference frame, AREA")
-    right.axhline(2.5, color="gray", linewidth=1)
+    right.set(xlabel="speed [m/s]", ylabel="vertical acceleration [g]", title="largest at the reference frame, AREA")
+    right.axhline(2.5, color="gray", linewidth=1, label="2.5 g")
     for axes in (left, right):
         axes.legend()
         axes.grid(alpha=0.3)
