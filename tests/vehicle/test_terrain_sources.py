@@ -124,7 +124,7 @@ def test_a_geotiff_whose_units_are_scaled_has_metres(tmp_path: Path) -> None:
     (LEVELS.astype("f4"), CELL | {34735: ("H", (1, 1, 0, 1, 4099, 0, 1, 9002))}, "its heights are in the unit 9002 of"),
     (LEVELS.astype("f4"), {33550: ("d", (2.0, 0.0, 0.0))}, "a cell of 2 x 0 m; expected sizes above 0"),
     (LEVELS.astype("f4"), {33550: ("d", (float("nan"), 1.0, 0.0))}, "a cell of nan x 1 m"),
-    (LEVELS.astype("f4"), CELL | {42113: "none"}, "the number of points without height is 'none': expected a number"),
+    (LEVELS.astype("f4"), CELL | {42113: "none"}, "its value for points without height is 'none': expected a number"),
     (np.full((4, 5), np.finfo("f4").min), CELL | {42113: "-3.40282346638529e+38"}, "20 of 20 points have no height"),
     (np.full((4, 5), np.nan, "f4"), CELL | {42113: "nan"}, "20 of 20 points have no height"),
     (np.full((4, 5), np.inf, "f4"), CELL, "height inf"),

@@ -35,7 +35,7 @@ def _read(path: Path, kind: str) -> tuple[Array, Mapping[int, Any]]:
             with Image.open(path, formats=[kind]) as image:
                 image.verify()  # reads all of it and its checksums; nothing can be read behind it
             with Image.open(path, formats=[kind]) as image:
-                tags, mode, swapped = dict(getattr(image, "tag_v2", {})), image.mode, _is_swapped(image)
+                tags, mode, swapped = dict(getattr(image, "tag_v2", {})), image.mode, _swapped_numbers(image)
                 values = np.asarray(image)
     except FileNotFoundError:
         raise
@@ -50,7 +50,7 @@ def _read(path: Path, kind: str) -> tuple[Array, Mapping[int, Any]]:
     return values.astype(float), tags
 
 
-def _is_swapped(image: Any) -> str:
+def _swapped_numbers(image: Any) -> str:
     """The numbers whose bytes Pillow is about to turn round; empty: none.
 
     libtiff unpacks big-endian numbers to those of the machine, which Pillow (up to 13.0 at least) then takes for
@@ -112,7 +112,7 @@ def geotiff(path: Path) -> GeoTiff:
             raise TerrainError(f"{path}: its {what} are in the unit {keys[key]} of EPSG; expected metres ({_METRE})")
     heights = numbers
     if _NO_DATA in tags:
-        none = np.array(_number(path, str(tags[_NO_DATA]).strip("\0 "), "the number of points without height"))
+        none = np.array(_number(path, str(tags[_NO_DATA]).strip("\0 "), "its value for points without height"))
         close = np.float32(none) == numbers.astype(np.float32) if np.isfinite(none) else numbers != numbers
         heights = np.where(close, np.nan, numbers)
     known = _metadata(path, tags)
