@@ -50,6 +50,10 @@ ASYMMETRIC_TRAIL: Final = frozenset(("QDZ3",))
 
 POINTS: Final = 24
 """Most points of a curve of load over deflection."""
+MOST_SLIP: Final = 1.5
+"""Largest longitudinal slip of the formula [1]."""
+STEEPEST_ANGLE: Final = 1.5
+"""Largest slip angle of the formula [rad]."""
 SOFTEST: Final = 0.05
 """Least factor of pressure on the vertical stiffness [1]."""
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from jounce.contact.tires import MF61, find
 from jounce.contact.tires.coefficients import MF61 as MF61_COEFFICIENTS
+from jounce.contact.tires.coefficients import MOST_SLIP, STEEPEST_ANGLE
 from jounce.contact.tires.coefficients import PAC2002 as PAC2002_COEFFICIENTS
 from jounce.contact.tires.coefficients import ROLLING, Range
 from jounce.contact.tires.mixed import JOINER, WHICH, own_law, which_law
@@ -29,8 +30,6 @@ _OWN: Final[Mapping[str, tuple[float, str, str, float]]] = {
     "bore_deflection": (0.1, "rad", "turn on the spot at which the bore torque is all there", 0.001),
 }
 _UNITS: Final = {"LONGITUDINAL_STIFFNESS": "N/m", "LATERAL_STIFFNESS": "N/m"}
-MOST_SLIP, STEEPEST_ANGLE = 1.5, 1.5
-"""Largest slip [1] and slip angle [rad] of the formula."""
 ANY_PRESSURE = 5e6
 """Largest pressure [Pa] where the file does not depend on it."""
 _LONGVL: Final = 16.7

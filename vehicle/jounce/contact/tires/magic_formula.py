@@ -25,7 +25,17 @@ import casadi as ca
 
 from jounce.contact.standstill import SOFT, STATES, Hold, Motion, Standstill, rolled_on, standstill
 from jounce.contact.tires import mf61, pac2002
-from jounce.contact.tires.coefficients import ASYMMETRIC, ASYMMETRIC_TRAIL, MF61, PAC2002, PLAIN, POINTS, SOFTEST
+from jounce.contact.tires.coefficients import (
+    ASYMMETRIC,
+    ASYMMETRIC_TRAIL,
+    MF61,
+    MOST_SLIP,
+    PAC2002,
+    PLAIN,
+    POINTS,
+    SOFTEST,
+    STEEPEST_ANGLE,
+)
 from jounce.contact.tires.formula import TINY, Forces, Slips, by_pressure
 from jounce.contact.tires.law import Contact, Hub, Law, Plane, Started, Starting
 from jounce.contact.tires.patch import patch, spring
@@ -51,12 +61,8 @@ ROLLING_SPIN: Final = 1.0
 """Spin rate [rad/s] above which the rolling resistance of a fast wheel has its full value."""
 SPEED_MIN: Final = 1e-4
 """Speed [m/s] below which the reported slips fade to zero."""
-MOST: Final = 1.5
-"""Largest slip of the formula [1]."""
-STEEPEST_ANGLE: Final = 1.5
-"""Largest slip angle of the formula [rad]."""
 STEEPEST: Final = 14.1
-"""Its tangent [1]."""
+"""Tangent of the largest slip angle [1]."""
 NO_PRESSURE: Final = 1.0
 """Pressure of an input [Pa] up to which the parameter's counts."""
 ROUND: Final = 1e-12
@@ -168,7 +174,7 @@ def _ranges(par: Numbers, limits: SX) -> tuple[SX, SX, SX, SX]:
 
     If it is 0 they are what the formula gets at most.
     """
-    slips = [side * (MOST + limits * (ca.fmin(side * par[name], MOST) - MOST))
+    slips = [side * (MOST_SLIP + limits * (ca.fmin(side * par[name], MOST_SLIP) - MOST_SLIP))
              for side, name in ((-1.0, "min_slip"), (1.0, "max_slip"))]  # fmt: skip
     tangents = [side * (STEEPEST + limits * (ca.tan(ca.fmin(side * par[name], STEEPEST_ANGLE)) - STEEPEST))
                 for side, name in ((-1.0, "min_slip_angle"), (1.0, "max_slip_angle"))]  # fmt: skip
