@@ -239,8 +239,12 @@ FRICTION = "[[friction]]\nx = 1.0\ny = 0.0\nlength = 5.0\nwidth = 2.0\nmu = 0.5\
      r"\[\[obstacle\]\] 2, half_round: radius = inf: expected a finite number"),
     ("[[obstacle]]\nx = 1.0\n", r"\[\[obstacle\]\] 1: kind is missing"),
     (FRICTION.replace("mu = 0.5", "mu = -0.2"), r"\[\[friction\]\] 1: friction area: mu = -0.2: expected 0 to 2"),
-    (FRICTION.replace("mu = 0.5", "mu = nan"), "friction area: mu = nan: expected 0 to 2"),
-    (FRICTION.replace("x = 1.0", "x = inf"), "friction area: x = inf: expected -1e\\+09 to 1e\\+09"),
+    (FRICTION.replace("mu = 0.5", "mu = nan"), r"\[\[friction\]\] 1: mu = nan: expected a finite number"),
+    (FRICTION.replace("x = 1.0", "x = inf"), r"\[\[friction\]\] 1: x = inf: expected a finite number"),
+    (FRICTION.replace("x = 1.0", f"x = 1{'0' * 400}"), r"x = 10{39}: expected a finite number"),
+    (FRICTION.replace("x = 1.0", "x = 1e10"), "friction area: x = 1e\\+10: expected -1e\\+09 to 1e\\+09"),
+    ("height = nan\n", "height = nan: expected a finite number"), ("mu = 5\n", "mu = 5: expected 0 to 2"),
+    ("steepest = 0\n", "steepest = 0: expected 1e-06 to 1e"),
     (FRICTION.replace("width = 2.0", "width = 0"), "friction area: width = 0: expected 1e-09 to 1e\\+09"),
     ('[[friction]]\nx = 1.0\n', "is missing"),
     ("[envelope]\nradius = 0.1\n", "radius 0.1"),
@@ -253,11 +257,15 @@ def test_a_wrong_description_is_refused_with_path_and_key(tmp_path: Path, text: 
     assert str(refused.value).count("course.toml") == 1
 
 
+#: The head alone of a file of 8 TB.
+CUT = b"\x93NUMPY\x01\x00\x76\x00%-117s\n" % b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000)}"
+
+
 @pytest.mark.parametrize(("heights_of_it", "wrong"), [
     (np.full((3, 3), np.nan), "height nan in row 0, column 0"), (np.zeros(5), r"heights of shape \(5,\)"),
     (np.zeros((2, 2), complex), "an array of complex128; expected one of real numbers"),
     (np.array([["a", "b"]]), "an array of <U1"), (b"no array", "not a whole array of numbers"),
-    (np.array([[1, None]], object), "not a whole array of numbers"),
+    (np.array([[1, None]], object), "not a whole array of numbers"), (CUT, "not a whole array of numbers"),
 ])  # fmt: skip
 def test_heights_that_are_none_are_refused_with_the_path(tmp_path: Path, heights_of_it: object, wrong: str) -> None:
     if isinstance(heights_of_it, bytes):

@@ -15,8 +15,8 @@ Array = NDArray[np.float64]
 def array(path: Path) -> Array:
     """The numbers of a .npy. Raises TerrainError, OSError."""
     try:
-        heights = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        heights = np.load(path, mmap_mode="r", allow_pickle=False)  # so that the file's size bounds what is allocated
+    except (ValueError, EOFError, OverflowError) as error:
         raise TerrainError(f"{path}: not a whole array of numbers; expected what numpy.save writes") from error
     if not isinstance(heights, np.ndarray) or heights.dtype.kind not in "fiu":
         kind = getattr(heights, "dtype", type(heights).__name__)

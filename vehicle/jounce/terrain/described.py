@@ -24,6 +24,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import tomllib
 from collections.abc import Callable, Mapping
@@ -38,7 +39,7 @@ from jounce.terrain.arrays import Array, array
 from jounce.terrain.envelope import enveloped
 from jounce.terrain.iso8608 import iso_road
 from jounce.terrain.layout import Layout
-from jounce.terrain.obstacles import MAKERS, STEEPEST, Obstacle
+from jounce.terrain.obstacles import MAKERS, RANGES, STEEPEST, Obstacle
 from jounce.terrain.packed import EDGES, Area, Terrain, TerrainError
 
 _HEAD = ("edge", "height", "steepest", "mu", "ground", "obstacle", "friction", "envelope")
@@ -66,8 +67,8 @@ def described(path: str | os.PathLike[str], read: Callable[[Path, Layout], Terra
         if edge not in EDGES:
             raise TerrainError(f"edge = {edge!r}: expected {', '.join(EDGES)}")
         terrain = replace(terrain, edge=edge, height=_number(head, "height", terrain.height),
-                          mu=_number(head, "mu", terrain.mu))  # fmt: skip
-        steepest = _number(head, "steepest", STEEPEST)
+                          mu=_number(head, "mu", terrain.mu, 0.0, 2.0))  # fmt: skip
+        steepest = _number(head, "steepest", STEEPEST, *RANGES["steepest"])
         obstacles = tuple(_obstacle(o, k, steepest) for k, o in enumerate(_tables(head, "obstacle"), 1))
         areas = tuple(_of(Area, a, f"[[friction]] {k}", yaw=0.0) for k, a in enumerate(_tables(head, "friction"), 1))
         terrain = replace(terrain.with_obstacles(*obstacles), areas=(*terrain.areas, *areas))
@@ -139,8 +140,8 @@ def _of(make: Any, table: Mapping[str, Any], where: str, **usual: Any) -> Any:
     if lacking := [n for n, p in wanted.items() if p.default is p.empty and n not in given]:
         raise TerrainError(f"{where}: {lacking[0]} is missing")
     for key, value in table.items():
-        if key != "road_class" and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise TerrainError(f"{where}: {key} = {value!r}: expected a number")
+        if key != "road_class":
+            _finite(value, f"{where}: {key}")
     try:
         return make(**given)
     except ValueError as error:
@@ -152,11 +153,23 @@ def _known(table: Mapping[str, Any], known: Any, where: str) -> None:
         raise TerrainError(f"{where}: unknown key {odd[0]!r}; expected {', '.join(known)}")
 
 
-def _number(table: Mapping[str, Any], key: str, usual: float) -> float:
-    value = table.get(key, usual)
+def _finite(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TerrainError(f"{key} = {value!r}: expected a number")
-    return float(value)
+        raise TerrainError(f"{where} = {value!r}: expected a number")
+    try:
+        number = float(value)
+    except OverflowError:  # of an integer of hundreds of digits
+        number = math.inf
+    if not math.isfinite(number):
+        raise TerrainError(f"{where} = {value!r:.40}: expected a finite number")
+    return number
+
+
+def _number(table: Mapping[str, Any], key: str, usual: float, low: float = -math.inf, high: float = math.inf) -> float:
+    number = _finite(table.get(key, usual), key)
+    if not low <= number <= high:
+        raise TerrainError(f"{key} = {number:g}: expected {low:g} to {high:g}")
+    return number
 
 
 def _table(head: Mapping[str, Any], key: str) -> Mapping[str, Any]:

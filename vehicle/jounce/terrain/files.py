@@ -65,8 +65,8 @@ def _profile(path: Path, track: float = 1.82) -> Terrain:
     """Two tracks that far apart [m], around the file's x axis."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except ValueError as error:
-        raise TerrainError(f"{path}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise TerrainError(f"{path}: byte {error.start} is not UTF-8; expected a text (CSV)") from error
     if not lines or [c.strip() for c in lines[0].split(",")] != ["x", "left", "right"]:
         raise TerrainError(f"{path}: its first line is {(lines or [''])[0][:60]!r}: expected x,left,right")
     rows = []

@@ -22,7 +22,7 @@ _MOST = 100.0
 _NUMBERS = {"HALF_ROUND": ("radius",), "BUMP": ("height", "length"), "TRAPEZOID": ("height", "rise", "top", "fall"),
             "SINE": ("amplitude", "wavelength", "length", "left", "right")}  # fmt: skip
 #: Least and most of what is not a height; the model's reader has the same.
-_RANGES = dict.fromkeys(("width", "radius", "length", "rise", "fall", "wavelength"), (1e-9, 1e6)) | {
+RANGES = dict.fromkeys(("width", "radius", "length", "rise", "fall", "wavelength"), (1e-9, 1e6)) | {
     "steepest": (1e-6, 1e6), "top": (0.0, 1e6), "x": (-1e9, 1e9), "y": (-1e9, 1e9), "left": (-1e3, 1e3),
     "right": (-1e3, 1e3)}  # fmt: skip
 
@@ -52,7 +52,7 @@ class Obstacle:
         for name, value in (own | dict(zip(names, self.numbers, strict=True))).items():
             if not np.isfinite(value):
                 raise ValueError(f"{name} = {value:g}: expected a finite number")
-            low, high = _RANGES.get(name, (-np.inf, np.inf))
+            low, high = RANGES.get(name, (-np.inf, np.inf))
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value:g}: expected {low:g} to {high:g}")
         if abs(self.numbers[0]) > _MOST:
