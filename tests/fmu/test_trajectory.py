@@ -166,7 +166,8 @@ def test_a_run_that_is_stopped_ends_with_the_state_it_has_reached(after: int, ev
     assert len({t for t, _ in rows}) == len(rows)
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(-1.0, "from 0 s"), (math.nan, "finite"), (0.0005, "whole multiple")])
+@pytest.mark.parametrize(("seconds", "text"), [(-1.0, "from 0 s"), (math.nan, "finite"), (0.0005, "whole multiple"),
+                                              (1e14, r"expected up to 9.0072e\+12 s")])  # fmt: skip
 def test_a_time_that_is_no_number_of_ticks_is_refused(seconds: float, text: str) -> None:
     with pytest.raises(InputError, match=text):
         ticks(seconds, TICK, "--duration")

@@ -113,10 +113,12 @@ def test_the_map_of_motors_is_that_of_the_model_in_steady_climbing(
     ("map hmmwv_pedals --throttle 1.5 -o {}/x", "--throttle 1.5: expected 0 to 1"),
     ("map hmmwv_pedals -o {}/none/x", "expected a folder, in one that exists"),
     ("check {}/none.toml", "expected a file that exists"),
+    ("check {}/odd.toml", "odd.toml: Invalid statement"),
 ])  # fmt: skip
 def test_what_cannot_be_used_is_refused(
     words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / "odd.toml").write_text("{")
     try:
         code = main(["powertrain", *words.format(tmp_path).split()])
     except SystemExit as ended:

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 #: Distance from a tick [ticks] within which a time counts as on it, since decimal times are not exact.
 _ON_TICK: Final = 1e-6
+#: Most ticks of a run: up to there a double holds every one of them.
+_MOST_TICKS: Final = 2**53
 #: Most ticks in one native call, so that an interrupt is noticed soon.
 PIECE: Final = 1000
 
@@ -235,8 +237,13 @@ def check_time(seconds: float, what: str) -> None:
 
 
 def ticks(seconds: float, tick_length: float, what: str) -> int:
-    """A time [s] in ticks; raises InputError if it is not a whole number of them. ``what`` names it in the message."""
+    """A time [s] in ticks; raises InputError if it is not a whole number of them, or of more than a clock can count.
+
+    ``what`` names it in the message.
+    """
     check_time(seconds, what)
+    if seconds > _MOST_TICKS * tick_length:
+        raise InputError(f"{what} {seconds:g} s: expected up to {_MOST_TICKS * tick_length:g} s")
     count = round(seconds / tick_length)
     if abs(count - seconds / tick_length) > _ON_TICK * max(count, 1):
         raise InputError(f"{what} {seconds!r} s: expected a whole multiple of the tick, {tick_length!r} s")

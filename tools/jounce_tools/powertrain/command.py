@@ -69,8 +69,10 @@ def _vehicle_of(name: str) -> Iterator[str | Path]:
     path = Path(name)
     try:
         data = path.suffix == ".toml" and not {"base", "files"} & tomllib.loads(path.read_text("utf-8")).keys()
-    except (OSError, ValueError):
+    except OSError:
         data = False  # whoever reads it says why
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
     if not data:
         yield name
         return
