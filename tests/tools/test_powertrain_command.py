@@ -125,4 +125,4 @@ def test_what_cannot_be_used_is_refused(
         code = ended.code  # type: ignore[assignment]
     assert code == 2
     assert said in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
+    assert [p.name for p in tmp_path.iterdir()] == ["odd.toml"]
