@@ -27,7 +27,7 @@ def on_road(vehicle: str | Path, file: str | Path) -> Path:
         content = file.read_bytes() if file.suffix == SUFFIX else packed(file)
         check_bytes(content, file)
     except OSError as error:
-        raise DataError(f"{base.name}: terrain file {file}: {error.strerror}") from error
+        raise DataError(f"{base.name}: terrain file {file}: {error.strerror}; expected a file that exists") from error
     except TerrainError as error:
         raise DataError(f"{base.name}: {error}") from error
     digest = hashlib.sha256(content).hexdigest()[:16]
@@ -68,4 +68,4 @@ def road_resources(name: str | Path) -> dict[str, bytes]:
     try:
         return {RESOURCE: road.read_bytes()} if road else {}
     except OSError as error:
-        raise DataError(f"terrain file {road}: {error.strerror}") from error
+        raise DataError(f"terrain file {road}: {error.strerror}; expected a packed terrain (.jnt)") from error

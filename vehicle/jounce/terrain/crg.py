@@ -52,7 +52,7 @@ def read_crg(path: str | os.PathLike[str], *, as_written: bool = False) -> Terra
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise TerrainError(f"{path}: {error.strerror}") from error
+        raise TerrainError(f"{path}: {error.strerror}; expected an OpenCRG road (.crg)") from error
     header = _header(data, path)
     rows = _rows(data[header.data_at :], header, path)
     return _road(header, rows, path, as_written or header.placed)

@@ -111,7 +111,7 @@ def _friction(folder: Path, name: Any, shape: tuple[int, ...]) -> Array:
     try:
         numbers = array(folder / name)
     except OSError as error:
-        raise TerrainError(f"{where}: {error.strerror}") from error
+        raise TerrainError(f"{where}: {error.strerror}; expected a file that exists") from error
     if numbers.shape != shape:
         raise TerrainError(f"{where}: numbers of shape {numbers.shape}; expected {shape}, one for each point along and "
                            "across the ground")  # fmt: skip

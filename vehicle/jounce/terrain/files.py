@@ -33,7 +33,7 @@ def read(path: str | os.PathLike[str], layout: Layout | None = None) -> Terrain:
             return layout.elsewhere(described(path, read))
         made = _other(path, layout)
     except OSError as error:
-        raise TerrainError(f"{path}: {error.strerror or error}") from error
+        raise TerrainError(f"{path}: {error.strerror or error}; expected a road or terrain that can be read") from error
     except TerrainError as error:
         raise error if str(path) in str(error) else TerrainError(f"{path}: {error}") from error
     check(made, str(path))

@@ -197,7 +197,7 @@ def kind_of(path: str | os.PathLike[str]) -> Kind:
         with Path(path).open("rb") as file:
             start, size = file.read(_START + 8), os.fstat(file.fileno()).st_size
     except OSError as error:
-        raise TerrainError(f"terrain file {path}: {error.strerror}") from error
+        raise TerrainError(f"terrain file {path}: {error.strerror}; expected a packed terrain (.jnt)") from error
     _check_start(start, size, path)
     number = struct.unpack_from("<d", start, _START)[0]
     if number not in (1.0, 2.0, 3.0):
@@ -210,7 +210,7 @@ def load(path: str | os.PathLike[str]) -> Terrain:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise TerrainError(f"terrain file {path}: {error.strerror}") from error
+        raise TerrainError(f"terrain file {path}: {error.strerror}; expected a packed terrain (.jnt)") from error
     check_bytes(data, path)
     try:
         found = _unpacked(data)
