@@ -3,6 +3,7 @@
  * p: tick, mass, stiffness, damping, x0, gain (tunable), cubic, direction.  x: position, velocity.
  */
 #include <math.h>
+#include <stddef.h>
 
 #include "jn_model.h"
 #include "oscillator_table.h"
@@ -10,9 +11,7 @@
 enum { D_INVERSE_MASS, D_GAIN, N_D };
 
 static int derive(const double *p, double *d, jn_fault *f) {
-    if (!(p[JN_P_mass] > 0.0)) {
-        return jn_refuse(f, JN_ROW_P + JN_P_mass, p[JN_P_mass], "expected masses > 0");
-    }
+    if (!(p[JN_P_mass] > 0.0)) return jn_refuse(f, JN_ROW_P + JN_P_mass, p[JN_P_mass], "expected masses > 0");
     d[D_INVERSE_MASS] = 1.0 / p[JN_P_mass];
     d[D_GAIN] = p[JN_P_gain] * (p[JN_P_direction] == 2.0 ? -1.0 : 1.0);
     return 0;
