@@ -6,6 +6,7 @@ Fails when ``x`` passes ``limit``; the file named by ``REQUESTS`` is not needed:
 
 from __future__ import annotations
 
+import asyncio
 import struct
 import time
 from collections.abc import Mapping
@@ -86,6 +87,17 @@ class Integrator(InProcess):
 
     def free(self) -> None:
         self.freed += 1
+
+
+class Elsewhere(Integrator):
+    """An integrator whose moves take time, as one in a worker."""
+
+    keeps_state = True
+    table = TABLE
+
+    async def move(self, n_ticks: int) -> None:
+        await asyncio.sleep(0.03 + 0.07 * (self.ticks % 3))
+        self.step(n_ticks)
 
 
 class IntegratorModel:

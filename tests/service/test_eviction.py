@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from integrator_model import TABLE, Integrator, IntegratorModel
+from integrator_model import TABLE, Elsewhere, Integrator, IntegratorModel
 from served import eventually
 from virtual import Connection, Lobby, run
 
@@ -52,17 +52,6 @@ class Noted(Barrier):
         if ticks:
             self.moves.append((self.tick, ticks, self.inputs.tolist()))
         return ticks
-
-
-class Elsewhere(Integrator):
-    """An integrator whose moves take time, as one in a worker."""
-
-    keeps_state = True
-    table = TABLE
-
-    async def move(self, n_ticks: int) -> None:
-        await asyncio.sleep(0.03 + 0.07 * (self.ticks % 3))
-        self.step(n_ticks)
 
 
 async def ask(wire: Connection, **kind: Any) -> pb.LockstepReply:

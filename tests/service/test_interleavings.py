@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from integrator_model import TABLE, Integrator, IntegratorModel
+from integrator_model import TABLE, Elsewhere, Integrator, IntegratorModel
 from virtual import Connection, Lobby, run
 
 from jounce_proto import jounce_pb2 as pb
@@ -254,17 +254,6 @@ def plans(draw: Any) -> Plan:
     lease = draw(st.sampled_from([3.0, 60.0, math.inf]))
     return Plan(period, draw(st.integers(0, period - 1)), late, age, lease,
                 tuple(draw(SCRIPT)) + draw(ENDING), draw(st.sampled_from([0, 0, 1, 6])))
-
-
-class Elsewhere(Integrator):
-    """An integrator whose moves take time, as an FmuProcess is to the engine."""
-
-    keeps_state = True
-    table = TABLE
-
-    async def move(self, n_ticks: int) -> None:
-        await asyncio.sleep(0.03 + 0.07 * (self.ticks % 3))
-        self.step(n_ticks)
 
 
 async def play(
