@@ -9,9 +9,8 @@ from typing import Final
 
 from jounce.contact.tires import MF61, find
 from jounce.contact.tires.coefficients import MF61 as MF61_COEFFICIENTS
-from jounce.contact.tires.coefficients import MOST_SLIP, STEEPEST_ANGLE
+from jounce.contact.tires.coefficients import MOST_SLIP, ROLLING, STEEPEST_ANGLE, Range
 from jounce.contact.tires.coefficients import PAC2002 as PAC2002_COEFFICIENTS
-from jounce.contact.tires.coefficients import ROLLING, Range
 from jounce.contact.tires.mixed import JOINER, WHICH, own_law, which_law
 from jounce.contact.tires.tir import TireFile, bounds, read_tir
 from jounce.contact.tires.vertical import vertical_of
