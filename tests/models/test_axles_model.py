@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -245,3 +247,22 @@ def test_a_speed_is_held_by_the_wheels_that_are_driven(factory: Factory) -> None
 
 def test_a_sample_of_inputs_drives_the_last_axle_that_is_driven(folder: Path) -> None:
     assert "steering_wheel_angle [rad],wheel_2L.drive_torque [N.m],wheel_2R" in sample(axles.read(folder))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs locks of files")
+def test_what_several_processes_want_emitted_at_once_is_emitted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(axles, "cache_folder", lambda: tmp_path)
+    made = []
+
+    def emit() -> dict[str, str]:
+        made.append("text")
+        time.sleep(0.1)  # so that each finds the first at work
+        return {"law.inc": "text"}
+
+    with ThreadPoolExecutor(3) as pool:  # flock tells threads apart as it does processes
+        found = list(pool.map(lambda _: axles.kept("laws", "law", emit), range(3)))
+    assert found == [{"law.inc": "text"}] * 3
+    assert made == ["text"]
+    assert not list(tmp_path.rglob("*.lock"))

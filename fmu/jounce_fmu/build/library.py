@@ -212,7 +212,7 @@ def compile_library(sources: Sources, destination: Path, target: str = "", kept:
         for k, name in enumerate(listed if kept else ()):
             place = Path(kept or "") / f"{name}-{_key(command, name, packed)}.o"
             made = Path(folder) / f"{name}.o"
-            with _alone(place):
+            with alone(place):
                 if not _copied(place, made):
                     run("-c", "-o", made.name, name)
                     _keep(made, place)
@@ -297,8 +297,8 @@ def ensure_library(sources: Sources, folder: Path = NATIVE) -> Path:
 
 
 @contextmanager
-def _alone(place: Path) -> Iterator[None]:
-    """Holds the lock of an object in the cache; does without one where it may not write."""
+def alone(place: Path) -> Iterator[None]:
+    """Holds the lock of a file in a cache; does without one where it may not write."""
     lock = place.with_suffix(".lock")
     with ExitStack() as stack:
         with suppress(OSError):
@@ -307,7 +307,7 @@ def _alone(place: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            with suppress(OSError):  # who waits for it finds the object
+            with suppress(OSError):  # who waits for it finds the file
                 lock.unlink()
 
 

@@ -28,7 +28,7 @@ from jounce.powertrain.train import Train
 from jounce.references import Ledger
 from jounce.signals import SignalTable
 from jounce.suspension.kinds import KINDS
-from jounce_fmu.build.library import NATIVE, PACKAGE, BuildError, Sources, builtin_sources, identifier
+from jounce_fmu.build.library import NATIVE, PACKAGE, BuildError, Sources, alone, builtin_sources, identifier
 from jounce_fmu.build.table_c import emit_header, emit_table
 from jounce_fmu.models import powertrain
 from jounce_fmu.models.model import Model
@@ -180,11 +180,16 @@ def _of_law(name: str) -> tuple[dict[str, Any], ...]:
 
 
 def kept(group: str, name: str, emit: Callable[[], object]) -> Any:
-    """What ``emit`` gives, from a file in the cache that this release has written before."""
+    """What ``emit`` gives, from a file in the cache that this release has written before.
+
+    It takes up to half a minute; processes that want the same wait for the first.
+    """
     kept = cache_folder() / group / f"{name}-{_emitter()}"
     path = kept / "emitted.json"
     if not path.is_file():
-        write(kept, {path.name: json.dumps(emit())})
+        with alone(path):
+            if not path.is_file():
+                write(kept, {path.name: json.dumps(emit())})
     return json.loads(path.read_text(encoding="utf-8"))
 
 
