@@ -32,6 +32,7 @@
 #undef T
 #undef JN_NAME
 #undef JN_FN
+#undef JN_INTO
 #undef JN_CONST
 #undef JN_GET
 #undef JN_SAME
@@ -77,6 +78,7 @@
 #define T double
 #define JN_NAME(f) f##_1
 #define JN_FN JN_UNUSED static
+#define JN_INTO JN_FN
 #define JN_CONST(c) (c)
 #define JN_GET(a, k) (a)[(k) * JN_STRIDE]
 #define JN_SAME(a, k) (a)[k] /* reads an input that all lanes share */
@@ -136,6 +138,7 @@ typedef long long jn_m2 __attribute__((vector_size(16), aligned(8), may_alias));
 #else
 #define JN_FN JN_UNUSED static
 #endif
+#define JN_INTO __attribute__((always_inline)) inline JN_FN /* short and often called: a call would save all wide registers */
 #define JN_CONST(c) JN_SPLAT(c)
 #define JN_GET(a, k) (*(const T *)((a) + (k) * JN_STRIDE))
 #define JN_SAME(a, k) JN_SPLAT((a)[k])

@@ -6,7 +6,7 @@
  */
 
 /* atan x, relative error 2e-13. With t = min(|x|, 1 / |x|), y = t or (t - 1) / (t + 1), so that |y| <= tan(pi/8). */
-JN_FN T JN_NAME(jn_quick_atan)(T x) {
+JN_INTO T JN_NAME(jn_quick_atan)(T x) {
     const T one = JN_CONST(1.0), size = JN_ABS(x), low = JN_MIN(size, one), high = JN_MAX(size, one);
     const JN_MASK middle = JN_LT(high * JN_CONST(0.41421356237309504880), low);
     const T y = (low - JN_IF(middle, high)) / (high + JN_IF(middle, low)), z = y * y, w = z * z;
