@@ -230,6 +230,7 @@ typedef struct {
     jn_half_shafts half_shafts;
     double half[N_SHAFTS], inertial[N_SHAFTS]; /* torques on the half shafts, of the driveline and of the shafts' inertia */
     double half_speed[JN_CORNERS]; /* of each wheel's half shaft */
+    double disc[2 * JN_CORNERS]; /* torques of the brakes' discs on the wheels, rates of their wind-ups */
     double inboard[JN_CORNERS]; /* torques of brakes on the wheels that react where the half shafts' do */
     double port[JN_CORNERS * JN_PORT_N];
     /* Steered by torque: what the arm shows to the column, and what of its inertia no coordinate has. */

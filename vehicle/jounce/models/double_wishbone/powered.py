@@ -79,11 +79,12 @@ def evaluation() -> tuple[Step, ...]:
                                      "press_brakes(x, u, d, e->wheel_inputs);\n"
                                      "    press_brakes_forward(x, u, d, d_x, d_u, d_e->wheel_inputs);")]  # fmt: skip
             case Call("wheel"):
-                # the wheels do not read what the driveline begins with, which has long chains, and so hide them
+                # the wheels do not read what discs and driveline begin with, whose long chains run beside them
                 steps += [Call("half_speed", ("corner", "corner state", "arm", "shaft numbers"), ("half speed",)),
-                          Glue("begin_half_shafts(x, u, d, e);", "begin_half_shafts(x, u, d, e);"),
+                          Glue("begin_half_shafts(x, u, d, e);\n    JN_NAME(brake_discs)(x, d, e);",
+                               "begin_half_shafts(x, u, d, e);"),
                           step,
-                          Glue("JN_NAME(brake_discs)(x, d, e);\n    JN_NAME(drive_half_shafts)(x, d, e);",
+                          Glue("JN_NAME(take_discs)(e->disc, d, e);\n    JN_NAME(drive_half_shafts)(x, d, e);",
                                "JN_NAME(brake_discs_forward)(x, d, d_x, e, d_e);\n"
                                "    drive_half_shafts_forward(x, d, d_x, d_u, e, d_e);")]  # fmt: skip
             case Call("chassis"):
