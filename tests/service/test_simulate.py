@@ -88,7 +88,7 @@ def test_a_fault_in_the_inputs_names_line_column_and_value(tmp_path: Path, text:
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(b"time,force\n0,\xff\n")
-    with pytest.raises(UsageError, match="in.csv: .*utf-8"):
+    with pytest.raises(UsageError, match="in.csv: .*UTF-8"):
         read_inputs(tmp_path / "in.csv", TABLE)
 
 

@@ -36,16 +36,13 @@ FMI_HEADERS = (
     "fmi3Functions.h",
 )
 # No flag changes a result. Without errno, sqrt is one instruction. Without TER, gcc keeps the order of straight-line
-# code and spills fewer values to memory, which saves 4 % of a step; clang, which has no such pass, would warn. With
-# ipa-ra gcc calls functions whose registers it knows without clearing the upper halves of the wide ones, and the
-# processor makes their narrow instructions wait for what stands there, up to 12 % of a step.
+# code and spills fewer values to memory, which saves 4 % of a step; clang, which has no such pass, would warn.
 FLAGS = (
     "-std=c99",
     "-O2",
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-tree-ter",
-    "-fno-ipa-ra",
     "-Wno-ignored-optimization-argument",
     "-fvisibility=hidden",
     "-fPIC",
