@@ -66,6 +66,7 @@ def test_a_coefficient_is_refused_with_its_name_what_is_allowed_and_where(
     assert f"expected {allowed}" in said and f"the {what} would be" in said and where in said
 
 
+@pytest.mark.slow  # emits and compiles a vehicle on the formula 6.1; the list that is read is the same
 @pytest.mark.parametrize(("name", "value", "allowed", "what"), OF_61)
 def test_so_are_those_of_the_formula_6_1(name: str, value: float, allowed: str, what: str) -> None:
     pytest.importorskip("casadi")
