@@ -37,6 +37,18 @@ SECOND: dict[str, tuple[dict[str, float], list[str], Plan, int]] = {
 }  # fmt: skip
 
 
+def replayed(
+    path: Path, models: Any, model: Any, start: dict[str, float], applied: dict[int, dict[str, float]], ticks: int
+) -> dict[int, Any]:
+    """Outputs of a recording at its ticks, which replay to the bit and are those of the model without the service."""
+    report = replay(path, models)
+    assert report.first is None and report.ticks == ticks
+    alone, size = truth(model, start, applied, ticks), len(model.table.outputs)
+    recorded = {s.tick: s.values for s in Reader(path) if isinstance(s, Sample) and len(s.values) == size}
+    assert alone and all(recorded[tick].tobytes() == alone[tick].tobytes() for tick in alone)
+    return recorded
+
+
 @pytest.mark.parametrize("second", SECOND)
 def test_pedals_by_one_client_and_the_rest_by_another_through_a_shift_replay_to_the_bit(
     second: str, serve: Callable[..., Any], tmp_path: Path
@@ -53,13 +65,8 @@ def test_pedals_by_one_client_and_the_rest_by_another_through_a_shift_replay_to_
     applied = lockstep([(feet, 10, lambda t: (1.0, 0.0, 1.0) if t < 900 else (0.0, 0.3, 0.0)),
                         (other, period, plan)], 1200)  # fmt: skip
     server.call("DeleteSession", session)
-    path = only(tmp_path / "rec")
-    report = replay(path, models)
-    assert report.first is None and report.ticks == 1200
     model = models.get(NAME)
-    alone, size = truth(model, start, applied, 1200), len(model.table.outputs)
-    recorded = {s.tick: s.values for s in Reader(path) if isinstance(s, Sample) and len(s.values) == size}
-    assert alone and all(recorded[tick].tobytes() == alone[tick].tobytes() for tick in alone)
+    recorded = replayed(only(tmp_path / "rec"), models, model, start, applied, 1200)
     gear = model.table.by_name("gearbox.gear").index
     assert {float(values[gear]) for values in recorded.values()} >= {0.0, 2.0}
 
@@ -110,13 +117,8 @@ def test_electric_motors_by_one_client_and_the_steering_by_another_replay_to_the
     applied = lockstep([(feet, 10, lambda t: pedals[(t >= 600) + (t >= 900) + (t >= 3100)]),
                         (hands, 5, lambda t: (wave(t, 0.5, 300.0),))], 3600)  # fmt: skip
     server.call("DeleteSession", session)
-    path = only(tmp_path / "rec")
-    report = replay(path, models)
-    assert report.first is None and report.ticks == 3600
     model = models.get(ELECTRIC)
-    alone, size = truth(model, start, applied, 3600), len(model.table.outputs)
-    recorded = {s.tick: s.values for s in Reader(path) if isinstance(s, Sample) and len(s.values) == size}
-    assert alone and all(recorded[tick].tobytes() == alone[tick].tobytes() for tick in alone)
+    recorded = replayed(only(tmp_path / "rec"), models, model, start, applied, 3600)
     power, gear = (model.table.by_name(n).index for n in ("battery.power", "gearbox.gear"))
     assert max(v[power] for v in recorded.values()) > 150e3 and min(v[power] for v in recorded.values()) < -20e3
     assert {float(v[gear]) for v in recorded.values()} == {1.0, 0.0, -1.0}  # R is refused at first
