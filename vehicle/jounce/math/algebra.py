@@ -29,6 +29,11 @@ def turned(a: SX, cos: SX, sin: SX, axis: SX) -> SX:
     return along + across * cos + cross(axis, a) * sin
 
 
+def clipped(value: SX, low: SX | float, high: SX | float) -> SX:
+    """The value within its bounds."""
+    return ca.fmin(ca.fmax(value, low), high)
+
+
 def circle_sphere(a: SX, b: SX, c: SX, branch: SX) -> tuple[SX, SX, SX]:
     """(cos x, sin x, discriminant) of the solution x of a cos x + b sin x = c.
 

@@ -26,9 +26,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from jounce.contact.bristle import BREAKAWAY, NEAR, bristle
-from jounce.math.algebra import SX, dot
+from jounce.brakes.hydraulics import pressure_rates
+from jounce.contact.bristle import BREAKAWAY, NEAR
+from jounce.math.algebra import SX, clipped, dot
 from jounce.math.layout import Layout
+from jounce.powertrain.elements import CAPACITY_LAG, Friction, biased, friction, turning
 from jounce.powertrain.layouts import REPORT, given_of, numbers_of, states_of
 from jounce.powertrain.train import TWO, Split, Train
 
@@ -43,71 +45,22 @@ def states(train: Train) -> Layout:
 STATES = states(TWO)
 FIRING = 10.0
 """Range of speed above that of the stall in which the engine comes to its torque [rad/s]."""
-CAPACITY_LAG = 0.03
-"""Lag of the clutches' and the pawl's capacity [s]."""
 YIELDS = 0.5
 """Fraction of its capacity below which a clutch or the pawl does not yield: RK4 at 1 ms resolves the range above it."""
-LOSS_SPEED = 1.0
-"""Speed of the output shaft [rad/s] from which the gears' losses are whole."""
-AFTER_KNEE = 0.25
-"""Slope of the pressure over the pedal beyond the booster's knee."""
-OPEN = 1e-3
-"""Least difference of two pressures that tells rise from fall, over the largest pressure."""
 
 Numbers = Mapping[str, SX]
-
-
-@dataclass(frozen=True)
-class _Friction:
-    """Torque of a bristle against its slip, and what becomes of it."""
-
-    torque: SX
-    rate: SX
-    lost: SX
-    """Power that is not stored [W]."""
-    stored: SX
-    """Energy [J]."""
-
-
-def _friction(windup: SX, slip: SX, capacity: SX, stiffness: SX, damping: SX, rate_limit: SX,
-              breakaway: float = BREAKAWAY, settles: float | None = NEAR) -> _Friction:  # fmt: skip
-    found = bristle(windup, slip, limit=capacity / stiffness, damping=damping, rate_limit=rate_limit,
-                    breakaway=breakaway, settles=settles)  # fmt: skip
-    torque = stiffness * found.stretch
-    stored = 0.5 * stiffness * windup * windup
-    return _Friction(torque, found.rate, torque * slip - stiffness * windup * found.rate, stored)
-
-
-def _clipped(value: SX, low: SX | float, high: SX | float) -> SX:
-    return ca.fmin(ca.fmax(value, low), high)
 
 
 def _engine(x: Numbers, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
     """(torque without starter [N.m], rate of the load [1/s], fuel rate [kg/s])."""
     speed = x["engine.speed"]
-    firing = g["run"] * _clipped((speed - n["stall_speed"]) / FIRING, 0.0, 1.0)
+    firing = g["run"] * clipped((speed - n["stall_speed"]) / FIRING, 0.0, 1.0)
     idle = (n["idle_torque"] + n["idle_gain"] * (n["idle_speed"] - speed)) / ca.fmax(g["full_load"] - g["closed"], 1.0)
-    wanted = ca.fmax(g["throttle"], _clipped(idle, 0.0, 1.0))
-    load = x["engine.load"] * _clipped((n["limit_speed"] - speed) / n["limit_droop"], 0.0, 1.0) * firing
+    wanted = ca.fmax(g["throttle"], clipped(idle, 0.0, 1.0))
+    load = x["engine.load"] * clipped((n["limit_speed"] - speed) / n["limit_droop"], 0.0, 1.0) * firing
     fired = load * (g["full_load"] - g["closed"])
     fuel = ca.fmax(fired * speed, 0.0) / n["fuel"]
     return g["closed"] + fired, (wanted - x["engine.load"]) / n["engine_lag"], fuel
-
-
-def _pressures(x: Numbers, g: Numbers, n: Numbers) -> tuple[SX, SX]:
-    """Rates of the pressures of the front and the rear circuit [Pa/s].
-
-    The master cylinder's pressure has a knee where the booster is at its end; the rear one is reduced beyond its own.
-    """
-    asked = n["pressure_max"] * g["brake_pedal"]
-    master = ca.fmin(asked, n["knee"] + AFTER_KNEE * (asked - n["knee"]))
-    rear = ca.fmin(master, n["rear_knee"] + n["rear_slope"] * (master - n["rear_knee"]))
-
-    def rate(target: SX, now: SX) -> SX:
-        rising = _clipped(0.5 + (target - now) / (OPEN * n["pressure_max"]), 0.0, 1.0)
-        return (target - now) * (rising / n["rise"] + (1 - rising) / n["fall"])
-
-    return rate(master, x["brake.front_pressure"]), rate(rear, x["brake.rear_pressure"])
 
 
 #: What holds two shafts together: state, difference of speeds, capacity [N.m], stiffness [N.m/rad].
@@ -146,11 +99,11 @@ def _turning(h: SX, transfer: SX, n: Numbers, train: Train) -> _Turning:
 
 
 def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
-              friction: Callable[..., _Friction] = _friction) -> tuple[SX, SX, SX]:  # fmt: skip
+              friction: Callable[..., Friction] = friction) -> tuple[SX, SX, SX]:  # fmt: skip
     """(torques on the half shafts [N.m], rates of the states, REPORT) at the half-shaft speeds ``h`` [rad/s].
 
-    ``friction``: as `_friction`; it is asked for lock-up, gear clutch and pawl, then the differentials of ``train``
-    between shafts and those of the axles. What it is asked does not depend on its answers.
+    ``friction``: as `elements.friction`; it is asked for lock-up, gear clutch and pawl, then the differentials of
+    ``train`` between shafts and those of the axles. What it is asked does not depend on its answers.
     """
     engine, turbine = x["engine.speed"], x["converter.turbine_speed"]
     both = n.get("both", SX(1))
@@ -161,16 +114,14 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
         return n[split.share]
 
     fired, load_rate, fuel_rate = _engine(x, g, n)
-    started = g["start"] * g["run"] * n["start_torque"] * _clipped((n["idle_speed"] - engine) / FIRING, 0.0, 1.0)
+    started = g["start"] * g["run"] * n["start_torque"] * clipped((n["idle_speed"] - engine) / FIRING, 0.0, 1.0)
     pump = g["coefficient"] * engine * ca.fabs(engine)
     turbine_torque = g["torque_ratio"] * pump
-
-    turning = _clipped(output / LOSS_SPEED, -1.0, 1.0)
 
     def onto(clutch: SX, pawl: SX) -> tuple[SX, SX]:
         """(loss in the gears, torque on the centre differential) for torques before it."""
         gear = g["ratio"] * clutch
-        rubbed = (1 - n["efficiency"]) * ca.fabs(gear) * turning
+        rubbed = (1 - n["efficiency"]) * ca.fabs(gear) * turning(output)
         return rubbed, g["transfer"] * (gear - rubbed - pawl)
 
     def on_axles(torque: SX, rubs: Callable[[Split, SX], SX]) -> list[SX]:
@@ -190,13 +141,11 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
         return found
 
     def elastic(windup: str, capacity: SX, stiffness: str) -> SX:
-        return _clipped(n[stiffness] * x[windup], -capacity, capacity)
+        return clipped(n[stiffness] * x[windup], -capacity, capacity)
 
-    def biased(bias: str, torque: SX, locked: SX, of: str) -> SX:
+    def capacity_of(bias: str, torque: SX, locked: SX, of: str) -> SX:
         """Capacity of the friction between a differential's outputs."""
-        ratio = n[bias]
-        by_torque = 0.5 * ca.fabs(torque) * ((ratio - 1) / (ratio + 1))
-        return n[f"{of}_friction"] + _clipped(locked, 0.0, 1.0) * n[f"{of}_lock"] + by_torque
+        return biased(torque, n[bias], locked, n[f"{of}_friction"], n[f"{of}_lock"])
 
     slips = {"lock": engine - turbine, "clutch": turbine - g["ratio"] * output, "pawl": output}
     windups = {"lock": "converter.lock_windup", "clutch": "gearbox.clutch_windup", "pawl": "gearbox.pawl_windup"}
@@ -211,10 +160,10 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
     def wound(split: Split, torque: SX) -> SX:
         """Elastic part of the friction of a differential between shafts, whose capacity is kept."""
         locked = g[split.lock] if split.axle else ca.fmax(g["centre_lock"], g["centre_range"])
-        between[split] = biased(f"{split.kind}_bias", both * torque, locked, split.kind)
+        between[split] = capacity_of(f"{split.kind}_bias", both * torque, locked, split.kind)
         return elastic(split.windup, between[split], split.stiffness)
 
-    capacity = [biased(f"{axle}_bias", torque, g[f"{axle}_lock"], "axle") for axle, torque in
+    capacity = [capacity_of(f"{axle}_bias", torque, g[f"{axle}_lock"], "axle") for axle, torque in
                 zip(train.axles, on_axles(onto(clutch_torque, pawl_torque)[1], wound), strict=True)]  # fmt: skip
     splits = {split: friction(x[split.windup], both * (speed(split.near) - speed(split.far)), between[split],
                               n[split.stiffness], *soft) for split in train.splits}  # fmt: skip
@@ -225,10 +174,10 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
                           zip(axles, on_axles(onto_centre, lambda split, _: splits[split].torque), strict=True)
                           for sign in (-1, 1)))  # fmt: skip
     frictions = (lock, clutch, pawl, *splits.values(), *axles)
-    accessories = n["accessories"] * _clipped(engine / FIRING, -1.0, 1.0)
+    accessories = n["accessories"] * clipped(engine / FIRING, -1.0, 1.0)
     lost = sum((f.lost for f in frictions), pump * engine - turbine_torque * turbine + rubbed * output)
-    front_rate, rear_rate = _pressures(x, g, n)
-    towards = {name: _clipped((g[of] - x[name]) / CAPACITY_LAG, -n["release_rate"], n["engage_rate"])
+    front_rate, rear_rate = pressure_rates(x, g, n)
+    towards = {name: clipped((g[of] - x[name]) / CAPACITY_LAG, -n["release_rate"], n["engage_rate"])
                for name, of in (("gearbox.engaged", "clutch"), ("converter.locked", "lock"),
                                 ("gearbox.parked", "pawl"))}  # fmt: skip
     rates = states(train).join(**{
@@ -295,11 +244,11 @@ def part_functions(train: Train = TWO) -> tuple[list[ca.Function], list[ca.Funct
     results = [SX.sym(f"f{k}", row * HOLDS.size) for k in range(2)]
     asked: tuple[list[list[SX]], list[list[SX]]] = ([], [])
 
-    def recorded(windup: SX, slip: SX, capacity: SX, stiffness: SX, *_law: SX | float) -> _Friction:
+    def recorded(windup: SX, slip: SX, capacity: SX, stiffness: SX, *_law: SX | float) -> Friction:
         group = int(len(asked[0]) == _CLUTCHES)
         lane = len(asked[group])
         asked[group].append([windup, slip, capacity, stiffness])
-        return _Friction(*(results[group][row * k + lane] for k in range(HOLDS.size)))
+        return Friction(*(results[group][row * k + lane] for k in range(HOLDS.size)))
 
     made = driveline(*arguments, recorded)
     idle = [SX(0), SX(0), SX(0), SX(1)]  # on the lanes that are left: divides by no zero
@@ -311,6 +260,6 @@ def part_functions(train: Train = TWO) -> tuple[list[ca.Function], list[ca.Funct
     lanes = []
     for name, *law_ in (("hold_clutch", YIELDS, None), ("hold_axle", BREAKAWAY, NEAR)):
         windup, slip, capacity, stiffness = (held[k] for k in range(HELD.size))
-        f = _friction(windup, slip, capacity, stiffness, law[0], law[1], *law_)
+        f = friction(windup, slip, capacity, stiffness, law[0], law[1], *law_)
         lanes.append(ca.Function(name, [held, law], [ca.cse(ca.vertcat(f.torque, f.rate, f.lost, f.stored))]))
     return scalars, lanes

@@ -11,9 +11,9 @@ in proportion to the speed where it is small, so that it ends at rest and cannot
 
 The battery gives P / eta for the mechanical power P of a motor that drives and takes eta P of one that brakes (L.
 Guzzella, A. Sciarretta, "Vehicle Propulsion Systems", section 4.3: efficiency of the machine with its converter, in
-both directions); the difference is heat. An empty battery drives no more, a full one takes no more. The gears' losses
-are friction, as those of `jounce.powertrain.driveline`, and so is the differential. The rotor of an axle's motor is
-joined to the vehicle's equations as its propeller shaft is there (`jounce.powertrain.joined`).
+both directions); the difference is heat. An empty battery drives no more, a full one takes no more. Losses of the gears
+and friction of the differentials are those of `jounce.powertrain.elements`. The rotor of an axle's motor is joined to the
+vehicle's equations as a propeller shaft is (`jounce.powertrain.joined`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from collections.abc import Mapping
 import casadi as ca
 
 from jounce.axles import AXLES
-from jounce.math.algebra import SX, dot
+from jounce.brakes.hydraulics import pressure_rates
+from jounce.math.algebra import SX, clipped, dot
 from jounce.math.layout import Layout
-from jounce.powertrain.driveline import CAPACITY_LAG, LOSS_SPEED, _clipped, _friction, _pressures
 from jounce.powertrain.electric_layouts import GIVEN, MOTORS, REPORT
 from jounce.powertrain.electric_layouts import STATES as RECORDS
+from jounce.powertrain.elements import CAPACITY_LAG, biased, friction, turning
 from jounce.powertrain.layouts import NUMBERS
 from jounce.powertrain.numbers import DAMPING, OF_DIFFERENTIALS, RATE_LIMIT, of_brakes
 from jounce.powertrain.train import TWO
@@ -52,9 +53,9 @@ def _rotors(h: SX, n: Numbers) -> SX:
 def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
     """(torques on the half shafts [N.m], rates of STATES, REPORT) at the half-shaft speeds ``h`` [rad/s]."""
     charge = n["charge"] - x["energy.battery"] / n["capacity"]
-    gives, takes = (_clipped(room / RESERVE, 0.0, 1.0) for room in (charge, 1 - charge))
+    gives, takes = (clipped(room / RESERVE, 0.0, 1.0) for room in (charge, 1 - charge))
     closing = n["released"] * (1 - g["throttle"]) + n["pedal"] * g["brake_pedal"]
-    slows = takes * g["regeneration"] * g["direction"] ** 2 * _clipped(closing, 0.0, 1.0)
+    slows = takes * g["regeneration"] * g["direction"] ** 2 * clipped(closing, 0.0, 1.0)
     halves: list[SX] = []
     rates: dict[str, SX] = {}
     report: dict[str, SX] = {}
@@ -67,12 +68,12 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
         for side, half in (("left", h[first]), ("right", h[first + 1])):
             speed = ratio * (mean + each * (half - mean))
             limit = present * 0.5 * (1 + each) * most / ca.fmax(ca.fabs(speed), base)
-            open_ = _clipped((n["limit"] - g["direction"] * speed) / n["droop"], 0.0, 1.0)
-            against = _clipped(speed / (n["fade"] * ratio), -1.0, 1.0)
+            open_ = clipped((n["limit"] - g["direction"] * speed) / n["droop"], 0.0, 1.0)
+            against = clipped(speed / (n["fade"] * ratio), -1.0, 1.0)
             wanted = limit * (gives * open_ * g["direction"] * g["throttle"] - slows * against)
             name = f"motor.{axle}_{side}.torque"
-            torque = _clipped(x[name], -limit, limit)
-            rubbed = (1 - n["efficiency"]) * ca.fabs(torque) * _clipped(speed / LOSS_SPEED, -1.0, 1.0)
+            torque = clipped(x[name], -limit, limit)
+            rubbed = (1 - n["efficiency"]) * ca.fabs(torque) * turning(speed)
             power = torque * speed
             electric = ca.fmax(power, 0.0) / n["electric_efficiency"] + ca.fmin(power, 0.0) * n["electric_efficiency"]
             drawn += electric
@@ -80,10 +81,10 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
             onto.append(ratio * (torque - rubbed))
             torques.append(torque)
             rates[name] = (wanted - x[name]) / n["lag"]
-        carrier, bias = onto[0] + onto[1], n[f"{axle}_bias"]
-        capacity = (1 - each) * (n["axle_friction"] + _clipped(g[f"{axle}_lock"], 0.0, 1.0) * n["axle_lock"]
-                                 + 0.5 * ca.fabs(carrier) * ((bias - 1) / (bias + 1)))  # fmt: skip
-        held = _friction(x[f"differential.{axle}.windup"], h[first] - h[first + 1], capacity,
+        carrier = onto[0] + onto[1]
+        capacity = (1 - each) * biased(carrier, n[f"{axle}_bias"], g[f"{axle}_lock"], n["axle_friction"],
+                                       n["axle_lock"])  # fmt: skip
+        held = friction(x[f"differential.{axle}.windup"], h[first] - h[first + 1], capacity,
                          n[f"axle_stiffness_{axle}"], n["differential_damping"], n["rate_limit"])  # fmt: skip
         rates[f"differential.{axle}.windup"] = held.rate
         lost += held.lost
@@ -92,7 +93,7 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
                    for torque, sign in zip(onto, (-1, 1), strict=True)]  # fmt: skip
         report |= {f"{axle}_speed": present * ratio * mean, f"{axle}_torque": torques[0] + torques[1]}
     on, rotors = ca.vertcat(*halves), _rotors(h, n)
-    front, rear = _pressures(x, g, n)
+    front, rear = pressure_rates(x, g, n)
     return on, STATES.join(**rates, **{
         "gearbox.parked": (g["pawl"] - x["gearbox.parked"]) / CAPACITY_LAG,
         "energy.battery": drawn, "energy.recovered": ca.fmax(-drawn, 0.0), "energy.losses": lost,
