@@ -11,9 +11,9 @@ in proportion to the speed where it is small, so that it ends at rest and cannot
 
 The battery gives P / eta for the mechanical power P of a motor that drives and takes eta P of one that brakes (L.
 Guzzella, A. Sciarretta, "Vehicle Propulsion Systems", section 4.3: efficiency of the machine with its converter, in
-both directions); the difference is heat. An empty battery drives no more, a full one takes no more. Losses of the gears
-and friction of the differentials are those of `jounce.powertrain.elements`. The rotor of an axle's motor is joined to the
-vehicle's equations as a propeller shaft is (`jounce.powertrain.joined`).
+both directions); the difference is heat. An empty battery drives no more, a full one takes no more. Losses of the
+gears and friction of the differentials are those of `jounce.powertrain.elements`. The rotor of an axle's motor is
+joined to the vehicle's equations as a propeller shaft is (`jounce.powertrain.joined`).
 """
 
 from __future__ import annotations
