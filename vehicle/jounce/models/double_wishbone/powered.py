@@ -81,11 +81,12 @@ def evaluation() -> tuple[Step, ...]:
             case Call("wheel"):
                 # the wheels do not read what discs and driveline begin with, whose long chains run beside them
                 steps += [Call("half_speed", ("corner", "corner state", "arm", "shaft numbers"), ("half speed",)),
-                          Glue("begin_half_shafts(x, u, d, e);\n    JN_NAME(brake_discs)(x, d, e);",
-                               "begin_half_shafts(x, u, d, e);"),
+                          Glue("begin_half_shafts(x, u, d, e);\n    fill_held(x, d, &e->half_shafts);\n"
+                               "    JN_NAME(brake_discs)(x, d, e);",
+                               "begin_half_shafts(x, u, d, e);\n    JN_NAME(brake_discs_forward)(x, d, d_x, e, d_e);"),
                           step,
-                          Glue("JN_NAME(take_discs)(e->disc, d, e);\n    JN_NAME(drive_half_shafts)(x, d, e);",
-                               "JN_NAME(brake_discs_forward)(x, d, d_x, e, d_e);\n"
+                          Glue("JN_NAME(take_discs)(d, e);\n    JN_NAME(drive_half_shafts)(x, d, e);",
+                               "JN_NAME(take_discs)(d, e);\n    JN_NAME(take_discs)(d, d_e);\n"
                                "    drive_half_shafts_forward(x, d, d_x, d_u, e, d_e);")]  # fmt: skip
             case Call("chassis"):
                 steps += [Call("port", ("corner", "articulated_body", "axial", "angular", "shaft numbers"), ("port",)),
@@ -169,8 +170,8 @@ _OUTPUTS = {
         ("gearbox.gear", "1", 1.0, "gear: -1 R, 0 N or P, 1 and up"),
         ("gearbox.turbine_speed", "rad/s", 100.0, "gearbox input speed"),
         ("gearbox.torque", "N.m", 1e3, "torque at the gearbox's output"),
-        ("gearbox.refused", "1", 1.0, "1 while what is asked for waits: P or R above 1 m/s, D or a gear too "
-         "low for the speed, a gear above the highest, a range not at rest in N; else 0"),
+        ("gearbox.refused", "1", 1.0, "1 while a wish is refused: P or R above 1 m/s, which leaves N; D or a "
+         "gear too low for the speed; a gear above the highest; a range that is not asked for at rest in N"),
         ("converter.speed_ratio", "1", 1.0, "turbine over pump speed, within -1 to 2"),
         ("converter.lock", "1", 1.0, "share of its capacity that the lock-up clutch has"),
         ("driveline.output_speed", "rad/s", 100.0, "speed of the gearbox's output shaft"),
@@ -186,7 +187,7 @@ _OUTPUTS = {
         ("battery.power", "W", 1e4, "power that the battery gives, below 0 what it takes"),
         ("battery.charge", "1", 1.0, "share of its capacity that the battery has"),
         ("gearbox.gear", "1", 1.0, "direction: -1 R, 0 N or P, 1 D"),
-        ("gearbox.refused", "1", 1.0, "1 while P or R is asked for above 1 m/s and waits in N; else 0"),
+        ("gearbox.refused", "1", 1.0, "1 while a wish is refused: P or R above 1 m/s, which leaves N"),
         ("energy.driveline", "J", 1e5, "energy in rotors, carriers and wind-ups"),
         ("energy.battery", "J", 1e5, "energy that the battery has given since the start, less what it took back"),
         ("energy.recovered", "J", 1e5, "energy that it took back"),
