@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from jounce.data import vehicle_file
 from jounce_fmu.importer.host import Factory, FmuInstance, open_builtin
 
 Array = np.ndarray
@@ -25,6 +28,13 @@ HELD = {
     "D at idle against the brake": {"brake_pedal": 0.8},
     "hand brake": {"gear_selector": 0.0, "hand_brake": 1.0},
 }
+
+
+def powertrain_of(example: str) -> str:
+    """The line of a vehicle.toml that gives the vehicle the powertrain of an example."""
+    manifest = vehicle_file(example)
+    files = tomllib.loads(manifest.read_text())["powertrain"]
+    return f"powertrain = {json.dumps([str((manifest.parent / file).resolve()) for file in files])}\n"
 
 
 @cache

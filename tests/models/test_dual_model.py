@@ -13,7 +13,7 @@ import fmpy
 import judged
 import numpy as np
 import pytest
-from drives import in_the_air, unaccounted
+from drives import in_the_air, powertrain_of, unaccounted
 from fmpy.validation import validate_fmu
 from rested import named, rested
 
@@ -255,10 +255,9 @@ def test_on_tires_of_the_magic_formula_loads_and_slips_are_those_by_hand(files: 
 def test_a_powertrain_turns_dual_wheels_with_its_energy_closed(tmp_path: Path) -> None:
     folder = tmp_path / "hmmwv"
     shutil.copytree(vehicle_file("hmmwv").parent, folder)
-    shutil.copy(vehicle_file("hmmwv_pedals").parent / "powertrain.toml", folder)
     axles = f'[[axles]]\nname = "front"\nsteered = "pitman"\n[[axles]]\nname = "rear"\ndual = {APART}\n'
     file = folder / "vehicle.toml"
-    file.write_text(f'{file.read_text()}powertrain = "powertrain.toml"\n{axles}', encoding="utf-8")
+    file.write_text(f'{file.read_text()}{powertrain_of("hmmwv_pedals")}{axles}', encoding="utf-8")
     plan = [(0.0, {"throttle": 0.5}), (0.6, {"front.diff_lock": 1.0, "throttle": 0.9}), (1.5, {"throttle": 0.0}),
             (2.0, {"gear_selector": 0, "front.diff_lock": 0.0})]  # fmt: skip
     o = drives.run(plan, 2.5, in_the_air(), vehicle=str(folder))

@@ -253,13 +253,14 @@ def write(folder: Path, text: str, data: str = "") -> Path:
     folder.mkdir()
     (folder / "vehicle.toml").write_text(text)
     if data:
-        (folder / "powertrain.toml").write_text(data)
+        (folder / "motors.toml").write_text(data)
     return folder
 
 
 def test_bad_data_are_refused_with_the_entry_and_its_file(tmp_path: Path) -> None:
-    good = (vehicle_file(NAME).parent / "powertrain.toml").read_text()
-    head = 'base = "hmmwv"\npowertrain = "powertrain.toml"\n'
+    good = (vehicle_file(NAME).parent / "motors.toml").read_text()
+    brakes = vehicle_file("hmmwv_pedals").parent / "brakes_and_steering.toml"
+    head = f'base = "hmmwv"\npowertrain = ["motors.toml", "{brakes}"]\n'
 
     def refused(name: str, was: str, now: str, said: str) -> None:
         assert was in good
@@ -269,8 +270,8 @@ def test_bad_data_are_refused_with_the_entry_and_its_file(tmp_path: Path) -> Non
 
     refused("large", "efficiency = { value = 0.9,", "efficiency = { value = 1.9,", "motor.efficiency = 1.9: expected")
     refused("unit", 'max_power = { value = 80000.0, unit = "W"', 'max_power = { value = 80000.0, unit = "kW"',
-            "powertrain.toml: motor.front.max_power is in kW; expected W")  # fmt: skip
-    refused("lacks", "\nlag = ", "\nlagg = ", "lacks the entry 'motor.lag'; unknown is 'motor.lagg' in powertrain.toml")
+            "motors.toml: motor.front.max_power is in kW; expected W")  # fmt: skip
+    refused("lacks", "\nlag = ", "\nlagg = ", "lacks the entry 'motor.lag'; unknown is 'motor.lagg' in motors.toml")
     refused("nan", "value = 0.02,", "value = nan,", "motor.lag = nan: expected")
     refused("choice", 'value = "AXLE"', 'value = "AXEL"', "'motor.front.at': value = 'AXEL': expected one of AXLE,")
     said = r"motor\.front\.inertia = 0\.04: expected 0"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from drives import Array, factory, run
+from drives import Array, factory, powertrain_of, run
 
-import jounce
 from jounce.axles import AXLES, WHEELS
 from jounce.data import DataError, load_vehicle
 from jounce.models.double_wishbone.arrange import arranged
 from jounce_fmu.importer.host import FmuError
 
-EXAMPLES = Path(jounce.__file__).parent / "examples"
 #: Base -> its final drive.
 RIGID = {"pickup": 4.1, "offroader": 3.73}
 
@@ -24,9 +21,9 @@ RIGID = {"pickup": 4.1, "offroader": 3.73}
 def by_pedals(folder: Path, base: str, ratio: float) -> Path:
     """A vehicle on that base with the powertrain of the HMMWV, without geared hubs."""
     folder.mkdir(exist_ok=True)
-    shutil.copy(EXAMPLES / "hmmwv_pedals" / "powertrain.toml", folder)
     ratios = "".join(f"differential.{end}.ratio = {ratio}\n" for end in AXLES)
-    text = f'base = "{base}"\npowertrain = "powertrain.toml"\n[overrides]\nhub.ratio = 1.0\nhub.sense = 1.0\n{ratios}'
+    own = f"[overrides]\nhub.ratio = 1.0\nhub.sense = 1.0\n{ratios}"
+    text = f'base = "{base}"\n{powertrain_of("hmmwv_pedals")}{own}'
     (folder / "vehicle.toml").write_text(text)
     return folder
 
@@ -106,8 +103,7 @@ def test_a_final_drive_that_is_not_the_differentials_is_refused(tmp_path: Path) 
 
 
 def test_the_data_of_two_driven_axles_are_refused_where_there_are_four(tmp_path: Path) -> None:
-    shutil.copy(EXAMPLES / "hmmwv_pedals" / "powertrain.toml", tmp_path)
-    (tmp_path / "vehicle.toml").write_text('base = "truck8x8"\npowertrain = "powertrain.toml"\n')
+    (tmp_path / "vehicle.toml").write_text(f'base = "truck8x8"\n{powertrain_of("hmmwv_pedals")}')
     wanted = r"lacks the entry 'differential\.axle_1\.ratio' \(and \d+ more\); unknown is 'differential\."
     with pytest.raises(DataError, match=wanted):
         arranged(load_vehicle(tmp_path))

@@ -135,12 +135,15 @@ def six(folder: Path) -> Path:
     lines = (EXAMPLES / "truck8x8" / "chassis.toml").read_text().splitlines()
     kept = [line.replace("outline.axle_4.", "outline.axle_3.") for line in lines if "outline.axle_3." not in line]
     (folder / "chassis.toml").write_text("\n".join(kept))
-    lines = (EXAMPLES / EIGHT / "powertrain.toml").read_text().splitlines()
+    for file in ("engine.toml", "brakes_and_steering.toml"):
+        shutil.copy(EXAMPLES / "hmmwv_pedals" / file, folder)
+    lines = (EXAMPLES / EIGHT / "driveline.toml").read_text().splitlines()
     kept = [line for line in lines if not line.startswith(("axle_4.", "axle_3.share"))]
-    (folder / "powertrain.toml").write_text("\n".join(kept))
+    (folder / "driveline.toml").write_text("\n".join(kept))
     files = ", ".join(f'"{n}.toml"' for n in ("chassis", "axle_1", "axle_2", "axle_3", "wheel", "steering", "actuators",
                                               "tire"))  # fmt: skip
-    head = f'name = "six"\nfiles = [{files}]\npowertrain = "powertrain.toml"\n'
+    powertrain = '"engine.toml", "driveline.toml", "brakes_and_steering.toml"'
+    head = f'name = "six"\nfiles = [{files}]\npowertrain = [{powertrain}]\n'
     tables = "".join(f'[[axles]]\nname = "axle_{k}"\nsteered = "{gear}"\n' for k, gear in
                      ((1, "pitman"), (2, "none"), (3, "none")))  # fmt: skip
     (folder / "vehicle.toml").write_text(head + tables)
@@ -236,7 +239,7 @@ def test_signals_go_by_the_place_of_an_axle_whatever_its_name_is(tmp_path: Path)
     names = {"axle_1": "nose", "axle_2": "middle", "axle_3": "tail"}
     for file in folder.glob("*.toml"):
         text = file.read_text()
-        for old, new in names.items() if file.name != "powertrain.toml" else ():
+        for old, new in names.items() if file.name != "driveline.toml" else ():
             text = text.replace(old, new)
         file.unlink()
         (folder / f"{names.get(file.stem, file.stem)}.toml").write_text(text)
@@ -244,11 +247,11 @@ def test_signals_go_by_the_place_of_an_axle_whatever_its_name_is(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("file", "old", "new", "message"), [
-    ("powertrain.toml", "axle_2.share", "axle_3.share", "lacks the entry 'differential.axle_2.share'; unknown is "
-     "'differential.axle_3.share' in powertrain.toml"),
-    ("powertrain.toml", "axle_3.ratio = { value = 2.73", "axle_3.ratio = { value = 0.0", "powertrain.toml: "
+    ("driveline.toml", "axle_2.share", "axle_3.share", "lacks the entry 'differential.axle_2.share'; unknown is "
+     "'differential.axle_3.share' in driveline.toml"),
+    ("driveline.toml", "axle_3.ratio = { value = 2.73", "axle_3.ratio = { value = 0.0", "driveline.toml: "
      "differential.axle_3.ratio = 0.0: expected a number from 0.1"),
-    ("powertrain.toml", 'value = 0.03, unit = "kg.m2"', 'value = 0.03, unit = "kg"', "driveline.through_inertia is in "
+    ("driveline.toml", 'value = 0.03, unit = "kg.m2"', 'value = 0.03, unit = "kg"', "driveline.through_inertia is in "
      "kg; expected kg.m2"),
     ("vehicle.toml", 'name = "axle_3"\n', 'name = "axle_3"\ndriven_from = "front"\n', "axle axle_1: driven_from: all "
      "driven axles are driven from the front output"),

@@ -19,7 +19,8 @@ from jounce_tools.powertrain.command import standing
 from jounce_tools.powertrain.maps import Maps
 
 PEDALS = "hmmwv_pedals"
-DATA = Path(jounce.__file__).parent / "examples" / PEDALS / "powertrain.toml"
+FOLDER = Path(jounce.__file__).parent / "examples" / PEDALS
+DATA = "\n".join((FOLDER / f"{name}.toml").read_text() for name in ("engine", "driveline", "brakes_and_steering"))
 
 
 def column(path: Path, name: str) -> NDArray[np.float64]:
@@ -67,13 +68,14 @@ def test_power_behind_the_converter_is_the_turbines_less_the_losses(tmp_path: Pa
 def test_the_check_tells_shifts_and_sources_and_the_models_refusal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["powertrain", "check", str(DATA)]) == 0
+    (tmp_path / "powertrain.toml").write_text(DATA)
+    assert main(["powertrain", "check", str(tmp_path / "powertrain.toml")]) == 0
     text = capsys.readouterr().out
     for part in ("582 N.m at 1700 rpm", "1 (2.48) to 2 (1.48): closed throttle 1500 -> 895, down at 750 (+19%)",
                  "the model takes it", "hub.ratio: HMMWV geared hubs, 1.92 to 1"):  # fmt: skip
         assert part in text
     hunts = "".join("up.1 = { value = [150, 160, 170, 180, 200], unit = 'rad/s', source = 'a', description = 'x' }\n"
-                    if line.startswith("up.1 ") else line for line in DATA.read_text().splitlines(True))  # fmt: skip
+                    if line.startswith("up.1 ") else line for line in DATA.splitlines(True))  # fmt: skip
     (tmp_path / "hunts.toml").write_text(hunts)
     assert main(["powertrain", "check", str(tmp_path / "hunts.toml")]) == 1
     assert "gearbox.up.1.0 = 150: expected above 154.8: after the shift" in capsys.readouterr().err

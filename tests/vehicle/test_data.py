@@ -212,3 +212,28 @@ def test_a_fault_of_a_data_file_names_vehicle_file_and_entry(tmp_path: Path) -> 
     (tmp_path / "a.toml").write_text("")
     with pytest.raises(DataError, match=r"mine: a.toml: no entries; expected those of a powertrain"):
         load_vehicle(tmp_path)
+
+
+ENTRY = 'value = 1.0\nunit = "m"\nsource = "test"\ndescription = "a length"\n'
+
+
+def test_a_powertrain_of_several_files_has_the_entries_of_all_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "b.toml").write_text(f"[b.x]\n{ENTRY}")
+    (tmp_path / "a.toml").write_text(f"[a.x]\n{ENTRY}")
+    (tmp_path / "vehicle.toml").write_text('base = "hmmwv"\npowertrain = ["b.toml", "a.toml"]\n')
+    vehicle = load_vehicle(tmp_path)
+    assert vehicle.powertrain == ("b.x", "a.x")
+    assert [vehicle.entries[n].file for n in vehicle.powertrain] == ["b.toml", "a.toml"]
+
+
+@pytest.mark.parametrize(("files", "message"), [
+    ('["b.toml", "b.toml"]', "b.toml: entry 'b.x' is in two files; expected in one"),
+    ('["b.toml", "none.toml"]', "none.toml: expected a file that exists"),
+    ("[]", r"powertrain = \[\]: expected the name of a data file .*, or a list of such names"),
+    ('["b.toml", 1]', "expected the name of a data file .*, or a list of such names"),
+])  # fmt: skip
+def test_files_of_a_powertrain_that_cannot_be_are_refused(tmp_path: Path, files: str, message: str) -> None:
+    (tmp_path / "b.toml").write_text(f"[b.x]\n{ENTRY}")
+    (tmp_path / "vehicle.toml").write_text(f'base = "hmmwv"\npowertrain = {files}\n')
+    with pytest.raises(DataError, match=message):
+        load_vehicle(tmp_path)

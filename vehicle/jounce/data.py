@@ -11,7 +11,7 @@ steered. `tire` names the law of the tires (`jounce.contact.tires`), else it is 
 `tire_file` names a tire file (.tir), which gives the law and all parameters of the tires, or is a table with a file for
 each axle (`tire_file = {front = "a.tir", rear = "b.tir"}`), which then has entries of its own, such as
 `tire.front.FNOMIN`. Overrides count after it. `powertrain` names a data file with the entries of a powertrain
-(`jounce.powertrain`), which the vehicle then has.
+(`jounce.powertrain`), which the vehicle then has, or lists several, some of which may be those of another vehicle.
 `road` names a packed terrain file (.jnt) on which the vehicle starts.
 """
 
@@ -55,7 +55,7 @@ _HEAD: dict[str, tuple[type | UnionType, str]] = {
     "axles": (list, "tables [[axles]]"),
     "tire": (str, "the name of a tire law"),
     "tire_file": (str | dict, "the name of a tire file (.tir), or a table with one for each axle"),
-    "powertrain": (str, "the name of a data file with the powertrain's entries"),
+    "powertrain": (str | list, "the name of a data file with the powertrain's entries, or a list of such names"),
     "road": (str, "the name of a packed terrain file (.jnt)"),
 }
 
@@ -240,21 +240,23 @@ def _on_tires(manifest: Path, head: Mapping[str, Any], vehicle: Vehicle) -> Vehi
 def _add_powertrain(
     manifest: Path, head: Mapping[str, Any], name: str, entries: dict[str, Entry]
 ) -> tuple[str, ...]:
-    """Adds the entries of the powertrain's file to those of the vehicle; their names, none without a file."""
+    """Adds the entries of the powertrain's files to those of the vehicle; their names, none without a file."""
     if "powertrain" not in head:
         return ()
+    files = [head["powertrain"]] if isinstance(head["powertrain"], str) else head["powertrain"]
     own = dict(entries)
-    lists: Lists = {}
-    content = _read(manifest.parent / head["powertrain"])
-    try:
-        take(content, head["powertrain"], own, lists)
-        if lists:
-            raise DataError(f"list [[{min(lists)}]]: expected entries alone")
-    except DataError as error:
-        raise DataError(f"{name}: {head['powertrain']}: {error}") from error
+    for file in files:
+        lists: Lists = {}
+        content = _read(manifest.parent / file)
+        try:
+            take(content, file, own, lists)
+            if lists:
+                raise DataError(f"list [[{min(lists)}]]: expected entries alone")
+        except DataError as error:
+            raise DataError(f"{name}: {file}: {error}") from error
     found = tuple(n for n in own if n not in entries)
     if not found:
-        raise DataError(f"{name}: {head['powertrain']}: no entries; expected those of a powertrain")
+        raise DataError(f"{name}: {', '.join(files)}: no entries; expected those of a powertrain")
     entries.update(own)
     return found
 
@@ -265,13 +267,13 @@ def _check_head(manifest: Path, head: Mapping[str, Any]) -> None:
             raise DataError(f"{manifest}: unknown key {key!r}; expected {', '.join(_HEAD)}")
         kind, words = _HEAD[key]
         inner: list[Any] = []
-        if isinstance(value, list) and key == "files":
+        if isinstance(value, list) and key in ("files", "powertrain"):
             inner = value
         elif isinstance(value, dict) and key == "tire_file":
             inner = list(value.values())
         if not isinstance(value, kind) or not all(isinstance(f, str) for f in inner):
             raise DataError(f"{manifest}: {key} = {value!r:.80}: expected {words}")
-        if key == "tire_file" and not value:
+        if key in ("tire_file", "powertrain") and not value:
             raise DataError(f"{manifest}: {key} = {value!r}: expected {words}")
         texts = [f for f in (value, *inner) if isinstance(f, str)]
         odd = next((f for f in texts if not (f.isprintable() and 0 < len(f) <= _LONGEST)), None)

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     drawn.add_argument("--low", action="store_true", help="in the low range of the transfer case")
     check = actions.add_parser("check", help="say whether the data can be used, its shifts, wind-ups and sources")
     check.add_argument("vehicle", metavar="VEHICLE",
-                       help=f"{_VEHICLE}, or a powertrain.toml, which is then on the HMMWV")  # fmt: skip
+                       help=f"{_VEHICLE}, or a data file with all of a powertrain, for the HMMWV")  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
