@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from integrator_model import TABLE, TICK, IntegratorModel
 
+import jounce
 from jounce_fmu.importer.trajectory import Track
 from jounce_fmu.importer.trajectory import run as trajectory
 from jounce_tools.cli.main import main
@@ -141,6 +143,11 @@ def test_what_was_written_can_be_read_as_inputs(tmp_path: Path) -> None:
     (["--duration", "1", "--vehicle", "tank"], 2, "'tank'"), (["--duration", "1", "--set", "tick=0.01"], 2, "RK4"),
     (["--duration", "1", "--inputs", "steep.csv"], 2, "moves at 1000 rad/s at 0.1 s"),
     (["--duration", "1", "--inputs", "steep.csv", "--input", "steering_wheel_angle=0"], 2, "given twice"),
+    (["--until", "60knots"], 2, "--until '60knots': expected a speed from 0 in km/h, m/s or mph"),
+    (["--until=-5kmh", "--gear", "R"], 2, "--until '-5kmh': expected a speed from 0"),
+    (["--until", "36kmh", "--set", "init.speed=10"], 2, "--until 36kmh: the vehicle has this speed at the start"),
+    (["--until", "0", "--duration", "1"], 2, "has this speed at the start"),
+    (["--until", "5", "--duration", "-1"], 2, "--duration -1.0 s: expected a finite time"),
 ])  # fmt: skip
 def test_what_cannot_be_used_ends_with_code_2_and_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str],
@@ -171,6 +178,44 @@ def test_a_run_whose_solver_gives_up_keeps_its_rows_and_says_where(
     metadata = pq.ParquetFile("out.parquet").metadata.metadata
     assert metadata[b"stopped"].startswith(b"stopped at 0.01 s") and pq.read_table("out.parquet").num_rows == 11
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv", "out.parquet"]
+
+
+def test_a_run_ends_where_the_vehicle_has_the_speed_that_was_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = ["--outputs", "com.pos.x", "--output-interval", "0.5"]
+    away = ["simulate", "--throttle", "0.5", "--gear", "D", *shown]
+    assert main([*away, "--until", "18km/h", "--duration", "20", "-o", "out.csv"]) == 0
+    told = re.search(r"5 m/s \(18 km/h\) at ([\d.]+) s, after ([\d.]+) m\n", capsys.readouterr().out)
+    assert told is not None
+    times = [float(row[0]) for row in rows_of(Path("out.csv"))[1:]]
+    assert times == [*np.arange(0.0, times[-1], 0.5), float(told[1])]
+    by_time = jounce.simulate("hmmwv_pedals", {"throttle": 0.5}, times[-1], ["speed", "com.pos.x"])
+    assert by_time["speed"][-2] < 5.0 <= by_time["speed"][-1]
+    assert repr(float(by_time["com.pos.x"][-1])) == rows_of(Path("out.csv"))[-1][1]
+    assert float(told[2]) == pytest.approx(by_time["com.pos.x"][-1] - by_time["com.pos.x"][0], abs=0.1)
+
+    assert main([*away, "--until", "5"]) == 0  # rows on standard output, the rest beside them
+    said = capsys.readouterr()
+    assert said.out.splitlines()[-1].startswith(told[1] + ",") and "5 m/s (18 km/h) at" in said.err
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_a_speed_that_is_not_reached_is_told_with_code_1_and_the_file_is_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in.csv").write_text("time,wheel_RL.drive_torque\n0,100\n0.2,100\n")
+    wanted = ["--until", "60mph", "--set", "init.speed=10", "--inputs", "in.csv", "--outputs", "speed"]
+    assert main(["simulate", *wanted, "-o", name]) == 1
+    said = capsys.readouterr()
+    assert "--until 60mph: 26.82 m/s (96.56 km/h) was not reached in 0.2 s; nearest was 10" in said.err
+    assert f"wrote {name}: 201 rows" in said.out
+    if name == "out.csv":
+        assert len(rows_of(Path(name))) == 202 and rows_of(Path(name))[-1][0] == "0.2"
+    else:
+        assert pq.read_table(name).num_rows == 201 and b"stopped" not in pq.ParquetFile(name).metadata.metadata
 
 
 def test_a_device_is_written_to_and_not_replaced() -> None:

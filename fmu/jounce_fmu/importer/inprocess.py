@@ -17,6 +17,7 @@ from jounce.signals import Scalar, SignalTable, named_groups
 from jounce.values import BadValue, Value, double, plain_bounds
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.importer.trajectory import Clock, InputError, Inputs, Track, interval, run, ticks
+from jounce_fmu.importer.until import Reached, Until, longest_time, speed_of
 
 __all__ = ["Run", "State", "Stepper", "join", "simulate"]
 
@@ -38,6 +39,8 @@ class Run:
     units: Mapping[str, str]
     """Unit of each output, by name, vectors included."""
     _places: Mapping[str, slice | int] = field(repr=False, default_factory=dict)
+    reached: Reached | None = None
+    """Where the speed ``until`` was reached; None where it was not, or none was asked for."""
 
     def __getitem__(self, name: str) -> Array:
         """One output over time, scalar or vector; raises KeyError that tells the outputs."""
@@ -94,6 +97,7 @@ def simulate(
     *,
     output_interval: float | None = None,
     hold: bool = False,
+    until: str | float | None = None,
     **parameters: Value,
 ) -> Run:
     """Runs a vehicle and returns its outputs over time.
@@ -102,31 +106,39 @@ def simulate(
     or vectors, to a constant or to ``(times, values)`` with times in s; or it is a table with a column ``time``, such
     as a pandas frame. Between its points an input is interpolated linearly, or held with ``hold``. ``duration`` [s] is
     by default the last time of the inputs. ``outputs`` are scalars, vectors or ``*``; there is a row per tick, or per
-    ``output_interval`` [s]. The names of ``parameters`` contain dots: ``simulate(..., **{"init.speed": 10.0})``.
+    ``output_interval`` [s]. With ``until``, a speed such as ``"60km/h"`` or a number in m/s, the run ends at the first
+    tick at which the vehicle has it (`Run.reached`), and ``duration`` is its longest time, by default 120 s. The names
+    of ``parameters`` contain dots: ``simulate(..., **{"init.speed": 10.0})``.
 
     Raises InputError or DataError for wrong arguments, and FmuError if the model refuses its parameters or fails.
     """
     factory = open_builtin(vehicle)
     table = factory.table
+    watch = None if until is None else Until(speed_of(until, "until"), table, f"until {until!r}")
     tracks = _tracks(table, {} if inputs is None else inputs, hold)
-    if duration is None:
-        if all(len(t.times) < 2 for t in tracks):
-            raise InputError("duration is missing; expected a time in s, or inputs over time")
+    if duration is None and any(len(t.times) > 1 for t in tracks):
         duration = max(float(t.times[-1]) for t in tracks)
+    if duration is None and watch is None:
+        raise InputError("duration is missing; expected a time in s, inputs over time, or until, a speed")
     chosen, places = _chosen(table.outputs, outputs, "output")
     values = _parameters(table, parameters)
     moving = Inputs(tracks, table, float(values.get("tick", factory.tick_length)))
     u = moving.start(np.array([s.start for s in table.inputs]))
     with factory.instance("simulate") as instance:
         instance.setup(values, {table.inputs[i].name: float(u[i]) for i in moving.columns})
-        n_ticks = ticks(duration, instance.tick_length, "duration")
+        longest = longest_time(instance.tick_length) if duration is None else duration
+        n_ticks = ticks(longest, instance.tick_length, "duration")
         every = interval(output_interval, instance.tick_length, "output_interval")
         columns = [s.index for s in chosen]
-        rows = [(t, y[columns]) for t, y in run(instance, u, moving, n_ticks=n_ticks, every=every)]
+        if watch:
+            watch.begin(instance.get_outputs())
+        ran = run(instance, u, moving, n_ticks=n_ticks, every=1 if watch else every)
+        rows = [(t, y[columns]) for t, y in (watch.rows(ran, every) if watch else ran)]
     units = {name: s.signal.unit for s in chosen for name in (s.name, s.signal.name)}
     return Run(
-        np.array([t for t, _ in rows]), np.array([y for _, y in rows]), tuple(s.name for s in chosen), units, places
-    )
+        np.array([t for t, _ in rows]), np.array([y for _, y in rows]), tuple(s.name for s in chosen), units, places,
+        watch.reached if watch else None,
+    )  # fmt: skip
 
 
 def join(

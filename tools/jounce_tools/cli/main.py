@@ -51,7 +51,8 @@ INTERRUPTED: Final = 130
 #: The same for people; docs/command-line.md has it from here.
 EXIT_CODES: Final = {
     0: "success",
-    FAILED: "a run, a build or a check failed: solver error, compiler error, full disk, a difference in a replay",
+    FAILED: "a run, a build or a check failed: solver error, compiler error, full disk, a speed that is not reached, a "
+            "difference in a replay",
     USAGE: "an option, name, value or file cannot be used; nothing was started",
     INTERRUPTED: "Ctrl-C; `simulate` and `sweep` keep the results so far",
 }

@@ -17,6 +17,7 @@ from jounce.values import number
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.importer.trajectory import Track, check_time, interval, ticks
 from jounce_fmu.importer.trajectory import run as trajectory
+from jounce_fmu.importer.until import LONGEST, Until, longest_time, speed_of
 from jounce_service.hosting.fmu_model import FmuModel
 from jounce_service.hosting.models import HostedModel
 from jounce_tools.cli.assignments import add_vehicle, scalar
@@ -52,8 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gear", choices=tuple(GEARS), help="position of the selector (default: D)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter, may repeat")
     parser.add_argument(
-        "--duration", type=number, metavar="T", help="simulated time in s (default: the last time of --inputs)"
-    )
+        "--duration", type=number, metavar="T",
+        help=f"simulated time in s (default: the last time of --inputs; with --until alone {LONGEST:g})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--until", metavar="SPEED",
+        help="end at the first tick with this speed, forward or in reverse, reached from below or from above: 60km/h, "
+             "60kmh, 16.7m/s, 37mph, a number alone in m/s; --duration is then the longest time",
+    )  # fmt: skip
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="name.csv or name.parquet (default: CSV on standard output)"
     )
@@ -74,8 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Reads, simulates, writes; nothing is written before the inputs are read and the model has started."""
     check_name(arguments.output)
-    if arguments.sample is None and arguments.duration is None and not arguments.inputs:
-        raise UsageError("expected --duration, or --inputs, whose last time is then the end")
+    if arguments.sample is None and arguments.duration is None and not arguments.inputs and arguments.until is None:
+        raise UsageError("expected --duration, or --inputs, whose last time is then the end, or --until with a speed")
+    speed = None if arguments.until is None else speed_of(arguments.until, "--until")
     for name in ("duration", "output_interval"):
         if (asked := getattr(arguments, name)) is not None:
             check_time(asked, "--" + name.replace("_", "-"))
@@ -84,19 +92,24 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sample is not None:
         return _write_sample(arguments.sample, model)
     table = model.table
+    until = None if speed is None else Until(speed, table, f"--until {arguments.until}")
     parameters = dict(scalar(table, text, "parameter") for text in arguments.set)
     tracks = [*starmap(partial(_held, model), pressed), *(_held(model, text) for text in arguments.input)]
     if arguments.inputs:
         tracks.append(csv_inputs.read_inputs(arguments.inputs, table, hold=arguments.hold))
-    duration = float(tracks[-1].times[-1]) if arguments.duration is None else arguments.duration
     outputs = selected(model, arguments.outputs or ["*"])
     progress: Progress = arguments.progress
     if arguments.output is None and sys.stdout.isatty():
         progress.be_quiet()
     with started(model, parameters, tracks) as begun, asked_to_stop() as stop:
         tick_length = begun.instance.tick_length
+        duration = arguments.duration
+        if duration is None:
+            duration = float(tracks[-1].times[-1]) if arguments.inputs else longest_time(tick_length)
         n_ticks = ticks(duration, tick_length, "--duration")
         every = interval(arguments.output_interval, tick_length, "--output-interval")
+        if until:
+            until.begin(begun.instance.get_outputs())
 
         def stopped(at: int) -> bool:
             progress.at(at / n_ticks)
@@ -106,10 +119,12 @@ def run(arguments: argparse.Namespace) -> int:
         facts = {"model": str(arguments.vehicle), "build": model.build, "parameters": repr(parameters)}
         with writing(arguments.output, columns, arguments.units, facts) as rows:
             begin = time.perf_counter()
-            ran = trajectory(begun.instance, begun.u, begun.inputs, n_ticks=n_ticks, every=every, stopped=stopped)
-            done = write(rows, outputs, ran)
+            ran = trajectory(begun.instance, begun.u, begun.inputs, n_ticks=n_ticks, every=1 if until else every,
+                             stopped=stopped)  # fmt: skip
+            done = write(rows, outputs, until.rows(ran, every) if until else ran)
             passed = time.perf_counter() - begin
-            complete = not done.failure and done.time >= duration - 0.5 * tick_length
+            ended = done.time >= duration - 0.5 * tick_length or (until is not None and until.reached is not None)
+            complete = not done.failure and ended
             reason = "" if complete else done.failure or "interrupted"
             note = "" if complete else f"stopped at {done.time!r} s of {duration!r} s: {reason}"
             rows.end(note)
@@ -117,9 +132,13 @@ def run(arguments: argparse.Namespace) -> int:
     factor = f", real-time factor {done.time / passed:.3g}" if passed > 0.0 else ""
     told = sys.stderr if arguments.output is None else sys.stdout
     told.write(f"{where}{done.count} rows of {len(columns)} columns; {done.time:g} s in {passed:.2f} s{factor}\n")
+    if until and until.reached:
+        told.write(f"{until}\n")
+    elif until and complete:
+        note = f"--until {arguments.until}: {until}"
     if note:
         sys.stderr.write(f"jounce simulate: {note}\n")
-    return 0 if complete else FAILED if done.failure else INTERRUPTED
+    return 0 if not note else FAILED if complete or done.failure else INTERRUPTED
 
 
 def _vehicle(arguments: argparse.Namespace) -> str:
