@@ -10,6 +10,9 @@
 
 #include "jn_model.h"
 
+#define JN_RK4 1.0 /* values of the parameter `integrator` */
+#define JN_ROSENBROCK 2.0
+
 /* One bit each, so that a set of states fits into an int. */
 typedef enum {
     JN_INSTANTIATED = 1,
