@@ -92,7 +92,7 @@ def in_gap(signal: Signal, value: float) -> bool:
 
 
 def _rounding(signal: Signal, bound: float) -> float:
-    """Allowance for rounding at a bound [the signal's unit]; the C runtime has the same rule (`jn_signals.c`, slack)."""
+    """Allowance for rounding at a bound [the signal's unit]; `slack` of `jn_signals.c` is the same rule."""
     return _ROUNDING * abs(bound or signal.nominal) if signal.type == "Real" else 0.0
 
 
