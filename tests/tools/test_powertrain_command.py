@@ -16,7 +16,7 @@ from jounce_tools.cli.main import main
 pytest.importorskip("casadi")
 from jounce.data import load_vehicle
 from jounce_tools.powertrain.command import standing
-from jounce_tools.powertrain.maps import Maps
+from jounce_tools.powertrain.maps import Maps, Standing
 
 PEDALS = "hmmwv_pedals"
 FOLDER = Path(jounce.__file__).parent / "examples" / PEDALS
@@ -63,6 +63,22 @@ def test_power_behind_the_converter_is_the_turbines_less_the_losses(tmp_path: Pa
     assert column(out / "engine.csv", "full_load [N.m]").max() == pytest.approx(582.0, abs=2.0)
     k = column(out / "converter.csv", "K [rad/s/sqrt(N.m)]")
     assert k[0] * 30 / math.pi == pytest.approx(81.0, abs=0.01)  # rpm/sqrt(N.m), as published
+
+
+def test_the_pump_fades_only_in_the_last_step_of_the_models_table() -> None:
+    """Just below it the engine gives what the accessories and the interpolated capacity factor take."""
+    vehicle = load_vehicle(PEDALS)
+    maps = Maps(vehicle)
+    at, _, factor = maps.converter
+    found = 0
+    for throttle in (1.0, 0.5, 0.3, 0.1):
+        gear = maps.traction(Standing(0.45, 26e3), throttle)[0]
+        ratio = gear.turbine_speed / np.maximum(gear.engine_speed, 1.0)
+        near = (ratio > 0.98) & (ratio < 0.99) & ~gear.locked
+        pump = gear.engine_torque[near] - vehicle["engine.accessories"]
+        assert pump == pytest.approx((gear.engine_speed / np.interp(ratio, at, factor))[near] ** 2, rel=1e-9)
+        found += near.sum()
+    assert found > 3
 
 
 def test_the_check_tells_shifts_and_sources_and_the_models_refusal(

@@ -58,8 +58,8 @@ def _loaded(name: str | Path) -> Vehicle:
                          "[powertrain]")  # fmt: skip
     vehicle = load_vehicle(name)
     if not vehicle.powertrain:
-        raise UsageError(f"{vehicle.name} has no powertrain; expected a vehicle.toml with powertrain = the name of a "
-                         "data file, or hmmwv_pedals")  # fmt: skip
+        raise UsageError(f"{vehicle.name} has no powertrain; expected a vehicle.toml with powertrain = its data "
+                         "files, or hmmwv_pedals")  # fmt: skip
     return vehicle
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.data import Vehicle
+from jounce.powertrain.layouts import CONVERTER_STEPS
 from jounce.powertrain.train import train_of
 
 __all__ = ["Maps", "Standing", "Traction"]
@@ -118,7 +119,7 @@ class Maps:
         """(torque of the pump [N.m], torque ratio) where the engine is not slower than the turbine."""
         at, ratio, factor = self.converter
         nu = turbine / np.maximum(engine, 1e-9)
-        last = 63 / 64  # of the model's table, behind which the torque falls to 0 at equal speeds
+        last = 1 - 1 / CONVERTER_STEPS  # of the model's table, behind which the torque falls to 0 at equal speeds
         k = np.interp(np.minimum(nu, last), at, factor)
         fades = np.clip((1 - nu) / (1 - last), 0.0, 1.0)
         return fades * engine * np.abs(engine) / k**2, np.interp(nu, at, ratio)

@@ -21,7 +21,17 @@ from jounce.models.double_wishbone.emit_axles import CODE, shared_seeds
 from jounce.models.double_wishbone.emit_axles import _function as of_entries
 from jounce.powertrain import driveline, electric, electric_layouts, joined, ports
 from jounce.powertrain.kinds import AUTOMATIC, ELECTRIC
-from jounce.powertrain.layouts import ARM_PORT, COLUMN_NUMBERS, MEMORY, PORT, REPORT, SHAFT, given_of, numbers_of
+from jounce.powertrain.layouts import (
+    ARM_PORT,
+    COLUMN_NUMBERS,
+    CONVERTER_STEPS,
+    MEMORY,
+    PORT,
+    REPORT,
+    SHAFT,
+    given_of,
+    numbers_of,
+)
 from jounce.powertrain.numbers import numbers
 from jounce.powertrain.train import TWO, Train
 from jounce.steering import column
@@ -82,7 +92,7 @@ def of_train(train: Train) -> tuple[dict[str, list[str]], dict[str, str]]:
         "automatic/generated/driveline_layout.h": _header({
             "DRIVELINE": driveline.states(train), "GIVEN": given_of(train), "GEARBOX": MEMORY,
             "DRIVELINE_REPORT": REPORT,
-        }) + f"#define JN_LOCKS {pairs} /* and the inputs that turn them */\n",
+        }, CONVERTER_STEPS=CONVERTER_STEPS) + f"#define JN_LOCKS {pairs} /* and the inputs that turn them */\n",
         "automatic/generated/driveline_scalar.inc": emit_file([*power, driveline.shafts_function(train), of_vehicle],
                                                                GENERATOR),
         "automatic/generated/driveline_scalar_forward.inc": _tangents([driveline.whole_function(train)]),

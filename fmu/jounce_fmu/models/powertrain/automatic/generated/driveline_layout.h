@@ -64,6 +64,7 @@ enum {
     JN_DRIVELINE_REPORT_stored = 6,
     JN_DRIVELINE_REPORT_shafts = 7,
     JN_DRIVELINE_REPORT_output_speed = 8,
-    JN_DRIVELINE_REPORT_N = 9
+    JN_DRIVELINE_REPORT_N = 9,
+    JN_CONVERTER_STEPS = 100
 };
 #define JN_LOCKS {JN_GIVEN_front_lock, JN_U_front_diff_lock}, {JN_GIVEN_rear_lock, JN_U_rear_diff_lock}, {JN_GIVEN_centre_lock, JN_U_centre_diff_lock} /* and the inputs that turn them */
