@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import linkage
 import matplotlib.pyplot as plt
 import measure
 import numpy as np
 import rollover
 from coast import WHEELS
 from judge import STEPS
+from linkage import KINEMATIC_GOALS, Sweep
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from measure import KINEMATIC_GOALS, Coast, Record, Sweep
+from measure import Coast, Record
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -49,8 +51,8 @@ def jounce(sweeps: Mapping[str, Sweep]) -> Figure:
     figure, axes = plt.subplots(2, 4, figsize=(12.5, 6.4), layout="constrained")
     for w, s in sweeps.items():
         k = WHEELS.index(w)
-        design = measure.linkage(k, 0.0, 0.0)[0][2]
-        curve = np.array([measure.linkage(k, t, 0.0)[0] for t in np.linspace(s.theta.min(), s.theta.max(), 60)])
+        design = linkage.linkage(k, 0.0, 0.0)[0][2]
+        curve = np.array([linkage.linkage(k, t, 0.0)[0] for t in np.linspace(s.theta.min(), s.theta.max(), 60)])
         outwards = np.sign(s.chrono[0, 1])
         # To the left of the vehicle, steering right is toe in, and a spin axis that points up leans the top inwards.
         for ax, place, scale in zip(axes[0], (1, 3, 4, 5), (outwards, -outwards, -outwards, 1.0), strict=True):

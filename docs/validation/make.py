@@ -15,11 +15,13 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests" / "vehicle")]
 import draw  # noqa: E402
 import judge  # noqa: E402
+import linkage  # noqa: E402
 import measure  # noqa: E402
 import numpy as np  # noqa: E402
 import rollover  # noqa: E402
 from coast import STEP, WHEELS  # noqa: E402
-from measure import KINEMATIC_GOALS, RATES, Array, Record, Sweep  # noqa: E402
+from linkage import KINEMATIC_GOALS, Sweep  # noqa: E402
+from measure import RATES, Array, Record  # noqa: E402
 
 PAGE = HERE.parent / "validation.md"
 Rows = Iterator[str]
@@ -47,7 +49,7 @@ def head(*cells: str) -> Rows:
 @cache
 def sweeps(name: str, delay: float = 0.0) -> dict[str, Sweep]:
     """All wheels over one of Chrono's sweeps."""
-    return {w: measure.sweep(name, k, delay) for k, w in enumerate(WHEELS)}
+    return {w: linkage.sweep(name, k, delay) for k, w in enumerate(WHEELS)}
 
 
 CHRONO_STEP = 1e-4
