@@ -12,6 +12,9 @@ from mcap.reader import make_reader
 from mcap.writer import Writer
 from numpy.typing import NDArray
 
+from jounce_service.recording.reader import Reader, Sample
+from jounce_service.recording.replay import replay
+
 
 def only(folder: Path) -> Path:
     """The one recording in a folder."""
@@ -90,6 +93,19 @@ def recorded(server: Any, session: Any, folder: Path) -> Path:
     """The recording of a session, which ends with it."""
     server.call("DeleteSession", session)
     return only(folder)
+
+
+def replayed(
+    path: Path, models: Any, name: str, parameters: dict[str, float], applied: dict[int, dict[str, float]], ticks: int
+) -> dict[int, NDArray[np.float64]]:
+    """Outputs of a recording at its ticks, which replay to the bit and are those of the model without the service."""
+    report = replay(path, models)
+    assert report.first is None and report.ticks == ticks
+    model = models.get(name)
+    alone, size = truth(model, parameters, applied, ticks), len(model.table.outputs)
+    found = {s.tick: s.values for s in Reader(path) if isinstance(s, Sample) and len(s.values) == size}
+    assert alone and all(found[tick].tobytes() == alone[tick].tobytes() for tick in alone)
+    return found
 
 
 def short(server: Any, tmp_path: Path, ticks: int = 40) -> Path:

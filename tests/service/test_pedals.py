@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recordings import lockstep, only, truth, wave
+from recordings import lockstep, recorded, replayed, wave
 from test_session_snapshots import download, upload
 
 from jounce.axles import WHEELS
 from jounce.data import vehicle_file
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.fmu_model import registry
-from jounce_service.recording.reader import Reader, Sample
-from jounce_service.recording.replay import replay
 
 NAME, START = "hmmwv_pedals", {"init.speed": 11.3}
 ELECTRIC = "hmmwv_electric"
@@ -37,18 +35,6 @@ SECOND: dict[str, tuple[dict[str, float], list[str], Plan, int]] = {
 }  # fmt: skip
 
 
-def replayed(
-    path: Path, models: Any, model: Any, start: dict[str, float], applied: dict[int, dict[str, float]], ticks: int
-) -> dict[int, Any]:
-    """Outputs of a recording at its ticks, which replay to the bit and are those of the model without the service."""
-    report = replay(path, models)
-    assert report.first is None and report.ticks == ticks
-    alone, size = truth(model, start, applied, ticks), len(model.table.outputs)
-    recorded = {s.tick: s.values for s in Reader(path) if isinstance(s, Sample) and len(s.values) == size}
-    assert alone and all(recorded[tick].tobytes() == alone[tick].tobytes() for tick in alone)
-    return recorded
-
-
 @pytest.mark.parametrize("second", SECOND)
 def test_pedals_by_one_client_and_the_rest_by_another_through_a_shift_replay_to_the_bit(
     second: str, serve: Callable[..., Any], tmp_path: Path
@@ -64,11 +50,10 @@ def test_pedals_by_one_client_and_the_rest_by_another_through_a_shift_replay_to_
     other = server.member(session, "second", inputs=inputs, period=period)
     applied = lockstep([(feet, 10, lambda t: (1.0, 0.0, 1.0) if t < 900 else (0.0, 0.3, 0.0)),
                         (other, period, plan)], 1200)  # fmt: skip
-    server.call("DeleteSession", session)
     model = models.get(NAME)
-    recorded = replayed(only(tmp_path / "rec"), models, model, start, applied, 1200)
+    found = replayed(recorded(server, session, tmp_path / "rec"), models, NAME, start, applied, 1200)
     gear = model.table.by_name("gearbox.gear").index
-    assert {float(values[gear]) for values in recorded.values()} >= {0.0, 2.0}
+    assert {float(values[gear]) for values in found.values()} >= {0.0, 2.0}
 
 
 def test_amid_a_shift_and_in_ruts_a_session_goes_on_in_another_process_to_the_bit(serve: Callable[..., Any]) -> None:
@@ -116,12 +101,11 @@ def test_electric_motors_by_one_client_and_the_steering_by_another_replay_to_the
     pedals = ((1.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 1.0, 1.0), (0.3, 0.0, -1.0))
     applied = lockstep([(feet, 10, lambda t: pedals[(t >= 600) + (t >= 900) + (t >= 3100)]),
                         (hands, 5, lambda t: (wave(t, 0.5, 300.0),))], 3600)  # fmt: skip
-    server.call("DeleteSession", session)
     model = models.get(ELECTRIC)
-    recorded = replayed(only(tmp_path / "rec"), models, model, start, applied, 3600)
+    found = replayed(recorded(server, session, tmp_path / "rec"), models, ELECTRIC, start, applied, 3600)
     power, gear = (model.table.by_name(n).index for n in ("battery.power", "gearbox.gear"))
-    assert max(v[power] for v in recorded.values()) > 150e3 and min(v[power] for v in recorded.values()) < -20e3
-    assert {float(v[gear]) for v in recorded.values()} == {1.0, 0.0, -1.0}  # R is refused at first
+    assert max(v[power] for v in found.values()) > 150e3 and min(v[power] for v in found.values()) < -20e3
+    assert {float(v[gear]) for v in found.values()} == {1.0, 0.0, -1.0}  # R is refused at first
 
 
 def test_amid_regeneration_electric_motors_go_on_in_another_process_to_the_bit(serve: Callable[..., Any]) -> None:

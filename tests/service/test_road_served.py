@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recordings import lockstep, only, truth, wave
+from recordings import lockstep, recorded, replayed, wave
 
 from jounce.axles import WHEELS
 from jounce.terrain.packed import Terrain, save
 from jounce_fmu.models.roads import on_road
 from jounce_proto import jounce_pb2 as pb
 from jounce_service.hosting.fmu_model import registry
-from jounce_service.recording.reader import Reader, Sample
-from jounce_service.recording.replay import replay
 
 
 @pytest.fixture
@@ -51,15 +49,10 @@ def test_two_clients_drive_over_soft_ground_and_the_session_replays_to_the_bit(
     stamp = (lambda t: (0.9, 0.0) if t < 250 else (0.0, 0.4)) if by_pedals else lambda _: ()
     applied = lockstep([(driver, 10, lambda t: (wave(t + 3, 2.0, 400.0), *stamp(t))),
                         (other, 20, lambda t: tuple(wave(t + k, size, 300.0) for k in range(4)))], 400)  # fmt: skip
-    server.call("DeleteSession", session)
-    path = only(tmp_path / "rec")
-    report = replay(path, models)
-    assert report.first is None and report.ticks == 400
-    alone = truth(models.get(name), start, applied, 400)
+    assert len(applied) == 40
     outputs = [s.name for s in models.get(name).table.outputs]
-    recorded = {s.tick: s.values for s in Reader(path) if isinstance(s, Sample) and len(s.values) == len(outputs)}
-    assert len(alone) == 40 and all(recorded[tick].tobytes() == alone[tick].tobytes() for tick in alone)
-    assert recorded[400][outputs.index("wheel_FL.sinkage")] > 0.02
+    found = replayed(recorded(server, session, tmp_path / "rec"), models, name, start, applied, 400)
+    assert found[400][outputs.index("wheel_FL.sinkage")] > 0.02
 
 
 @pytest.mark.parametrize("workers", [False, True], ids=["here", "in a process of its own"])
