@@ -103,7 +103,8 @@ def why() -> None:
         "efficiency 0.75 for 0.85": {"driveline.efficiency": 0.75},
         "accessories 60 N.m for 25": {"engine.accessories": 60.0},
         "rolling resistance 0.03 for 0.015": {"tire.rolling_resistance": 0.03},
-        "up at 2800 rpm for 3200": {n: start[n] * 2800 / 3200 for n in start if n.startswith("gearbox.up.")},
+        "up at 2800 rpm for 3200, and down as much earlier": {n: start[n] * 2800 / 3200 for n in start
+                                                             if n.startswith(("gearbox.up.", "gearbox.down."))},
         "4.0 t for 3.0": {"chassis.mass": start["chassis.mass"] + load + 991.0},
     }  # fmt: skip
     for name, changed in cases.items():
