@@ -83,91 +83,141 @@ def tires_of_axles(
     return whole.name, found
 
 
-def _entries(tire: TireFile) -> dict[str, Entry]:
-    source, v = tire.path.name, tire.values
-    made: dict[str, Entry] = {}
+class _Made:
+    """Entries from one file, by name."""
 
-    def put(name: str, value: float, unit: str, text: str, minimum: float = -math.inf, why: str = source,
-            maximum: float = math.inf) -> None:
+    def __init__(self, tire: TireFile) -> None:
+        """Without any."""
+        self.tire, self.entries = tire, dict[str, Entry]()
+
+    def put(self, name: str, value: float, unit: str, text: str, minimum: float = -math.inf, why: str = "",
+            maximum: float = math.inf) -> None:  # fmt: skip
+        """A number, whose source is the file or ``why``. Raises TireFileError where it is out of its bounds."""
         if not (math.isfinite(value) and minimum <= value <= maximum):
-            raise tire.fault_of(name, f"{value:g}: expected {minimum:g} to {maximum:g} {unit}")
-        made[f"tire.{name}"] = Entry(value, unit, why, text, minimum, maximum)
+            raise self.tire.fault_of(name, f"{value:g}: expected {minimum:g} to {maximum:g} {unit}")
+        self.entries[f"tire.{name}"] = Entry(value, unit, why or self.tire.path.name, text, minimum, maximum)
 
-    def coefficient(name: str, value: float, unit: str, text: str) -> None:
+    def coefficient(self, name: str, value: float, unit: str, text: str) -> None:
+        """A number with the bounds that files have for it. Raises TireFileError."""
         low, high = bounds(name, value)  # 0 stands for a stiffness that is left out
-        put(name, value, unit, text, min(low, value), maximum=max(high, value))
+        self.put(name, value, unit, text, min(low, value), maximum=max(high, value))
 
-    def choice(name: str, item: int, items: tuple[str, ...], text: str) -> None:
-        made[f"tire.{name}"] = Entry(float(item), "1", source, text, 1.0, float(len(items)), items)
+    def choice(self, name: str, item: int, items: tuple[str, ...], text: str) -> None:
+        """One of some names, by its number from 1 on."""
+        self.entries[f"tire.{name}"] = Entry(float(item), "1", self.tire.path.name, text, 1.0, float(len(items)), items)
 
+
+def _entries(tire: TireFile) -> dict[str, Entry]:
+    made = _Made(tire)
+    for part in (_body, _ranges, _modes, _inflation, _rolling, _formula, _sided):
+        part(made)
+    return made.entries
+
+
+def _body(made: _Made) -> None:
+    """Size and vertical law, and what no file says."""
+    v, vertical = made.tire.values, vertical_of(made.tire)
     for name, (value, unit, text, minimum) in _OWN.items():
-        put(name, value, unit, text, minimum, "assumption: as for the tires of the HMMWV")
+        made.put(name, value, unit, text, minimum, "assumption: as for the tires of the HMMWV")
     for name, key in (("unloaded_radius", "UNLOADED_RADIUS"), ("width", "WIDTH"), ("rim_radius", "RIM_RADIUS")):
-        put(name, v[key], "m", "dimension of the tire", 0.001)
-    f0 = tire.coefficient("LFZO") * v["FNOMIN"]
-    vertical = vertical_of(tire)
-    put("vertical_stiffness", vertical.stiffness, "N/m", "vertical stiffness, at nominal load", 0.0)
-    put("vertical_stiffness_quadratic", vertical.quadratic, "N/m2", "progressive vertical stiffness")
+        made.put(name, v[key], "m", "dimension of the tire", 0.001)
+    made.put("vertical_stiffness", vertical.stiffness, "N/m", "vertical stiffness, at nominal load", 0.0)
+    made.put("vertical_stiffness_quadratic", vertical.quadratic, "N/m2", "progressive vertical stiffness")
     for k, (deflection, stiffness) in enumerate(vertical.curve):
         text = f"point {k} of the curve of load over deflection"
-        put(f"load_curve_deflection_{k}", deflection, "m", f"{text}: deflection", 0.0)
-        put(f"load_curve_stiffness_{k}", stiffness, "N/m", f"{text}: stiffness from there on", 0.0)
+        made.put(f"load_curve_deflection_{k}", deflection, "m", f"{text}: deflection", 0.0)
+        made.put(f"load_curve_stiffness_{k}", stiffness, "N/m", f"{text}: stiffness from there on", 0.0)
     for name, value in (("Q_RE0", 1.0), ("Q_V1", 0.0), ("Q_V2", 0.0), ("PFZ1", 0.0)):
-        coefficient(name, v.get(name, value), "1", f"coefficient {name} of radius and vertical stiffness")
-    put("vertical_damping", v.get("VERTICAL_DAMPING", 0.0), "N.s/m", "vertical damping", 0.0)
+        made.coefficient(name, v.get(name, value), "1", f"coefficient {name} of radius and vertical stiffness")
+    made.put("vertical_damping", v.get("VERTICAL_DAMPING", 0.0), "N.s/m", "vertical damping", 0.0)
+
+
+def _nominal_load(tire: TireFile) -> float:
+    """That of the formula [N]."""
+    return tire.coefficient("LFZO") * tire.values["FNOMIN"]
+
+
+def _ranges(made: _Made) -> None:
+    """Of load, inclination and slips; the first two end where a factor would lose its sign."""
+    tire, v, f0 = made.tire, made.tire.values, _nominal_load(made.tire)
     # FZMIN 0 would divide by zero
     ends = max(v.get("FZMIN", 0.0), 0.01 * v["FNOMIN"]), v.get("FZMAX", 3.0 * v["FNOMIN"])
     for name, end, least, text in (("min", ends[0], -0.5, "least"), ("max", ends[1], 0.5, "largest")):
         over, why = _kept(tire, "load", end / f0 - 1.0, least, lambda x: f"a load of {f0 * (1.0 + x):.4g} N")
         load = f0 * (1.0 + over) if why else end
-        put(f"{name}_load", load, "N", f"{text} load of the formula", 0.001, f"assumption: {why}" if why else source)
+        made.put(f"{name}_load", load, "N", f"{text} load of the formula", 0.001, f"assumption: {why}" if why else "")
     lean = min(abs(v.get("CAMMIN", -0.2618)), abs(v.get("CAMMAX", 0.2618))) or 0.2618
     lean, why = _kept(tire, "inclination", lean, _UPRIGHT, lambda x: f"an inclination of {x:.3g} rad")
-    put("max_inclination", lean, "rad", "largest inclination of the formula", 0.0,
-        f"assumption: {why}" if why else source, 1.5)  # fmt: skip
+    made.put("max_inclination", lean, "rad", "largest inclination of the formula", 0.0,
+             f"assumption: {why}" if why else "", 1.5)  # fmt: skip
     for which, text, sign in (("min", "least", -1.0), ("max", "largest", 1.0)):
         for name, key, size, unit in (("slip", "KPU", MOST_SLIP, "1"), ("slip_angle", "ALP", STEEPEST_ANGLE, "rad")):
             low, high = bounds(key + which.upper(), sign)
-            put(f"{which}_{name}", v.get(key + which.upper(), sign * size), unit,
-                f"{text} {name.replace('_', ' ')} of the file's data", low, maximum=high)  # fmt: skip
-    choice("limits", 1, ("OFF", "ON"), "whether the formula's slips stay within the ranges of the file's data")
-    choice("mirror", 1, ("FILE", "NEVER", "SYMMETRIC"), "whether the data are mirrored on the side that they are not "
-           "of; SYMMETRIC: and have neither conicity, ply steer nor shifts")  # fmt: skip
-    put("use_mode", float(use_mode(tire)), "1", "units 0 F_z alone, 1 F_x, 2 F_y, 3 both, 4 and above combined; tens 0 "
-        "without relaxation; the nearest whole number counts", 0.0, maximum=25.0,
-        why=source if "USE_MODE" in v else "assumption: all forces with relaxation")  # fmt: skip
-    coefficient("FNOMIN", v["FNOMIN"], "N", "nominal load")
+            made.put(f"{which}_{name}", v.get(key + which.upper(), sign * size), unit,
+                     f"{text} {name.replace('_', ' ')} of the file's data", low, maximum=high)  # fmt: skip
+
+
+def _modes(made: _Made) -> None:
+    """What a user may switch."""
+    made.choice("limits", 1, ("OFF", "ON"), "whether the formula's slips stay within the ranges of the file's data")
+    made.choice("mirror", 1, ("FILE", "NEVER", "SYMMETRIC"), "whether the data are mirrored on the side that they are "
+                "not of; SYMMETRIC: and have neither conicity, ply steer nor shifts")  # fmt: skip
+    made.put("use_mode", float(use_mode(made.tire)), "1", "units 0 F_z alone, 1 F_x, 2 F_y, 3 both, 4 and above "
+             "combined; tens 0 without relaxation; the nearest whole number counts", 0.0, maximum=25.0,
+             why="" if "USE_MODE" in made.tire.values else "assumption: all forces with relaxation")  # fmt: skip
+
+
+def _inflation(made: _Made) -> None:
+    v = made.tire.values
+    made.coefficient("FNOMIN", v["FNOMIN"], "N", "nominal load")
     nominal = v.get("NOMPRES", 0.0)
-    put("NOMPRES", nominal, "Pa", "nominal pressure; 0: pressure has no effect", 0.0)
+    made.put("NOMPRES", nominal, "Pa", "nominal pressure; 0: pressure has no effect", 0.0)
     least, most = v.get("PRESMIN", 0.5 * nominal), v.get("PRESMAX", 1.5 * nominal or ANY_PRESSURE)
-    why = source if "PRESMAX" in v or not nominal else "assumption: half to one and a half of the nominal pressure"
-    put("least_pressure", least, "Pa", "least pressure that the inputs count with", 0.0, why)
+    why = "" if "PRESMAX" in v or not nominal else "assumption: half to one and a half of the nominal pressure"
+    made.put("least_pressure", least, "Pa", "least pressure that the inputs count with", 0.0, why)
+    _check_pressure(made.tire, nominal, least, most)
     pressure = min(max(v.get("INFLPRES", nominal), least), most)
-    _check_pressure(tire, nominal, least, most)
-    made["tire.pressure"] = Entry(pressure, "Pa", source, "inflation pressure", least, most)
-    coefficient("LONGVL", v.get("LONGVL", _LONGVL), "m/s", "speed of the measurement")
+    made.entries["tire.pressure"] = Entry(pressure, "Pa", made.tire.path.name, "inflation pressure", least, most)
+
+
+def _rolling(made: _Made) -> None:
+    v = made.tire.values
+    made.coefficient("LONGVL", v.get("LONGVL", _LONGVL), "m/s", "speed of the measurement")
     given = any(name in v for name in ("DREFF", "BREFF", "FREFF"))
     for name, value in (("DREFF", 0.0), ("BREFF", 0.0), ("FREFF", 0.0 if given else 1.0 / 3.0)):
-        coefficient(name, v.get(name, value), "1", "coefficient of the rolling radius")
-    _check_rolling(tire, made)
-    _check_signs(tire)
-    names = MF61_COEFFICIENTS if tire.law == MF61.name else PAC2002_COEFFICIENTS
-    for name in names:
-        coefficient(name, tire.coefficient(name), _UNITS.get(name, "1"), f"coefficient {name} of the Magic Formula")
-    tread = min(_stiffness_at_rest(tire, f0), STIFFEST)
+        made.coefficient(name, v.get(name, value), "1", "coefficient of the rolling radius")
+    _check_rolling(made.tire, made.entries)
+    _check_signs(made.tire)
+
+
+def _formula_coefficients(tire: TireFile) -> tuple[str, ...]:
+    return MF61_COEFFICIENTS if tire.law == MF61.name else PAC2002_COEFFICIENTS
+
+
+def _formula(made: _Made) -> None:
+    """The formula's coefficients, and what follows from them near standstill."""
+    tire = made.tire
+    for name in _formula_coefficients(tire):
+        made.coefficient(name, tire.coefficient(name), _UNITS.get(name, "1"), f"coefficient {name} of the Magic "
+                         "Formula")  # fmt: skip
+    tread = min(_stiffness_at_rest(tire, _nominal_load(tire)), STIFFEST)
     at_rest = "assumption: slip stiffness over relaxation length at nominal load"
-    put("tread_stiffness", tread, "N/m", "stiffness of the tread at rest, at every load", 0.0, at_rest)
-    put("tread_damping", min(0.05 * tread, MOST_DAMPING), "N.s/m", "damping of the tread at rest", 0.0, at_rest)
-    put("rolling_resistance", max(tire.coefficient("QSY1") * tire.coefficient("LMY"), 0.0), "1",
-        "rolling resistance coefficient at rest", 0.0)  # fmt: skip
-    left, right = _sides(tire)
-    for side, value in (("left", left), ("right", right)):
+    made.put("tread_stiffness", tread, "N/m", "stiffness of the tread at rest, at every load", 0.0, at_rest)
+    made.put("tread_damping", min(0.05 * tread, MOST_DAMPING), "N.s/m", "damping of the tread at rest", 0.0, at_rest)
+    made.put("rolling_resistance", max(tire.coefficient("QSY1") * tire.coefficient("LMY"), 0.0), "1",
+             "rolling resistance coefficient at rest", 0.0)  # fmt: skip
+
+
+def _sided(made: _Made) -> None:
+    """On which side the data stand, and how slips are combined."""
+    tire = made.tire
+    for side, value in zip(("left", "right"), _sides(tire), strict=True):
         text = f"from 0 on the file's sides are as they are on the {side}, below mirrored"
-        put(f"side_{side}", value, "1", text, -1.0, maximum=1.0)
-    ellipse = tire.texts.get("FE_METHOD", "").upper() == "YES" or not any(v.get(n) for n in names if n[0] == "R")
-    choice("combined_slip", 1 + ellipse, ("WEIGHTS", "ELLIPSE"),
-           "how pure slips are combined: by weights of the formula, or by the friction ellipse")  # fmt: skip
-    return made
+        made.put(f"side_{side}", value, "1", text, -1.0, maximum=1.0)
+    weights = any(tire.values.get(n) for n in _formula_coefficients(tire) if n[0] == "R")
+    ellipse = tire.texts.get("FE_METHOD", "").upper() == "YES" or not weights
+    made.choice("combined_slip", 1 + ellipse, ("WEIGHTS", "ELLIPSE"),
+                "how pure slips are combined: by weights of the formula, or by the friction ellipse")  # fmt: skip
 
 
 def use_mode(tire: TireFile) -> int:
