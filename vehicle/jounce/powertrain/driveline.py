@@ -98,84 +98,129 @@ def _turning(h: SX, transfer: SX, n: Numbers, train: Train) -> _Turning:
     return _Turning(speed, output, sum((0.5 * j * w * w for j, w in rotors), SX(0)))
 
 
+Law = Callable[..., Friction]
+
+
+@dataclass(frozen=True)
+class _Path:
+    """The way of a torque from the gearbox to the axles."""
+
+    g: Numbers
+    n: Numbers
+    train: Train
+    output: SX
+    """Speed of the output shaft [rad/s]."""
+
+    @property
+    def both(self) -> SX:
+        """1; of `train.TWO` 0 where one axle alone is driven, which has no centre differential."""
+        return self.n.get("both", SX(1))
+
+    def onto_centre(self, clutch: SX, pawl: SX) -> tuple[SX, SX]:
+        """(torque on the centre differential, what the gears lose) for those of gear clutch and pawl [N.m]."""
+        gear = self.g["ratio"] * clutch
+        lost = (1 - self.n["efficiency"]) * ca.fabs(gear) * turning(self.output)
+        return self.g["transfer"] * (gear - lost - pawl), lost
+
+    def onto_axles(self, torque: SX, rubs: Callable[[Split, SX], SX]) -> list[SX]:
+        """Torques on the axles' differentials for that on the centre one.
+
+        ``rubs``: friction from the near output on the far one, of a differential for the torque on it.
+        """
+        found = [SX(0)] * len(self.train.axles)
+
+        def go(of: int | Split, torque: SX) -> None:
+            if isinstance(of, int):
+                found[of] = self.n[f"{self.train.axles[of]}_ratio"] * torque
+                return
+            share, between = self.n[of.share], self.both * rubs(of, torque)
+            go(of.near, share * torque - between)
+            go(of.far, (1 - share) * torque + between)
+
+        go(self.train.centre, torque)
+        return found
+
+    def capacity(self, bias: str, torque: SX, locked: SX, of: str) -> SX:
+        """Capacity of the friction between a differential's outputs [N.m]."""
+        return biased(torque, self.n[bias], locked, self.n[f"{of}_friction"], self.n[f"{of}_lock"])
+
+
+@dataclass(frozen=True)
+class _Clutches:
+    """Lock-up, gear clutch and parking pawl."""
+
+    lock: Friction
+    clutch: Friction
+    pawl: Friction
+    elastic: tuple[SX, SX]
+    """Torques of gear clutch and pawl without their damping [N.m]."""
+
+
+def _elastic(windup: SX, capacity: SX, stiffness: SX) -> SX:
+    return clipped(stiffness * windup, -capacity, capacity)
+
+
+def _clutches(x: Numbers, path: _Path, friction: Law) -> _Clutches:
+    n, turbine, output = path.n, x["converter.turbine_speed"], path.output
+    slips = {"lock": x["engine.speed"] - turbine, "clutch": turbine - path.g["ratio"] * output, "pawl": output}
+    windups = {"lock": "converter.lock_windup", "clutch": "gearbox.clutch_windup", "pawl": "gearbox.pawl_windup"}
+    shares = {"lock": "converter.locked", "clutch": "gearbox.engaged", "pawl": "gearbox.parked"}
+    capacities = {of: ca.fmax(x[name], 0.0) * n[f"{of}_capacity"] for of, name in shares.items()}
+    found = {of: friction(x[windups[of]], slip, capacities[of], n[f"{of}_stiffness"], n["damping"], n["rate_limit"],
+                          YIELDS, None) for of, slip in slips.items()}  # fmt: skip
+    clutch, pawl = (_elastic(x[windups[of]], capacities[of], n[f"{of}_stiffness"]) for of in ("clutch", "pawl"))
+    return _Clutches(**found, elastic=(clutch, pawl))
+
+
+def _differentials(x: Numbers, h: SX, path: _Path, speed: Callable[[int | Split], SX], elastic: SX,
+                   friction: Law) -> tuple[dict[Split, Friction], list[Friction]]:  # fmt: skip
+    """Friction of the differentials between shafts, and of those of the axles.
+
+    ``elastic``: torque on the centre differential [N.m] without the damping of what is in front.
+    """
+    g, n, train = path.g, path.n, path.train
+    law = n["differential_damping"], n["rate_limit"]
+    between: dict[Split, SX] = {}
+
+    def wound(split: Split, torque: SX) -> SX:
+        """Elastic part of the friction of a differential between shafts, whose capacity is kept."""
+        locked = g[split.lock] if split.axle else ca.fmax(g["centre_lock"], g["centre_range"])
+        between[split] = path.capacity(f"{split.kind}_bias", path.both * torque, locked, split.kind)
+        return _elastic(x[split.windup], between[split], n[split.stiffness])
+
+    capacities = [path.capacity(f"{axle}_bias", torque, g[f"{axle}_lock"], "axle")
+                  for axle, torque in zip(train.axles, path.onto_axles(elastic, wound), strict=True)]  # fmt: skip
+    splits = {split: friction(x[split.windup], path.both * (speed(split.near) - speed(split.far)), between[split],
+                              n[split.stiffness], *law) for split in train.splits}  # fmt: skip
+    axles = [friction(x[f"differential.{axle}.windup"], h[2 * k] - h[2 * k + 1], capacities[k],
+                      n[f"axle_stiffness_{axle}"], *law) for k, axle in enumerate(train.axles)]  # fmt: skip
+    return splits, axles
+
+
 def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
-              friction: Callable[..., Friction] = friction) -> tuple[SX, SX, SX]:  # fmt: skip
+              friction: Law = friction) -> tuple[SX, SX, SX]:  # fmt: skip
     """(torques on the half shafts [N.m], rates of the states, REPORT) at the half-shaft speeds ``h`` [rad/s].
 
     ``friction``: as `elements.friction`; it is asked for lock-up, gear clutch and pawl, then the differentials of
     ``train`` between shafts and those of the axles. What it is asked does not depend on its answers.
     """
     engine, turbine = x["engine.speed"], x["converter.turbine_speed"]
-    both = n.get("both", SX(1))
     turns = _turning(h, g["transfer"], n, train)
-    speed, output = turns.speed, turns.output
-
-    def share(split: Split) -> SX:
-        return n[split.share]
-
+    path = _Path(g, n, train, turns.output)
     fired, load_rate, fuel_rate = _engine(x, g, n)
     started = g["start"] * g["run"] * n["start_torque"] * clipped((n["idle_speed"] - engine) / FIRING, 0.0, 1.0)
+    accessories = n["accessories"] * clipped(engine / FIRING, -1.0, 1.0)
     pump = g["coefficient"] * engine * ca.fabs(engine)
     turbine_torque = g["torque_ratio"] * pump
-
-    def onto(clutch: SX, pawl: SX) -> tuple[SX, SX]:
-        """(loss in the gears, torque on the centre differential) for torques before it."""
-        gear = g["ratio"] * clutch
-        rubbed = (1 - n["efficiency"]) * ca.fabs(gear) * turning(output)
-        return rubbed, g["transfer"] * (gear - rubbed - pawl)
-
-    def on_axles(torque: SX, rubs: Callable[[Split, SX], SX]) -> list[SX]:
-        """Torques on the axles' differentials for that on the centre one; ``rubs``: friction from the near output on
-        the far one, of a differential for the torque on it."""
-        found = [SX(0)] * len(train.axles)
-
-        def go(of: int | Split, torque: SX) -> None:
-            if isinstance(of, int):
-                found[of] = n[f"{train.axles[of]}_ratio"] * torque
-                return
-            between = both * rubs(of, torque)
-            go(of.near, share(of) * torque - between)
-            go(of.far, (1 - share(of)) * torque + between)
-
-        go(train.centre, torque)
-        return found
-
-    def elastic(windup: str, capacity: SX, stiffness: str) -> SX:
-        return clipped(n[stiffness] * x[windup], -capacity, capacity)
-
-    def capacity_of(bias: str, torque: SX, locked: SX, of: str) -> SX:
-        """Capacity of the friction between a differential's outputs."""
-        return biased(torque, n[bias], locked, n[f"{of}_friction"], n[f"{of}_lock"])
-
-    slips = {"lock": engine - turbine, "clutch": turbine - g["ratio"] * output, "pawl": output}
-    windups = {"lock": "converter.lock_windup", "clutch": "gearbox.clutch_windup", "pawl": "gearbox.pawl_windup"}
-    shares = {"lock": "converter.locked", "clutch": "gearbox.engaged", "pawl": "gearbox.parked"}
-    capacities = {of: ca.fmax(x[name], 0.0) * n[f"{of}_capacity"] for of, name in shares.items()}
-    stiff, soft = ((n[damping], n["rate_limit"]) for damping in ("damping", "differential_damping"))
-    lock, clutch, pawl = (friction(x[windups[of]], slip, capacities[of], n[f"{of}_stiffness"], *stiff, YIELDS, None)
-                          for of, slip in slips.items())  # fmt: skip
-    clutch_torque, pawl_torque = (elastic(windups[of], capacities[of], f"{of}_stiffness") for of in ("clutch", "pawl"))
-    between: dict[Split, SX] = {}
-
-    def wound(split: Split, torque: SX) -> SX:
-        """Elastic part of the friction of a differential between shafts, whose capacity is kept."""
-        locked = g[split.lock] if split.axle else ca.fmax(g["centre_lock"], g["centre_range"])
-        between[split] = capacity_of(f"{split.kind}_bias", both * torque, locked, split.kind)
-        return elastic(split.windup, between[split], split.stiffness)
-
-    capacity = [capacity_of(f"{axle}_bias", torque, g[f"{axle}_lock"], "axle") for axle, torque in
-                zip(train.axles, on_axles(onto(clutch_torque, pawl_torque)[1], wound), strict=True)]  # fmt: skip
-    splits = {split: friction(x[split.windup], both * (speed(split.near) - speed(split.far)), between[split],
-                              n[split.stiffness], *soft) for split in train.splits}  # fmt: skip
-    axles = [friction(x[f"differential.{axle}.windup"], h[2 * k] - h[2 * k + 1], capacity[k],
-                      n[f"axle_stiffness_{axle}"], *soft) for k, axle in enumerate(train.axles)]  # fmt: skip
-    rubbed, onto_centre = onto(clutch.torque, pawl.torque)
-    halves = ca.vertcat(*(0.5 * torque + sign * axle.torque for axle, torque in
-                          zip(axles, on_axles(onto_centre, lambda split, _: splits[split].torque), strict=True)
+    held = _clutches(x, path, friction)
+    lock, clutch, pawl = held.lock, held.clutch, held.pawl
+    splits, axles = _differentials(x, h, path, turns.speed, path.onto_centre(*held.elastic)[0], friction)
+    onto_centre, rubbed = path.onto_centre(clutch.torque, pawl.torque)
+    on_axles = path.onto_axles(onto_centre, lambda split, _: splits[split].torque)
+    halves = ca.vertcat(*(0.5 * torque + sign * axle.torque for axle, torque in zip(axles, on_axles, strict=True)
                           for sign in (-1, 1)))  # fmt: skip
     frictions = (lock, clutch, pawl, *splits.values(), *axles)
-    accessories = n["accessories"] * clipped(engine / FIRING, -1.0, 1.0)
-    lost = sum((f.lost for f in frictions), pump * engine - turbine_torque * turbine + rubbed * output)
+    lost = sum((f.lost for f in frictions), pump * engine - turbine_torque * turbine + rubbed * turns.output)
     front_rate, rear_rate = pressure_rates(x, g, n)
     towards = {name: clipped((g[of] - x[name]) / CAPACITY_LAG, -n["release_rate"], n["engage_rate"])
                for name, of in (("gearbox.engaged", "clutch"), ("converter.locked", "lock"),
@@ -193,10 +238,9 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
     })  # fmt: skip
     rotors = ((n["engine_inertia"], engine), (n["turbine_inertia"], turbine))
     stored = sum((f.stored for f in frictions), sum((0.5 * j * w * w for j, w in rotors), SX(turns.energy)))
-    gear = g["ratio"] * clutch.torque - rubbed
-    report = REPORT.join(engine=fired + started, pump=pump, turbine=turbine_torque, gear=gear,
-                         lock=lock.torque, fuel_rate=fuel_rate, output_speed=output, stored=stored,
-                         shafts=turns.energy)  # fmt: skip
+    report = REPORT.join(engine=fired + started, pump=pump, turbine=turbine_torque,
+                         gear=g["ratio"] * clutch.torque - rubbed, lock=lock.torque, fuel_rate=fuel_rate,
+                         output_speed=turns.output, stored=stored, shafts=turns.energy)  # fmt: skip
     return halves, rates, report
 
 
