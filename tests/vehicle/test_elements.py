@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jounce.powertrain.elements import biased, friction, turning
+from jounce.powertrain.elements import biased, friction, loss_sign
 
 
 @given(torque=st.floats(-1e4, 1e4), ratio=st.floats(1.0, 20.0))
@@ -39,4 +39,4 @@ def test_friction_loses_no_less_than_nothing_and_what_it_takes_is_stored_or_lost
 
 @pytest.mark.parametrize(("speed", "sign"), [(-30.0, -1.0), (-0.5, -0.5), (0.0, 0.0), (2.0, 1.0)])
 def test_losses_of_gears_change_sign_without_a_jump(speed: float, sign: float) -> None:
-    assert float(turning(ca.SX(speed))) == sign
+    assert float(loss_sign(ca.SX(speed))) == sign

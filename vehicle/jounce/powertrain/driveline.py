@@ -30,7 +30,7 @@ from jounce.brakes.hydraulics import pressure_rates
 from jounce.contact.bristle import BREAKAWAY, NEAR
 from jounce.math.algebra import SX, clipped, dot
 from jounce.math.layout import Layout
-from jounce.powertrain.elements import CAPACITY_LAG, Friction, biased, friction, turning
+from jounce.powertrain.elements import CAPACITY_LAG, Friction, biased, friction, loss_sign
 from jounce.powertrain.layouts import REPORT, given_of, numbers_of, states_of
 from jounce.powertrain.train import TWO, Split, Train
 
@@ -119,7 +119,7 @@ class _Path:
     def onto_centre(self, clutch: SX, pawl: SX) -> tuple[SX, SX]:
         """(torque on the centre differential, what the gears lose) for those of gear clutch and pawl [N.m]."""
         gear = self.g["ratio"] * clutch
-        lost = (1 - self.n["efficiency"]) * ca.fabs(gear) * turning(self.output)
+        lost = (1 - self.n["efficiency"]) * ca.fabs(gear) * loss_sign(self.output)
         return self.g["transfer"] * (gear - lost - pawl), lost
 
     def onto_axles(self, torque: SX, rubs: Callable[[Split, SX], SX]) -> list[SX]:

@@ -28,7 +28,7 @@ from jounce.math.algebra import SX, clipped, dot
 from jounce.math.layout import Layout
 from jounce.powertrain.electric_layouts import GIVEN, MOTORS, REPORT
 from jounce.powertrain.electric_layouts import STATES as RECORDS
-from jounce.powertrain.elements import CAPACITY_LAG, biased, friction, turning
+from jounce.powertrain.elements import CAPACITY_LAG, biased, friction, loss_sign
 from jounce.powertrain.layouts import NUMBERS
 from jounce.powertrain.numbers import DAMPING, OF_DIFFERENTIALS, RATE_LIMIT, of_brakes
 from jounce.powertrain.train import TWO
@@ -73,7 +73,7 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
             wanted = limit * (gives * open_ * g["direction"] * g["throttle"] - slows * against)
             name = f"motor.{axle}_{side}.torque"
             torque = clipped(x[name], -limit, limit)
-            rubbed = (1 - n["efficiency"]) * ca.fabs(torque) * turning(speed)
+            rubbed = (1 - n["efficiency"]) * ca.fabs(torque) * loss_sign(speed)
             power = torque * speed
             electric = ca.fmax(power, 0.0) / n["electric_efficiency"] + ca.fmin(power, 0.0) * n["electric_efficiency"]
             drawn += electric
