@@ -51,13 +51,22 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def is_slow(item: pytest.Item) -> bool:
+    """Whether it is marked so: all cases of a test, or with ``but`` all cases without these words in their ids."""
+    mark = item.get_closest_marker("slow")
+    if mark is None:
+        return False
+    but = mark.kwargs.get("but", ())
+    return not any(words in item.name for words in ([but] if isinstance(but, str) else but))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start with what takes longest; skip what takes minutes, unless JOUNCE_SLOW is set."""
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
     for item in items:
-        if "JOUNCE_SLOW" not in os.environ and item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.skip(reason="takes minutes; set JOUNCE_SLOW to run it"))
+        if "JOUNCE_SLOW" not in os.environ and is_slow(item):
+            item.add_marker(pytest.mark.skip(reason="is slow; set JOUNCE_SLOW to run it"))
 
 
 @pytest.fixture(scope="session")

@@ -75,6 +75,7 @@ def test_the_round_trip_measures_every_client_and_its_peers(build: Path) -> None
     assert "28 inputs" in output and f"{len(table(load_vehicle('hmmwv')).outputs)} outputs" in output
 
 
+@pytest.mark.slow
 def test_hostile_tells_overruns_beside_nobody_and_beside_attackers(build: Path) -> None:
     output = run("hostile.py", "--rounds=1", "--seconds=0.1", "--only=describe,burst", f"--build={build}")
     rows = [line.split(" |")[0] for line in output.splitlines() if line.startswith("| ")][2:]
@@ -82,6 +83,7 @@ def test_hostile_tells_overruns_beside_nobody_and_beside_attackers(build: Path) 
         "nobody", "DescribeModel over one chann", "A hundred connections at onc"]
 
 
+@pytest.mark.slow
 def test_scaling_tells_round_trips_and_ticks_of_every_case(build: Path) -> None:
     way = f"fast lane, {'C' if shutil.which('cc') else 'Python'}, tcp"
     output = run("scaling.py", "--rounds=1", "--ticks=5", "--most=2", "--priority=0", "--networks=tcp", f"--only={way}",

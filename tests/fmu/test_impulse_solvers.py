@@ -143,6 +143,7 @@ def _cab(sweeps: int, truck: str = "class3", *, warm: bool = True, **how: object
     return np.array(heights)
 
 
+@pytest.mark.slow
 # architecture-abstraction, section 5: the cab over a bump, sequential impulses against the exact solution.
 @pytest.mark.parametrize(("truck", "errors", "cold"), [
     ("class3", {10: 6.3e-6, 20: 2.2e-6, 50: 0.5e-6, 200: 8e-9}, 0.38e-3),
@@ -165,6 +166,7 @@ def test_sweeps_over_a_bump_are_off_by_what_the_prototype_found_or_less(
 _PRINTED = {"stuck": True, "regularized": 1e-6}
 
 
+@pytest.mark.slow
 def test_sweeps_on_friction_without_stiffness_are_off_by_millimetres() -> None:
     """The same table, the paper's friction: left and right wheel of an axle have the same row, so sweeps hardly end."""
     exact = _cab(0, **_PRINTED)

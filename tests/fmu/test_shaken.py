@@ -27,6 +27,7 @@ from jounce.data import load_vehicle
 from jounce_fmu.importer.host import FmuError, Value
 
 
+@pytest.mark.slow(but=("[push]", "steering wheel"))
 @pytest.mark.parametrize("name", SHAKES)
 def test_a_parked_vehicle_that_is_shaken_stays_within_a_millimetre_in_a_minute(name: str) -> None:
     assert drift(shaken(name)) < 1e-3

@@ -35,6 +35,7 @@ def factory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return open_builtin(on_tires("hmmwv", files))
 
 
+@pytest.mark.slow
 def test_every_derivative_is_that_of_central_differences_at_random_states(factory: Factory) -> None:
     """1e-6, away from kinks, at speeds below, within and beyond the blend with the standstill."""
     table = factory.table

@@ -136,6 +136,7 @@ def by_axle(other: Path) -> Factory:
     return open_builtin(on_tires("hmmwv", {FRONT: HMMWV, REAR: other}))
 
 
+@pytest.mark.slow
 def test_with_the_same_file_for_each_axle_it_is_the_same_vehicle_bit_for_bit(car: Factory) -> None:
     each = Run(open_builtin(on_tires("hmmwv", {FRONT: HMMWV, "": HMMWV})))
     both = Run(car)

@@ -124,6 +124,7 @@ def test_gears_change_at_time_events_in_model_exchange(sketch: str, tmp_path: Pa
     assert found["gearbox.gear"][-1] == ours["gearbox.gear"][-1] == 3
 
 
+@pytest.mark.slow(but=("[class3]", "class7-impulse"))
 @pytest.mark.parametrize("name", ["class3", "class3-impulse", "class7", "class7-impulse"])
 def test_trucks_that_come_with_jounce_drive_off_brake_on_a_slope_and_stay_in_park(name: str) -> None:
     driven = "wheel_RL" if "3" in name else "wheel_2L"

@@ -140,6 +140,7 @@ print((cycle(2000) - first) * 1024 / 2000)
 """
 
 
+@pytest.mark.slow
 def test_two_thousand_instances_grow_by_less_than_a_kilobyte_each() -> None:
     done = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 1024.0
@@ -193,6 +194,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_the_model_is_clean_under_the_address_and_undefined_behaviour_sanitizers(compiler: str, tmp_path: Path) -> None:
     _, sources = checked_sources()
     for name, data in sources.packed().items():

@@ -140,6 +140,7 @@ def elsewhere(call: str) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow(but="CS-5007")
 @pytest.mark.parametrize(
     ("form", "at"), [(form, at) for form in FORMS for at in (HALF, HALF + 7) if form != "ME" or at == HALF]
 )

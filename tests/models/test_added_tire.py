@@ -105,6 +105,7 @@ class Wheel:
         return float(self.vy / self.vx)
 
 
+@pytest.mark.slow
 def test_it_stands_on_its_springs(car: Factory) -> None:
     hmmwv = Factory("hmmwv", find("hmmwv").library(), Interface.of_table(model_table("hmmwv")))
     weight = sum(w.force[2] for w in Run(hmmwv).go(1).wheels)  # whatever its tires

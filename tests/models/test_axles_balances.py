@@ -65,6 +65,7 @@ def test_energy_and_momenta_of_the_free_vehicle_stay_over_a_second_with_the_four
     assert np.ptp(end[flight.of_wheels("arm_angle")]) > 0.03
 
 
+@pytest.mark.slow(but="six")
 @pytest.mark.parametrize("name", NAMES)
 def test_another_process_goes_on_bit_for_bit(path: Callable[[str], str | Path], tmp_path: Path, name: str) -> None:
     check_another_process(path(name), tmp_path)
@@ -110,7 +111,7 @@ int main(int argc, char **argv) {
 """
 
 
-@pytest.mark.parametrize("name", [*NAMES, "pickup", pytest.param("offroader", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", [*NAMES, *(pytest.param(n, marks=pytest.mark.slow) for n in ("pickup", "offroader"))])
 def test_one_lane_and_four_give_the_same_bits(path: Callable[[str], str | Path], tmp_path: Path, name: str) -> None:
     made = program(tmp_path, find(path(name)).sources, DRIVER)
     run = partial(subprocess.run, capture_output=True, check=False)

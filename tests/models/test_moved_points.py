@@ -19,6 +19,7 @@ POINTS = [f"rear.{name}_{end}" for name in ("UPPER_F", "UPPER_B", "LATERAL", "TR
 COUNT, MOVED = (300 if os.environ.get("JOUNCE_SLOW") else 12), 0.04
 
 
+@pytest.mark.slow
 def test_a_moved_five_link_axle_is_refused_or_goes_where_exact_kinematics_go(tmp_path: Path) -> None:
     works, refused = 0, []
     for seed in range(COUNT):

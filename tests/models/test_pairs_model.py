@@ -172,6 +172,7 @@ def wheel_rate(vehicle: Vehicle, axle: Axle, coordinates: list[float]) -> float:
     return (ends[0] - ends[1]) / (2 * h)
 
 
+@pytest.mark.slow(but="chassis")
 @pytest.mark.parametrize("reaction", ["carrier", "chassis"])
 def test_squat_at_launch_is_that_of_statics_by_hand(tmp_path: Path, reaction: str) -> None:
     """Virtual work of a rise dz of the axle against the chassis, per wheel, in the frame of the steady acceleration a.

@@ -116,6 +116,7 @@ def test_with_the_rear_pair_on_ice_the_centre_lock_pulls_away_and_with_one_of_th
     assert v["last, open"] < 0.6 * v["last, centre"]  # the front pair pulls
 
 
+@pytest.mark.slow
 def test_derived_numbers_and_time_stepping_agree_between_explicit_and_implicit_steps() -> None:
     plan = [(0.0, {"throttle": 0.7, "steering_wheel_angle": 0.5})]
     explicit, implicit = (run(plan, 1.5, {"integrator": kind}, vehicle=EIGHT) for kind in (1.0, 2.0))

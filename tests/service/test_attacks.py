@@ -249,6 +249,7 @@ def test_a_join_of_two_million_names_is_refused_soon(target: Target, lane: str) 
         assert time.monotonic() - begin < 20.0
 
 
+@pytest.mark.slow(but=("gRPC TCP", "fast unix"))
 @undisturbed
 @pytest.mark.parametrize("listener", LISTENERS)
 def test_ten_thousand_connections_are_turned_away_at_the_cap_and_let_go_in_time(target: Target, listener: str) -> None:

@@ -332,6 +332,7 @@ def check(chosen: dict[str, Plan], required: bool, away: bool) -> str:
     return "survived with replacements" if replaced else "survived" if not out else "survived without the dead"
 
 
+@pytest.mark.slow(but="in process")
 @pytest.mark.parametrize(("cases", "away"), [(500, False), (200, True)], ids=["in process", "in a worker"])
 def test_five_hundred_interleavings_of_three_participants_survive_as_the_serial_run_or_fail_by_policy(
         cases: int, away: bool) -> None:

@@ -21,6 +21,7 @@ from jounce_tools.compare.study import Choice, Found
 SLOW = pytest.mark.skipif(not os.environ.get("JOUNCE_SLOW"), reason="minutes; JOUNCE_SLOW=1 runs it")
 
 
+@pytest.mark.slow
 def test_a_comparison_writes_its_page_with_plots_numbers_and_verdicts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -152,6 +152,7 @@ def test_axles_half_a_wave_apart_do_not_lift_the_frame_and_peaks_of_a_white_road
     assert np.abs(modes - found.frequency[knuckle.argmax()]).min() < 2 / 15
 
 
+@pytest.mark.slow
 def test_page_of_a_white_road_has_transfer_functions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["spectrum", "class3", "-o", str(tmp_path / "s"), "--road", "white", "--duration", "4"]) == 0
     lines = list(csv.reader((tmp_path / "s" / "transfer.csv").open()))

@@ -12,6 +12,7 @@ pytest.importorskip("casadi")
 from jounce_tools.cli.main import main
 
 
+@pytest.mark.slow
 def test_the_study_writes_its_page_with_ten_sentences_and_eleven_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -77,6 +77,7 @@ def test_without_a_compiler_the_check_says_that_it_did_not_try_the_model(monkeyp
     assert warnings == ["whether the model takes the data was not tried: no C compiler"]
 
 
+@pytest.mark.slow
 @settings(max_examples=COUNT)
 @given(st.dictionaries(st.sampled_from(LIMITED), st.floats(-4.0, 4.0), min_size=1, max_size=3))
 def test_the_check_and_the_model_agree_on_files_with_other_values(decades: dict[str, float]) -> None:

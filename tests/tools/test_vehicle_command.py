@@ -88,6 +88,7 @@ def test_the_rest_position_is_that_of_the_model() -> None:
     assert 2 * sum(found.load) == pytest.approx(9.81 * found.mass, rel=1e-6)
 
 
+@pytest.mark.slow(but="microbus")
 @pytest.mark.parametrize("name", ["car", "microbus", "pickup"])
 def test_an_example_passes_its_check_and_stands_near_its_design_position(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -169,6 +170,7 @@ def test_kc_writes_tables_pictures_and_one_page(tmp_path: Path, capsys: pytest.C
     assert all(escape(ALL[name].meaning) in page for name in shown)
 
 
+@pytest.mark.slow
 def test_the_wheel_rate_is_spring_rate_times_ratio_squared_where_the_preload_is_small(tmp_path: Path) -> None:
     """By hand for the leaf axle, whose spring stands over the axle: the ratio is 1 in parallel travel."""
     assert main(["vehicle", "kc", str(EXAMPLES / "pickup"), "-o", str(tmp_path / "kc")]) == 0

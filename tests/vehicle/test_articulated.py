@@ -48,7 +48,7 @@ def compared(ce: Ce, seed: int) -> dict[str, tuple[NDArray[np.float64], NDArray[
 
 
 @pytest.mark.parametrize("name", VEHICLES)
-@pytest.mark.parametrize("seed", [k if k < 16 else pytest.param(k, marks=pytest.mark.slow) for k in range(100)])
+@pytest.mark.parametrize("seed", [k if k < 6 else pytest.param(k, marks=pytest.mark.slow) for k in range(100)])
 def test_accelerations_equal_those_of_the_maximal_coordinate_system(name: str, seed: int) -> None:
     for key, (mine, reference) in compared(VEHICLES[name], seed).items():
         assert np.linalg.norm(mine - reference) < 1e-9 * max(1.0, float(np.linalg.norm(reference))), key

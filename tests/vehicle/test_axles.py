@@ -18,6 +18,8 @@ NAMES = [["FL", "FR", "RL", "RR"], ["FL", "FR"], ["RL", "RR"], ["front", "rear"]
 
 def lists(text: str) -> Iterator[list[object]]:
     """Every tuple, list, set and dictionary of constants in a Python text."""
+    if not any(f"{q}{name}{q}" in text for name in ("FL", "RL", "front") for q in "'\""):
+        return  # most files: parsing all of them takes long
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             yield [e.value for e in node.elts if isinstance(e, ast.Constant)]

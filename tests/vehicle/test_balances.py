@@ -114,6 +114,7 @@ def _evaluated(chain: Chain, x: Array, u: Array) -> tuple[dict[str, float], dict
     return dict(zip(BALANCE.sizes, np.array(balance).ravel(), strict=True)), told
 
 
+@pytest.mark.slow(but=("[0]", "[1]"))
 @pytest.mark.parametrize("seed", range(8))
 def test_reported_energies_and_steering_load_are_those_of_the_maximal_coordinate_system(
     chain: Chain, seed: int
@@ -153,6 +154,7 @@ def _drift(vehicle: Vehicle, x: Array, start: float) -> float:
     return float(np.abs(np.array(energy) - start).max())
 
 
+@pytest.mark.slow
 def test_energy_of_springs_alone_drifts_by_less_than_the_stated_3e_10_and_with_the_fourth_order() -> None:
     vehicle = HMMWV.replaced({**NO_SHOCKS, **SMOOTH})
     chain, start = Chain(vehicle), moving(1, theta_rate=1.2)

@@ -172,6 +172,7 @@ def test_the_loss_factor_is_the_ratio_of_the_damper_s_to_the_spring_s_force() ->
     assert loss_damping(2e7, 0.02, 1e3) * 2 * np.pi * 1e3 / 2e7 == pytest.approx(0.02)
 
 
+@pytest.mark.slow
 def test_a_vehicle_on_bushings_is_driven_near_the_rigid_one_and_needs_short_explicit_steps() -> None:
     bushings, rigid = on_bushings(), whole(VEHICLE, "ce").run(0.1, 1e-3)
     assert bushings.size + 4 == 133

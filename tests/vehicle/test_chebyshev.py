@@ -70,6 +70,7 @@ def _fitted(name: str) -> tuple[chebyshev.Problem, chebyshev.Guess]:
 NAMES = ("hmmwv front", "hmmwv rear", "macpherson", "five-link", "solid axle")
 
 
+@pytest.mark.slow(but=("hmmwv rear", "five-link", "solid"))
 @pytest.mark.parametrize("name", NAMES)
 def test_two_newton_steps_close_every_loop_to_rounding_over_the_box(name: str) -> None:
     asked, guess = _fitted(name)
@@ -240,6 +241,7 @@ void guess(const int *degrees, int variables, const double *x, const double *num
 """
 
 
+@pytest.mark.slow(but=("hmmwv rear", "macpherson", "solid"))
 @pytest.mark.parametrize("name", NAMES)
 def test_the_fit_in_c_is_that_of_numpy_and_all_lanes_have_the_same_bits(name: str, tmp_path: Path) -> None:
     mechanism, inner, steering = _case(name)

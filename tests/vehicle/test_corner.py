@@ -37,6 +37,7 @@ def _theta_of_spring(k: int, arm: float, length: float) -> float:
     return 0.5 * (low + high)
 
 
+@pytest.mark.slow(but=("0-kc_jounce", "2-kc_steer"))
 @pytest.mark.parametrize("sweep", ["kc_steer.csv", "kc_jounce.csv"])
 @pytest.mark.parametrize("k", range(4))
 def test_the_corner_follows_chronos_linkage_over_the_whole_sweep(sweep: str, k: int) -> None:

@@ -32,6 +32,7 @@ def released(form: str) -> Whole:
     return whole(VEHICLE, form)
 
 
+@pytest.mark.slow(but="ta-0.001")
 @pytest.mark.parametrize(("form", "tick"), [("ta", 2e-3), ("ta", 1e-3), ("fa", 2e-3)])
 def test_drift_without_correction_is_the_prototype_s_and_grows_evenly(form: str, tick: float) -> None:
     closure = 1e3 * np.array(released(form).run(0.3, tick).closure)

@@ -48,6 +48,7 @@ def _door(f: ca.Function, shared: list[int], lanes: int) -> str:
     return f"void call_{f.name()}_{lanes}(double **a) {{ {loop} }}\n"
 
 
+@pytest.mark.slow(but="car-front")
 @pytest.mark.parametrize(("name", "axle"), AXLES)
 def test_an_axle_from_entries_to_c_has_the_numbers_of_casadi_and_one_set_of_bits(
     name: str, axle: str, tmp_path: Path

@@ -21,6 +21,7 @@ def mended_run() -> dict[str, Array]:
     return run(0, rest(), 30.0)
 
 
+@pytest.mark.slow
 def test_mended_the_papers_method_is_the_products_relaxed_law() -> None:
     r, ours = mended_run(), simulate(16.0, traction="RELAXED")
     for time in (5, 15):

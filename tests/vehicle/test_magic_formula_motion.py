@@ -119,6 +119,7 @@ def test_wheels_that_roll_on_have_the_formulas_forces_at_their_slips(name: str) 
         assert fy == pytest.approx(wanted["fy"], abs=1e-9 * made.par["FNOMIN"])
 
 
+@pytest.mark.slow(but="HMMWV_Pac02Tire")
 @pytest.mark.parametrize("name", DEEP)
 def test_after_a_step_of_the_side_slip_the_force_follows_over_the_relaxation_length(name: str) -> None:
     """From 20 to 80 % in ln 4 times sigma / V, and 2 ms that bound the state's eigenvalue at 500 1/s (Pacejka and

@@ -140,6 +140,7 @@ def turned(q: Array) -> Array:
     return np.asarray(np.eye(3) + 2 * w * s + 2 * s @ s)
 
 
+@pytest.mark.slow
 def test_a_mixed_vehicle_keeps_energy_and_momenta_to_fourth_order() -> None:
     # measured over 0.4 s at 2 ms: energy 2.3e-9, linear momentum 2.2e-10, angular 1.2e-10
     vehicle, r = Mixed(), np.random.default_rng(5)

@@ -30,6 +30,7 @@ def test_at_rest_the_sinkage_is_that_of_bekkers_pressure_over_the_whole_arc(name
     assert np.abs(torque).max() < 1e-6
 
 
+@pytest.mark.slow(but="12.0-dry_sand")
 @pytest.mark.parametrize("name", sorted(SOILS))
 @pytest.mark.parametrize("speed", [0.5, 12.0])
 def test_wheels_that_roll_at_the_equilibrium_go_on_with_that_load_and_without_a_force_forwards(name: str,

@@ -94,6 +94,7 @@ def test_a_slowly_towed_wheel_carries_the_load_of_the_closed_form() -> None:
     assert load == pytest.approx(LOAD, rel=0.1)
 
 
+@pytest.mark.slow(but="sandy_loam")
 @pytest.mark.parametrize("soil", sorted(SOILS))
 def test_drawbar_pull_rises_with_slip(soil: str) -> None:
     pull = [float(roll(soil, 0.04, slip).force[0, 0]) for slip in (-0.2, 0.0, 0.1, 0.2, 0.4, 0.6)]
@@ -172,6 +173,7 @@ def drop(soil: str, v: tuple[float, float, float], omega: float, time: float) ->
     return p, vel, spin
 
 
+@pytest.mark.slow(but="dry_sand")
 @pytest.mark.parametrize("soil", sorted(SOILS))
 def test_a_dropped_wheel_comes_to_rest_and_stays(soil: str) -> None:
     early, _, _ = drop(soil, (0.0, 0.0, 0.0), 0.0, 2.0)
@@ -181,6 +183,7 @@ def test_a_dropped_wheel_comes_to_rest_and_stays(soil: str) -> None:
     assert abs(late[0]) < 0.02
 
 
+@pytest.mark.slow
 def test_a_rolling_wheel_coasts_to_a_stop() -> None:
     p, vel, spin = drop("sandy_loam", (5.0, 0.0, 0.0), 5.0 / WHEEL.radius, 14.0)
     assert p[0] > 2.0

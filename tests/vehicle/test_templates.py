@@ -257,6 +257,7 @@ def test_lists_are_read_from_the_files_of_graph_axles_alone(tmp_path: hardpoints
 EXAMPLES = sorted((hardpoints.Path(jounce.__file__).parent / "examples").glob("*/vehicle.toml"))
 
 
+@pytest.mark.slow(but=("[car]", "[truck8x8]", "[hmmwv_chrono_pedals]"))
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.parent.name)
 def test_an_example_s_axles_close_over_their_travel_and_stand_upright(path: hardpoints.Path) -> None:
     vehicle = load_vehicle(path)

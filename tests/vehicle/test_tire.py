@@ -207,6 +207,7 @@ def test_normalized_slips_give_the_published_forces(sx: float, sy: float, load: 
     assert out["contact_force"][:2] == pytest.approx(rill(sx, sy, load), rel=1e-6, abs=1e-3)
 
 
+@pytest.mark.slow(but=("[1.0]", "[10.0]"))
 @pytest.mark.parametrize("speed", [0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
 def test_a_locked_wheel_feels_the_sliding_force_of_the_curve_at_every_speed(speed: float) -> None:
     q, mu = LOAD / PN, 0.9

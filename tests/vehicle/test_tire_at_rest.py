@@ -156,6 +156,7 @@ def test_a_tire_at_rest_breaks_away_at_the_friction_of_the_ground() -> None:
     assert largest == pytest.approx(0.6 * LOAD, rel=0.02)
 
 
+@pytest.mark.slow
 def test_turned_on_the_spot_the_tire_resists_with_friction_at_the_bore_radius() -> None:
     out = settled((0.0, 0.0, 0.0), 1.0, 0.8, turning=(0.0, 0.0, 0.5))
     assert out["contact_moment"][2] == pytest.approx(-0.8 * LOAD * bore_radius(LOAD), rel=0.01)

@@ -34,6 +34,7 @@ def as_chrono() -> Run:
     return coast(with_idler=True).every(100)
 
 
+@pytest.mark.slow
 def test_with_the_couple_of_its_idler_the_free_coast_follows_chrono_within_its_step_error(
     as_chrono: Run,
 ) -> None:

@@ -111,6 +111,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield where
 
 
+@pytest.mark.slow
 def test_a_server_gives_the_metrics_of_this_process(step: Path, address: str, tmp_path: Path) -> None:
     assert run(f"step-steer --vehicle utv {QUICK} --address {address} -o {tmp_path / 'there'}") == 0
     own, there = (json.loads((f / "metrics.json").read_text()) for f in (step, tmp_path / "there"))

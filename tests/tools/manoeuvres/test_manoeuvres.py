@@ -65,6 +65,7 @@ def test_every_manoeuvre_of_the_list_is_short_here() -> None:
     assert set(SHORT) == set(manoeuvres())
 
 
+@pytest.mark.slow(but=("lane-change", "split-mu", "coastdown", "speed", "grade", "park", "kc", "centre"))
 @pytest.mark.parametrize("name", sorted(SHORT))
 def test_a_manoeuvre_has_the_same_bits_on_a_server(name: str, here: dict[str, Here], address: str) -> None:
     vehicle = VEHICLES[sorted(SHORT).index(name) % 2]

@@ -14,6 +14,7 @@ import pytest
 NOTEBOOK = Path(__file__).parents[3] / "docs" / "tutorial" / "rough-road.ipynb"
 
 
+@pytest.mark.slow
 def test_the_notebook_of_the_rough_road_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -161,6 +161,7 @@ def test_an_axle_that_is_not_steered_has_rods_that_stand(tmp_path: Path) -> None
     assert not any(j.steer.any() for j in fixed.joints) and not any(w.steered for w in fixed.wheels)
 
 
+@pytest.mark.slow
 def test_a_second_ball_on_a_walking_tandems_axle_would_hold_one_row_too_many(tmp_path: Path) -> None:
     """Balls on both beams: as drawn it holds what is held already, their distance; tilted, the axle binds."""
     model = built(tmp_path, axle("walking_tandem"))
