@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import jounce
+from jounce.axles import WHEELS
 from jounce.signals import Signal, SignalTable
 from jounce_fmu.importer.trajectory import InputError
 from jounce_fmu.importer.until import LONGEST, Until, longest_time, speed_of
@@ -106,7 +107,7 @@ def test_the_longest_time_is_whole_ticks() -> None:
 
 
 def test_a_run_in_a_program_ends_where_one_of_that_duration_does() -> None:
-    brakes = {f"wheel_{w}.brake_torque": 600.0 for w in ("FL", "FR", "RL", "RR")}
+    brakes = {f"wheel_{w}.brake_torque": 600.0 for w in WHEELS}
     shown = ["speed", "com.pos.x"]
     run = jounce.simulate("hmmwv", brakes, until="36km/h", outputs=shown, output_interval=0.5, **{"init.speed": 15.0})
     assert run.reached is not None and run.time[-1] == run.reached.time and run.time[-2] % 0.5 == 0.0

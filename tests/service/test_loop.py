@@ -52,8 +52,8 @@ def test_it_gives_what_is_ready_while_it_polls_and_while_it_sleeps(pair: Any) ->
     for seconds, delay in ((5.0, 0.05), (0.001, 0.1)):
         with BusySelector(seconds) as selector:
             hurried(selector, pair)
-            threading.Timer(delay, pair[1].send, (b"x",)).start()
             begin = time.monotonic()
+            threading.Timer(delay, pair[1].send, (b"x",)).start()
             [(key, _)] = selector.select(None)
             assert key.fileobj is pair[0] and delay * 0.9 <= time.monotonic() - begin < 4.0
             assert selector.select(0) and pair[0].recv(1) == b"x" and not selector.select(0)
