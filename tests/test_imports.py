@@ -1,4 +1,4 @@
-"""Who imports whom: arrows run down only, nobody reaches into another package, no circles.
+"""Who imports whom: arrows run down only, nobody reaches into another module, no circles.
 
     jounce  <-  jounce_fmu  <-  jounce_service  <-  tools  <-  their command line
     jounce_proto  <-  jounce_client  <-  examples
@@ -119,12 +119,15 @@ def circles(graph: Graph) -> list[list[str]]:
 
 
 def private(graph: Graph) -> list[str]:
-    """Imports of names that begin with an underscore from another package."""
+    """Imports of names that begin with an underscore from another module, and of such modules of another package."""
     def hidden(name: str) -> bool:
         return name.startswith("_") and not name.endswith("__")
 
+    def foreign(name: str, module: str) -> bool:
+        return module.partition(".")[0] != name.partition(".")[0] and any(map(hidden, module.split(".")))
+
     return [f"{name}:{line} takes {module} {what}" for name, found in graph.items() for module, what, line in found
-            if module.partition(".")[0] != name.partition(".")[0] and any(map(hidden, (*module.split("."), what)))]
+            if hidden(what) or foreign(name, module)]  # fmt: skip
 
 
 def test_every_import_is_of_a_module_that_exists() -> None:
@@ -149,7 +152,7 @@ def test_no_folder_has_more_modules_than_one_can_see_at_a_glance() -> None:
     assert {f.name: n for f, n in folders.items() if n > MOST} == {}
 
 
-def test_no_package_takes_private_names_of_another() -> None:
+def test_no_module_takes_private_names_of_another() -> None:
     assert private(ours()) == []
 
 
@@ -162,6 +165,7 @@ def made(tmp_path: Path) -> Graph:
         "vehicle/jounce/deep/__init__.py": "from . import one\n",
         "vehicle/jounce/deep/one.py": "from ..low import later\nfrom .two import x\n",
         "vehicle/jounce/deep/two.py": "if TYPE_CHECKING:\n    from jounce.deep import one\n",
+        "vehicle/jounce/deep/three.py": "from .two import _hidden\n",
         "service/jounce_service/__init__.py": "",
         "service/jounce_service/high.py": "from jounce import _secret, low\nimport numpy\n",
         "tools/jounce_tools/cli/__init__.py": "try:\n    from jounce_service import high\nfinally:\n    pass\n",
@@ -185,4 +189,5 @@ def test_imports_are_seen_wherever_they_stand(made: Graph) -> None:
 def test_an_arrow_that_runs_up_and_a_circle_are_found(made: Graph) -> None:
     assert upward(made) == ["jounce.low:2 imports jounce_service.high"]
     assert circles(made) == [["jounce.deep.one", "jounce.deep.two"], ["jounce.low", "jounce_service.high"]]
-    assert private(made) == ["jounce_service.high:1 takes jounce _secret"]
+    assert sorted(private(made)) == ["jounce.deep.three:1 takes jounce.deep.two _hidden",
+                                     "jounce_service.high:1 takes jounce _secret"]

@@ -17,8 +17,7 @@ from jounce.codegen.forward import forward
 from jounce.math.algebra import SX
 from jounce.math.layout import Layout
 from jounce.models.double_wishbone.axles_c import enumerators
-from jounce.models.double_wishbone.emit_axles import CODE, shared_seeds
-from jounce.models.double_wishbone.emit_axles import _function as of_entries
+from jounce.models.double_wishbone.emit_axles import CODE, of_entries, shared_seeds
 from jounce.powertrain import driveline, electric, electric_layouts, joined, ports
 from jounce.powertrain.kinds import AUTOMATIC, ELECTRIC
 from jounce.powertrain.layouts import (

@@ -47,7 +47,7 @@ class _Entries(dict[str, SX]):
         return self[name]
 
 
-def _function(
+def of_entries(
     name: str, make: Callable[[Mapping[str, SX], Sequence[SX]], Sequence[SX]], more: Sequence[str] = ()
 ) -> tuple[ca.Function, list[str]]:
     """(function of the entries that ``make`` reads and of ``more``, in one vector; the names of those entries)."""
@@ -227,13 +227,13 @@ def shared_seeds(
 def functions(code: Code) -> tuple[tuple[ca.Function, list[str]], ...]:
     """Every function of the axles that all vehicles with such wheels share, with the entries that it reads."""
     return (
-        _function("axle_double_wishbone", _corner, ("side", "driven")),
-        _function("axle_outline", _outline, ("side",)),
-        _function("axle_pitman", _geared, ("side", "gain")),
-        _function("axle_rack", _racked, ("side", "gain")),
-        _function("axle_none", _fixed, ("side", "gain")),
-        _function(WHEEL, partial(_wheel, code), ("dual",) if code.wheel.law.dual else ()),
-        *(_function(f"vehicle_{gear}", partial(_common, gear)) for gear in GEARS),
+        of_entries("axle_double_wishbone", _corner, ("side", "driven")),
+        of_entries("axle_outline", _outline, ("side",)),
+        of_entries("axle_pitman", _geared, ("side", "gain")),
+        of_entries("axle_rack", _racked, ("side", "gain")),
+        of_entries("axle_none", _fixed, ("side", "gain")),
+        of_entries(WHEEL, partial(_wheel, code), ("dual",) if code.wheel.law.dual else ()),
+        *(of_entries(f"vehicle_{gear}", partial(_common, gear)) for gear in GEARS),
     )
 
 
