@@ -111,6 +111,16 @@ def test_the_pictures_of_the_tutorial_are_drawn_from_its_programs(tmp_path: Path
     assert all((folder / name).stat().st_size > 10_000 and (DOCS / "tutorial" / name).exists() for name in shown)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["own-axles/draw.py", "pedals/draw.py", "roads/area.py", "soil/draw.py"])
+def test_a_program_that_draws_a_pages_pictures_runs_to_its_end(program: str, tmp_path: Path) -> None:
+    copy = shutil.copy(DOCS / program, tmp_path)  # pictures are written beside it
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    subprocess.run([sys.executable, copy], check=True, timeout=1800, env=environment)
+    drawn = [p.name for p in tmp_path.glob("*.png")]
+    assert drawn and all(((DOCS / program).parent / name).exists() for name in drawn)
+
+
 def test_the_page_on_csv(page: Page) -> None:
     said = followed(page, "csv.md")
     written = {p.name for p in page.folder.iterdir()}
