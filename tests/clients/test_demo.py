@@ -11,6 +11,7 @@ import pytest
 
 from jounce_tools.cli import demo as demo_command
 from jounce_tools.cli import main
+from jounce_tools.demo import rough
 from jounce_tools.demo import run as demo
 from jounce_tools.demo.run import Child, DemoError, load
 from jounce_tools.view.scene import read
@@ -103,6 +104,22 @@ def test_settings_out_of_range_are_refused_with_what_is_expected(
     assert main(["demo", f"--out={tmp_path / 'none'}", flag]) == 2
     assert "expected" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+def test_a_server_is_told_of_examples_by_name_and_of_own_vehicles_by_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own").mkdir()
+    assert [demo.hosting(name) for name in ("utv", "hmmwv_pedals", "own")] == [
+        (), ("--vehicle=hmmwv_pedals",), (f"--vehicle={tmp_path / 'own'}",)]
+
+
+def test_the_second_act_is_driven_with_the_pedals_of_the_vehicle_or_with_those_of_the_hmmwv() -> None:
+    assert rough.drives("hmmwv") and rough.vehicle("hmmwv") == "hmmwv_pedals"
+    assert rough.drives("hmmwv_chrono") and rough.vehicle("hmmwv_chrono") == "hmmwv_chrono_pedals"
+    for name in ("utv", "truck8x8", "truck8x8_pedals", "hmmwv_electric"):
+        assert not rough.drives(name) and rough.vehicle(name) == "hmmwv_pedals"
 
 
 def test_the_table_has_a_dash_where_there_is_no_number() -> None:

@@ -34,3 +34,9 @@ def test_the_program_that_makes_a_session_deletes_it_once_the_others_have_left(a
     made = json.loads(file.read_text())
     with Client.connect(address) as client, pytest.raises(JounceError, match="UNKNOWN_SESSION"):
         client.get_session(Session(made["session"], made["token"]))
+
+
+def test_a_parameter_is_given_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(arguments("a program"), ["--address=a:1", "--session-file=s.json", "--parameter=a=1", "--parameter=a=2"])
+    assert "--parameter a=1 a=2: expected each name once" in capsys.readouterr().err

@@ -173,6 +173,12 @@ def example_names() -> tuple[str, ...]:
     return tuple(sorted(p.parent.name for p in _EXAMPLES.glob("*/vehicle.toml")))
 
 
+def with_pedals(name: str) -> str:
+    """The example that is this vehicle with a powertrain, if there is one, else the name."""
+    driven = f"{name}_pedals"
+    return driven if driven in example_names() else name
+
+
 def vehicle_file(name: str | Path) -> Path:
     """The vehicle.toml of a built-in vehicle or example, by its name, or of a user's own, by its path.
 

@@ -271,6 +271,8 @@ def test_a_rig_on_the_virtual_bus_drives_with_the_bits_of_one_in_process(address
         (["--period=0"], "expected at least 1 tick"),
         (["--safe=steering_wheel_angle"], "expected NAME=VALUE"),
         (["--safe=steering_wheel_angle=1e9"], "expected -"),
+        (["--safe=steering_wheel_angle=1", "--safe=steering_wheel_angle=1"], "steering_wheel_angle is given twice"),
+        (["--set=init.x=1", "--set=init.x=2"], "init.x is given twice; expected once"),
         (["--interface=nothing"], "--interface nothing"),
     ],
 )

@@ -15,15 +15,7 @@ from jounce_fmu.models.tires import on_tires
 from jounce_service.hosting.values import parse, scalar_of
 from jounce_service.transport import errors
 from jounce_tools.errors import UsageError, with_expected
-
-
-def pair(text: str, option: str = "--set") -> tuple[str, str]:
-    """Name and value; raises UsageError with the option's name."""
-    name, _, value = text.partition("=")
-    if not name.strip() or "=" not in text:
-        raise UsageError(f"{option} {text!r}: expected NAME=VALUE")
-    return name.strip(), value.strip()
-
+from jounce_tools.pairs import once, pair
 
 #: Kind of a signal -> the option that sets it.
 _OPTIONS: Final = {"parameter": "--set", "input": "--input"}
@@ -46,6 +38,11 @@ def scalar(
         other = next((k for k, group in groups.items() if k != what and name in {s.name for s in group}), "")
         wanted = f"{error}; expected {_OPTIONS[other]} for this {other}" if other else with_expected(error)
         raise UsageError(f"{where}: {wanted}") from error
+
+
+def scalars(table: SignalTable, texts: Sequence[str], what: Literal["parameter", "input"]) -> dict[str, float]:
+    """`scalar` for each text, by name. Raises UsageError, also for a signal that is there twice."""
+    return dict(once((scalar(table, text, what) for text in texts), _OPTIONS[what]))
 
 
 def add_vehicle(

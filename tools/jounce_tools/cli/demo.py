@@ -10,16 +10,17 @@ from typing import Final, TextIO
 
 import numpy as np
 
+from jounce.axles import WHEELS, wheels_in
 from jounce.contact.soil import SOILS
+from jounce.signals import SignalTable
 from jounce.terrain.packed import Terrain
 from jounce.values import number
 from jounce_fmu.importer.tables import model_table
-from jounce_fmu.models import data_sets
 from jounce_tools.cli.assignments import add_vehicle
 from jounce_tools.cli.main import FAILED
 from jounce_tools.demo.acts import ACTS, demonstrate
-from jounce_tools.demo.rough import ROAD, Drive, obstacle
-from jounce_tools.demo.run import DemoError, Result, Settings, recording, report, table_of
+from jounce_tools.demo.rough import ROAD, Drive, drives, obstacle, vehicle
+from jounce_tools.demo.run import DemoError, Result, Settings, hosting, recording, report, table_of
 from jounce_tools.errors import UsageError
 
 #: Seconds between two lines of progress where there is no terminal.
@@ -49,12 +50,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--speed {arguments.speed:g} m/s: expected more than 0 and at most 40 m/s")
     if arguments.output.exists() and not arguments.output.is_dir():
         raise UsageError(f"-o {arguments.output}: expected a folder, which may be new")
-    table, vehicle = model_table(arguments.vehicle), Path(arguments.vehicle)
-    if "tire_source" not in (p.name for p in table.parameters):
-        raise UsageError(f"--vehicle {arguments.vehicle}: expected a vehicle of axles, such as hmmwv")
-    own = () if arguments.vehicle in data_sets() else (f"--vehicle={vehicle.resolve()}",)
-    settings = Settings(arguments.output, table.name, arguments.soil, arguments.duration, arguments.speed, own)
+    table = model_table(arguments.vehicle)
     acts: tuple[str, ...] = (arguments.only,) if arguments.only else ACTS
+    _check_acts(arguments, acts, table)
+    settings = Settings(arguments.output, table.name, arguments.soil, arguments.duration, arguments.speed,
+                        hosting(arguments.vehicle))  # fmt: skip
     if "rough" in acts and (why := obstacle()):
         sys.stderr.write(f"jounce demo: no drive by pedals: {why}\n")
         acts = tuple(act for act in acts if act != "rough")
@@ -75,6 +75,23 @@ def run(arguments: argparse.Namespace) -> int:
     beside = "the CSV files and recordings beside them; `jounce view` shows these"
     sys.stdout.write(f"{told}wrote {pictures}, and {beside}\n" if shown else "nothing was run\n")
     return 0
+
+
+def _check_acts(arguments: argparse.Namespace, acts: tuple[str, ...], table: SignalTable) -> None:
+    """Says which vehicle drives by pedals where it is another one. Raises UsageError for one that cannot drive."""
+    if "tire_source" not in (p.name for p in table.parameters):
+        raise UsageError(f"--vehicle {arguments.vehicle}: expected a vehicle of axles, such as hmmwv")
+    if wheels_in(s.name for s in table.outputs) != WHEELS:
+        raise UsageError(f"--vehicle {arguments.vehicle}: expected a vehicle of two axles, such as hmmwv")
+    if "lanes" in acts and not all(table.by_name(f"wheel_{w}.drive_torque").maximum > 0.0 for w in WHEELS):
+        raise UsageError(f"--vehicle {arguments.vehicle}: expected one whose wheels are all driven, such as hmmwv")
+    if acts == ("rough",) and arguments.road:
+        raise UsageError(f"--road {arguments.road}: expected no road with --only rough, which has its own")
+    if "rough" in acts and not drives(arguments.vehicle):
+        missing = f"{table.name} has no engine and gearbox"
+        if acts == ("rough",):
+            raise UsageError(f"--only rough: {missing}; expected --vehicle {vehicle(arguments.vehicle)} or one like it")
+        sys.stderr.write(f"jounce demo: {vehicle(arguments.vehicle)} drives by pedals: {missing}\n")
 
 
 def _lanes(results: list[Result], settings: Settings) -> list[str]:

@@ -11,8 +11,9 @@ from jounce_fmu.build.builtin import export_builtin, identifier
 from jounce_fmu.build.library import PLATFORMS
 from jounce_fmu.importer.host import FmuError
 from jounce_fmu.importer.tables import model_table
-from jounce_tools.cli.assignments import add_vehicle, pair
+from jounce_tools.cli.assignments import add_vehicle
 from jounce_tools.errors import UsageError, check_output
+from jounce_tools.pairs import pairs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Writes the file and says where."""
     _check_partner(arguments)
-    starts = dict(map(pair, arguments.set))
+    starts = pairs(arguments.set)
     platforms = [p for names in arguments.platforms or ["linux64"] for p in names.split(",")]
     if "all" in platforms:
         platforms = list(PLATFORMS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from jounce.values import number
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.importer.linear import linearize
-from jounce_tools.cli.assignments import add_vehicle, scalar
+from jounce_tools.cli.assignments import add_vehicle, scalars
 from jounce_tools.errors import UsageError, check_output
 from jounce_tools.linearize import settle, summary
 
@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     path: Path = arguments.output
     check_output(path, ".npz")
     factory = open_builtin(arguments.vehicle)
-    parameters = dict(scalar(factory.table, text, "parameter") for text in arguments.set)
-    inputs = dict(scalar(factory.table, text, "input") for text in arguments.input)
+    parameters = scalars(factory.table, arguments.set, "parameter")
+    inputs = scalars(factory.table, arguments.input, "input")
     if not math.isfinite(arguments.speed):
         raise UsageError(f"--speed {arguments.speed!r} m/s: expected a finite number")
     if not 0.0 <= arguments.time < math.inf:

@@ -12,7 +12,7 @@ from textwrap import fill
 
 import numpy as np
 
-from jounce.data import example_names
+from jounce.data import with_pedals
 from jounce.values import number
 from jounce_fmu.importer.host import open_builtin
 from jounce_fmu.importer.trajectory import Track, check_time, interval, ticks
@@ -20,13 +20,13 @@ from jounce_fmu.importer.trajectory import run as trajectory
 from jounce_fmu.importer.until import LONGEST, Until, longest_time, speed_of
 from jounce_service.hosting.fmu_model import FmuModel
 from jounce_service.hosting.models import HostedModel
-from jounce_tools.cli.assignments import add_vehicle, scalar
+from jounce_tools.cli.assignments import add_vehicle, scalar, scalars
 from jounce_tools.cli.main import FAILED, INTERRUPTED
 from jounce_tools.cli.progress import Progress
-from jounce_tools.errors import UsageError
+from jounce_tools.errors import UsageError, check_output
 from jounce_tools.interrupt import asked_to_stop
 from jounce_tools.simulate import csv_inputs
-from jounce_tools.simulate.rows import UNITS, check_name, writing
+from jounce_tools.simulate.rows import PARQUET, UNITS, check_name, writing
 from jounce_tools.simulate.run import selected, started, write
 
 #: Position of the selector -> value of the input `gear_selector`.
@@ -72,28 +72,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output-interval", type=number, metavar="S", help="time between two rows in s (default: one row per tick)"
     )
     parser.add_argument(
-        "--units", choices=UNITS, default="header",
-        help="units in a CSV: after each name, as a second line, or none (default: %(default)s)",
+        "--units", choices=UNITS,
+        help="units in a CSV: after each name (header, the default), as a second line, or none",
     )  # fmt: skip
     parser.add_argument("--sample", type=Path, metavar="CSV", help="write an example of --inputs to this file and exit")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Reads, simulates, writes; nothing is written before the inputs are read and the model has started."""
-    check_name(arguments.output)
-    if arguments.sample is None and arguments.duration is None and not arguments.inputs and arguments.until is None:
-        raise UsageError("expected --duration, or --inputs, whose last time is then the end, or --until with a speed")
+    _check(arguments)
     speed = None if arguments.until is None else speed_of(arguments.until, "--until")
-    for name in ("duration", "output_interval"):
-        if (asked := getattr(arguments, name)) is not None:
-            check_time(asked, "--" + name.replace("_", "-"))
     pressed = _pedals(arguments)
     model = FmuModel(open_builtin(arguments.vehicle))
     if arguments.sample is not None:
         return _write_sample(arguments.sample, model)
     table = model.table
     until = None if speed is None else Until(speed, table, f"--until {arguments.until}")
-    parameters = dict(scalar(table, text, "parameter") for text in arguments.set)
+    parameters = scalars(table, arguments.set, "parameter")
     tracks = [*starmap(partial(_held, model), pressed), *(_held(model, text) for text in arguments.input)]
     if arguments.inputs:
         tracks.append(csv_inputs.read_inputs(arguments.inputs, table, hold=arguments.hold))
@@ -117,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         columns = [("time", "s"), *((s.name, s.signal.unit) for s in outputs.scalars)]
         facts = {"model": str(arguments.vehicle), "build": model.build, "parameters": repr(parameters)}
-        with writing(arguments.output, columns, arguments.units, facts) as rows:
+        with writing(arguments.output, columns, arguments.units or "header", facts) as rows:
             begin = time.perf_counter()
             ran = trajectory(begun.instance, begun.u, begun.inputs, n_ticks=n_ticks, every=1 if until else every,
                              stopped=stopped)  # fmt: skip
@@ -141,10 +136,25 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if not note else FAILED if complete or done.failure else INTERRUPTED
 
 
+def _check(arguments: argparse.Namespace) -> None:
+    """What can be told before the model is opened. Raises UsageError, InputError."""
+    check_name(arguments.output)
+    if arguments.sample is not None:
+        check_output(arguments.sample, ".csv", ".txt", option="--sample")
+    elif arguments.duration is None and not arguments.inputs and arguments.until is None:
+        raise UsageError("expected --duration, or --inputs, whose last time is then the end, or --until with a speed")
+    if arguments.hold and not arguments.inputs:
+        raise UsageError("--hold: expected --inputs, whose lines it holds")
+    if arguments.units and arguments.output and arguments.output.suffix == PARQUET:
+        raise UsageError(f"--units {arguments.units}: expected a CSV; {arguments.output.name} has units by column")
+    for name in ("duration", "output_interval"):
+        if (asked := getattr(arguments, name)) is not None:
+            check_time(asked, "--" + name.replace("_", "-"))
+
+
 def _vehicle(arguments: argparse.Namespace) -> str:
     """With pedals the example that has them, in place of the vehicle without."""
-    driven = f"{arguments.vehicle}_pedals"
-    return driven if driven in example_names() and _pedals(arguments) else str(arguments.vehicle)
+    return with_pedals(arguments.vehicle) if _pedals(arguments) else str(arguments.vehicle)
 
 
 def _pedals(arguments: argparse.Namespace) -> list[tuple[str, str]]:
@@ -156,6 +166,9 @@ def _pedals(arguments: argparse.Namespace) -> list[tuple[str, str]]:
 
 
 def _held(model: HostedModel, text: str, option: str | None = None) -> Track:
+    if option and text.partition("=")[0] not in {s.name for s in model.table.inputs}:
+        raise UsageError(f"{option}: {model.table.name} has no pedals; expected a vehicle with a powertrain, such as "
+                         "hmmwv_pedals")  # fmt: skip
     name, value = scalar(model.table, text, "input", option)
     return Track((model.table.by_name(name),), np.zeros(1), np.array([[value]]))
 

@@ -14,7 +14,7 @@ from jounce.optional import missing
 from jounce_fmu.importer.host import open_builtin
 from jounce_service.hosting.fmu_model import FmuModel
 from jounce_service.server.settings import reader
-from jounce_tools.cli.assignments import add_vehicle, scalar
+from jounce_tools.cli.assignments import add_vehicle, scalars
 from jounce_tools.cli.main import INTERRUPTED
 from jounce_tools.errors import UsageError
 from jounce_tools.sweep import plan
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     opened = cache(lambda vehicle: FmuModel(open_builtin(vehicle)))
     if arguments.set:
         table = opened(content["vehicle"]).table
-        content["set"] |= dict(scalar(table, text, "parameter") for text in arguments.set)
+        content["set"] |= scalars(table, arguments.set, "parameter")
     planned, cases = plan.planned(path, content, opened)
     results = Results(arguments.output or Path(path.stem), planned, cases)
     ended = {n for n, failed in results.failures().items() if not (failed and arguments.retry)}

@@ -15,7 +15,7 @@ from typing import Any, Final
 from jounce import __version__
 from jounce.values import number
 from jounce_client import Client, JounceError, Tls
-from jounce_tools.cli.assignments import add_vehicle, pair
+from jounce_tools.cli.assignments import add_vehicle
 from jounce_tools.cli.main import FAILED, INTERRUPTED
 from jounce_tools.errors import UsageError
 from jounce_tools.interrupt import asked_to_stop
@@ -24,6 +24,7 @@ from jounce_tools.manoeuvres.bench import Bench, Interrupted, Log, measure
 from jounce_tools.manoeuvres.found import Plot
 from jounce_tools.manoeuvres.manoeuvre import Manoeuvre, find, manoeuvres, settings_of, with_limits
 from jounce_tools.manoeuvres.places import STEP_ERRORS, Here, There
+from jounce_tools.pairs import pairs
 
 #: Signals without which no manoeuvre can be driven.
 _NEEDED: Final = ("ref_frame.pos.x", "com.lin_acc.y", "speed", "sideslip", "rolled_over")
@@ -75,8 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(listed())
         return 0
     chosen = list(manoeuvres().values()) if arguments.names == ["all"] else [find(n) for n in arguments.names]
-    parameters = {n: _value(v) for n, v in (pair(text) for text in arguments.set)}
-    own = {n: _setting(n, v) for n, v in (pair(text, "--setting") for text in arguments.setting)}
+    parameters = {n: _value(v) for n, v in pairs(arguments.set).items()}
+    own = {n: _setting(n, v) for n, v in pairs(arguments.setting, "--setting").items()}
     chosen = [with_limits(m, arguments.limit) for m in chosen]
     settings = [settings_of(m, own) for m in chosen]
     folders = _folders(arguments.output, chosen, arguments.vehicle)

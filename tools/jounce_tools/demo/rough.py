@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from jounce.axles import WHEELS
-from jounce.data import load_vehicle
+from jounce.data import load_vehicle, with_pedals
 from jounce.powertrain.kinds import AUTOMATIC, powertrain_kind
 from jounce_client import Client
 from jounce_fmu.build.library import has_cc
@@ -54,9 +54,15 @@ def obstacle() -> str:
     return "" if has_cc() or find_spec("ziglang") else "its vehicle is compiled once, which needs a C compiler"
 
 
+def drives(model: str) -> bool:
+    """Whether the driver of this act can drive a vehicle: by engine and gearbox, on four wheels."""
+    vehicle = load_vehicle(with_pedals(model))
+    return powertrain_kind(vehicle.powertrain) is AUTOMATIC and vehicle.wheels == WHEELS
+
+
 def vehicle(model: str) -> str:
-    """That of the first act where it has pedals, else the HMMWV that has."""
-    return model if powertrain_kind(load_vehicle(model).powertrain) is AUTOMATIC else AUTOMATIC.example
+    """That of the first act with pedals where `drives`, else the HMMWV with them."""
+    return with_pedals(model) if drives(model) else AUTOMATIC.example
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ from jounce.course import ISO_SPEED, DoubleLaneChange
 from jounce.driver import PERIOD
 from jounce_client import Client, ParameterValue
 from jounce_client.examples.on_soil import PARAMETERS, start_on_soil
+from jounce_fmu.models import data_sets
 
 Table = dict[str, NDArray[np.float64]]
 #: Wall-clock time [s] a child gets to start, and to end after SIGTERM.
@@ -101,6 +102,14 @@ class Result:
     facts: dict[str, float]
     recorded: str = ""
     """Name of the recording."""
+
+
+def hosting(vehicle: str) -> tuple[str, ...]:
+    """Options with which a server has a vehicle, by name or path: none for those that every server has."""
+    if vehicle in data_sets():
+        return ()
+    path = Path(vehicle)
+    return (f"--vehicle={path.resolve() if path.exists() else vehicle}",)
 
 
 class Child:

@@ -125,6 +125,7 @@ def settings_of(manoeuvre: Manoeuvre, own: Mapping[str, float]) -> dict[str, flo
 def with_limits(manoeuvre: Manoeuvre, limits: Sequence[str]) -> Manoeuvre:
     """The manoeuvre with the user's limits, NAME<=VALUE or NAME>=VALUE, in place of its own. Raises UsageError."""
     metrics: dict[str, Metric] = dict(manoeuvre.metrics)
+    seen: set[str] = set()
     for text in limits:
         sign = "<=" if "<=" in text else ">="
         name, _, bound = (part.strip() for part in text.partition(sign))
@@ -133,6 +134,9 @@ def with_limits(manoeuvre: Manoeuvre, limits: Sequence[str]) -> Manoeuvre:
         except (ValueError, StopIteration):
             raise UsageError(f"--limit {text!r}: expected NAME<=VALUE or NAME>=VALUE with a metric of "
                              f"{manoeuvre.name}: {', '.join(manoeuvre.metrics)}") from None  # fmt: skip
+        if name + sign in seen:
+            raise UsageError(f"--limit {text!r}: {name}{sign} is given twice; expected once")
+        seen.add(name + sign)
         own: dict[str, Any] = {"most": value} if sign == "<=" else {"least": value}
         metrics[name] = Metric(**{"unit": metric.unit, "text": metric.text, "least": metric.least,
                                   "most": metric.most, **own})  # fmt: skip

@@ -17,7 +17,8 @@ from jounce_tools.errors import UsageError, check_output
 #: How units are written: behind each name, in a second line, or not at all.
 UNITS: Final = ("header", "line", "none")
 _CSV: Final = (".csv", ".txt")
-_PARQUET: Final = ".parquet"
+#: The suffix of the other format.
+PARQUET: Final = ".parquet"
 #: Rows of one group in a Parquet file.
 _GROUP: Final = 4096
 
@@ -94,8 +95,8 @@ def check_name(path: Path | None) -> None:
     if path is None:
         return
     if not _special(path):
-        check_output(path, *_CSV, _PARQUET)
-    if path.suffix == _PARQUET and (told := missing("pyarrow")):
+        check_output(path, *_CSV, PARQUET)
+    if path.suffix == PARQUET and (told := missing("pyarrow")):
         raise UsageError(told)
 
 
@@ -110,7 +111,7 @@ def writing(path: Path | None, columns: Columns, units: str, facts: Mapping[str,
     else:
         part = path.with_name(path.name + ".part")
         try:
-            if path.suffix == _PARQUET:
+            if path.suffix == PARQUET:
                 yield ParquetRows(part, columns, facts)
             else:
                 with part.open("w", newline="", encoding="utf-8") as file:

@@ -44,6 +44,8 @@ def started(model: HostedModel, parameters: Mapping[str, float], tracks: Sequenc
 def selected(model: HostedModel, names: Sequence[str]) -> Selection:
     """The outputs of names that may be joined by commas. Raises UsageError."""
     parts = [part.strip() for name in names for part in name.split(",") if part.strip()]
+    if not parts:
+        raise UsageError(f"--outputs {','.join(names)!r}: expected names of outputs, or *")
     try:
         return select(model.table.outputs, parts, "output")
     except ServiceError as error:

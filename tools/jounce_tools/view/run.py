@@ -18,14 +18,15 @@ from typing import Any
 
 from jounce.models.impulse.signals import Truck
 from jounce.terrain.packed import Terrain
+from jounce.values import number
 from jounce_client import AsyncClient, Client, JounceError, Pacing, Session, Tls
 from jounce_fmu.importer.tables import model_table
-from jounce_fmu.models import data_sets
 from jounce_fmu.models.roads import on_road
-from jounce_tools.demo.run import DemoError, serving
+from jounce_tools.demo.run import DemoError, hosting, serving
 from jounce_tools.errors import UsageError
 from jounce_tools.manoeuvres.bench import Car, State, driver_inputs, measure
 from jounce_tools.manoeuvres.places import There
+from jounce_tools.pairs import pairs
 from jounce_tools.view import live
 from jounce_tools.view.look import look_of, undrawn
 
@@ -39,7 +40,7 @@ _FAILED = 1
 
 def watched(arguments: argparse.Namespace, terrain: Terrain | None, truck: Truck | None) -> int:
     """Shows a session of a server until Ctrl-C. Raises UsageError."""
-    parameters = dict(_parameter(text) for text in arguments.set)
+    parameters = {name: _number(name, text) for name, text in pairs(arguments.set).items()}
     tls = Tls(ca=arguments.tls_ca) if arguments.tls_ca else None
 
     async def shown() -> None:
@@ -56,11 +57,10 @@ def demonstrated(arguments: argparse.Namespace, terrain: Terrain | None, truck: 
     if terrain is not None:
         vehicle = str(on_road(vehicle, arguments.terrain))
     name = model_table(vehicle).name
-    own = () if vehicle in data_sets() else (f"--vehicle={Path(vehicle).resolve()}",)
     with tempfile.TemporaryDirectory() as folder:
         try:
             sys.stderr.write("starting a server ...\n")
-            with serving(Path(folder), *own) as (_, address), _driven(address, name, terrain) as session:
+            with serving(Path(folder), *hosting(vehicle)) as (_, address), _driven(address, name, terrain) as session:
                 async def shown() -> None:
                     async with await AsyncClient.connect(address) as client:
                         await _show(client, session, {}, terrain, truck, arguments)
@@ -73,14 +73,14 @@ def demonstrated(arguments: argparse.Namespace, terrain: Terrain | None, truck: 
 
 async def _session(client: AsyncClient, arguments: argparse.Namespace) -> Session:
     """The session that the options name, or the only one."""
-    number, token = arguments.session, arguments.session_token
-    if number is None:
+    named, token = arguments.session, arguments.session_token
+    if named is None:
         found = [s.session_id for s in await client.list_sessions()]
         if len(found) != 1:
             raise UsageError(f"{len(found)} sessions{': ' if found else ''}{', '.join(found)}; expected --session ID")
-        number = found[0]
-    status = await client.get_session(Session(number, token))
-    return Session(number, token, status.tick_seconds, status.model)
+        named = found[0]
+    status = await client.get_session(Session(named, token))
+    return Session(named, token, status.tick_seconds, status.model)
 
 
 async def _show(client: AsyncClient, session: Session, parameters: Mapping[str, float], terrain: Terrain | None,
@@ -92,8 +92,8 @@ async def _show(client: AsyncClient, session: Session, parameters: Mapping[str, 
         sys.stderr.write("the ground is not a plane and is not drawn; --road FILE shows it\n")
     shown = live.Shown(client, session, look, terrain, control=bool(session.token))
     ended = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(sign, ended.set)
     async with _listening(shown, arguments) as port:
         host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
         sys.stdout.write(f"open http://{host}:{port} in a browser; Ctrl-C ends\n")
@@ -120,15 +120,14 @@ def _run(shown: Any) -> int:
     return 0
 
 
-def _parameter(text: str) -> tuple[str, float]:
-    name, _, number = text.partition("=")
+def _number(name: str, text: str) -> float:
     try:
-        value = float(number)
+        value = number(text)
     except ValueError:
         value = math.nan
-    if not name or not math.isfinite(value):
-        raise UsageError(f"--set {text}: expected NAME=VALUE with a finite number")
-    return name, value
+    if not math.isfinite(value):
+        raise UsageError(f"--set {name}={text}: expected NAME=VALUE with a finite number")
+    return value
 
 
 @contextlib.contextmanager

@@ -243,15 +243,17 @@ def _frames(given: argparse.Namespace, known: Sequence[dbc.Scalar], cycle: float
 
 
 def _safe(given: argparse.Namespace, names: Sequence[str], known: dict[str, dbc.Scalar]) -> dict[str, float]:
-    values = {n: known[n].start for n in names}
+    values: dict[str, float] = {}
     for text in given.safe:
         name, sign, value = text.partition("=")
-        if not sign or name not in values:
+        if not sign or name not in names:
             raise BridgeError(f"--safe {text}: expected NAME=VALUE of an input that is received")
+        if name in values:
+            raise BridgeError(f"--safe {text}: {name} is given twice; expected once")
         values[name] = number(value)
         if not known[name].low <= values[name] <= known[name].high:
             raise BridgeError(f"--safe {text}: expected {known[name].low} to {known[name].high}")
-    return values
+    return {n: known[n].start for n in names} | values
 
 
 def run(given: argparse.Namespace) -> int:

@@ -72,6 +72,8 @@ def _parameters(texts: Sequence[str]) -> dict[str, float | str]:
         name, sign, value = text.partition("=")
         if not sign or not name:
             raise BridgeError(f"--set {text}: expected NAME=VALUE")
+        if name in found:
+            raise BridgeError(f"--set {text}: {name} is given twice; expected once")
         try:
             found[name] = float(value)
         except ValueError:

@@ -50,6 +50,8 @@ def parse(parser: argparse.ArgumentParser, argv: list[str] | None) -> argparse.N
         parser.error("--create needs --session-file")
     if any("=" not in one for one in options.parameter):
         parser.error(f"--parameter {' '.join(options.parameter)}: expected NAME=VALUE")
+    if len({one.partition("=")[0] for one in options.parameter}) < len(options.parameter):
+        parser.error(f"--parameter {' '.join(options.parameter)}: expected each name once")
     return options
 
 

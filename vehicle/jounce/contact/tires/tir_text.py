@@ -81,7 +81,7 @@ def read_text(path: Path, numbers: Container[str], texts: Container[str]) -> Tir
 def _content(path: Path) -> str:
     try:
         if not path.is_file() and path.exists():
-            raise TireFileError(f"{path}: no file of its own; expected a tire file (.tir)")
+            raise TireFileError(f"{path}: not a regular file; expected a tire file (.tir)")
         if path.stat().st_size > _LARGEST:
             raise TireFileError(f"{path}: {path.stat().st_size} bytes; expected a tire file of at most {_LARGEST}")
         raw = path.read_bytes()
