@@ -98,7 +98,8 @@ PLAN: dict[str, object] = {
     "python docs/soil/draw.py": Takes("15 s; draws the picture of the page"),
     # docs/driving-by-pedals.md
     "jounce simulate --throttle 0.4 --duration 10 -o drive.csv": RUNS,
-    "jounce simulate --throttle 0.5 --gear D --until 60kmh -o away.csv": RUNS,
+    "jounce simulate --throttle 0.5 --gear D --until 60kmh -o away.mcap": RUNS,
+    "jounce view away.mcap -o away.html": By("tools/view/test_recorded.py"),
     "jounce simulate --set init.speed=20 --brake 0.5 --until 0 -o stop.csv": RUNS,
     "jounce simulate --vehicle truck8x8 --throttle 0.6 --duration 6 -o truck.csv": By(
         "models/test_powertrain_many.py"),

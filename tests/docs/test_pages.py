@@ -124,7 +124,7 @@ def test_a_program_that_draws_a_pages_pictures_runs_to_its_end(program: str, tmp
 def test_the_page_on_csv(page: Page) -> None:
     said = followed(page, "csv.md")
     written = {p.name for p in page.folder.iterdir()}
-    assert len(said) == 5 and {"in.csv", "out.csv", "braked.csv", "out.parquet"} <= written
+    assert len(said) == 6 and {"in.csv", "out.csv", "braked.csv", "out.parquet", "out.mcap"} <= written
     text = (DOCS / "csv.md").read_text(encoding="utf-8")
     [shown] = re.findall(r"```csv\n(.*?)```", text, re.DOTALL)
     (page.folder / "shown.csv").write_text(shown)

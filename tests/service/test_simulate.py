@@ -19,6 +19,8 @@ from integrator_model import TABLE, TICK, IntegratorModel
 import jounce
 from jounce_fmu.importer.trajectory import Track
 from jounce_fmu.importer.trajectory import run as trajectory
+from jounce_proto import jounce_pb2 as pb
+from jounce_service.recording.reader import Reader, Sample
 from jounce_tools.cli.main import main
 from jounce_tools.errors import UsageError
 from jounce_tools.simulate.csv_inputs import read_inputs, sample
@@ -134,7 +136,7 @@ def test_what_was_written_can_be_read_as_inputs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "code", "text"), [
-    (["--duration", "1", "-o", "out.mf4"], 2, "expected a name that ends in .csv, .txt or .parquet"),
+    (["--duration", "1", "-o", "out.mf4"], 2, "expected a name that ends in .csv, .txt, .parquet or .mcap"),
     (["--duration", "1", "-o", "no/out.csv"], 2, "a folder that exists"),
     (["--duration", "1", "--outputs", "sped"], 2, "--outputs: no output named 'sped'; expected speed"),
     (["--duration", "1", "--outputs", "speed,speed"], 2, "twice"),
@@ -143,6 +145,8 @@ def test_what_was_written_can_be_read_as_inputs(tmp_path: Path) -> None:
     (["--duration", "1", "--vehicle", "tank"], 2, "'tank'"), (["--duration", "1", "--set", "tick=0.01"], 2, "RK4"),
     (["--duration", "1", "--inputs", "steep.csv"], 2, "moves at 1000 rad/s at 0.1 s"),
     (["--duration", "1", "--inputs", "steep.csv", "--input", "steering_wheel_angle=0"], 2, "given twice"),
+    (["--duration", "1", "-o", "o.mcap", "--outputs", "speed"], 2, "--outputs: expected none for o.mcap, a recording"),
+    (["--duration", "1", "-o", "o.mcap", "--units", "none"], 2, "--units none: expected a CSV; o.mcap has units"),
     (["--until", "60knots"], 2, "--until '60knots': expected a speed from 0 in km/h, m/s or mph"),
     (["--until=-5kmh", "--gear", "R"], 2, "--until '-5kmh': expected a speed from 0"),
     (["--until", "36kmh", "--set", "init.speed=10"], 2, "--until 36kmh: the vehicle has this speed at the start"),
@@ -216,6 +220,45 @@ def test_a_speed_that_is_not_reached_is_told_with_code_1_and_the_file_is_whole(
         assert len(rows_of(Path(name))) == 202 and rows_of(Path(name))[-1][0] == "0.2"
     else:
         assert pq.read_table(name).num_rows == 201 and b"stopped" not in pq.ParquetFile(name).metadata.metadata
+
+
+def test_a_recording_of_a_run_replays_to_the_bit_and_has_the_rows_of_the_csv(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in.csv").write_text("time,steering_wheel_angle,wheel_RL.drive_torque\n0,0,0\n0.1,0,0\n0.4,0.3,90\n")
+    given = ["simulate", "--inputs", "in.csv", "--set", "init.speed=9", "--input", "wheel_RR.drive_torque=50"]
+    given += ["--output-interval", "0.007"]
+    assert main([*given, "-o", "run.mcap"]) == 0 and main([*given, "-o", "run.csv"]) == 0
+    capsys.readouterr()
+    assert main(["replay", "run.mcap"]) == 0
+    assert "zero differences in 59 output vectors over 400 ticks in 1 epochs\n" in capsys.readouterr().out
+    assert main(["export-recording", "run.mcap", "-o", "back.csv"]) == 0
+    names, *rows = rows_of(Path("run.csv"))
+    header, *back = rows_of(Path("back.csv"))
+    places = [header.index(name) for name in names]
+    assert [[float(row[k]) for k in places] for row in back] == [[float(v) for v in row] for row in rows]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["back.csv", "in.csv", "run.csv", "run.mcap"]
+
+
+def test_a_recording_says_why_the_model_gave_up_and_one_that_cannot_be_written_is_no_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("jounce_tools.cli.simulate.open_builtin", lambda _: None)
+    monkeypatch.setattr("jounce_tools.cli.simulate.FmuModel", lambda _: IntegratorModel())
+    fails = ["simulate", "--duration", "1", "--input", "velocity.x=10", "--set", "limit=0.105"]
+    assert main([*fails, "-o", "out.mcap"]) == 1
+    found = list(Reader(Path("out.mcap")))
+    assert isinstance(found[-1], pb.RecordedEvent) and found[-1].kind == pb.EVENT_KIND_FAILED
+    assert found[-1].text.startswith("stopped at 0.01 s of 1.0 s: position.x passed 0.105")
+    assert [item.tick for item in found if isinstance(item, Sample) and item.causality == pb.CAUSALITY_OUTPUT] == [
+        *range(11)]
+    capsys.readouterr()
+    monkeypatch.setattr("jounce_tools.simulate.recorded._MOST", 1000)
+    assert main(["simulate", "--duration", "1", "-o", "large.mcap"]) == 1
+    assert "large.mcap.part: the file has" in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["out.mcap"]
 
 
 def test_a_device_is_written_to_and_not_replaced() -> None:

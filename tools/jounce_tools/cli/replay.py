@@ -18,13 +18,13 @@ from jounce_tools.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options."""
-    parser.add_argument("recording", type=Path, help="MCAP file written by `jounce serve --record`")
+    parser.add_argument("recording", type=Path, help="MCAP file of `jounce serve --record`, `simulate` or `test`")
     parser.add_argument(
         "--fmu", action="append", default=[], help="FMU that the server hosted, or a folder of FMUs; may repeat"
     )
     parser.add_argument(
         "--vehicle", action="append", default=[], metavar="VEHICLE",
-        help="your own vehicle that the server hosted; may repeat",
+        help="an example's name, or your own vehicle that the server hosted; may repeat",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""``jounce simulate``: one model in process, inputs as CSV, outputs as CSV or Parquet."""
+"""``jounce simulate``: one model in process, inputs as CSV, outputs as CSV, Parquet or a recording."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from jounce_tools.cli.progress import Progress
 from jounce_tools.errors import UsageError, check_output
 from jounce_tools.interrupt import asked_to_stop
 from jounce_tools.simulate import csv_inputs
-from jounce_tools.simulate.rows import PARQUET, UNITS, check_name, writing
+from jounce_tools.simulate.recorded import RecordedRows
+from jounce_tools.simulate.rows import MCAP, PARQUET, UNITS, check_name, writing
 from jounce_tools.simulate.run import selected, started, write
 
 #: Position of the selector -> value of the input `gear_selector`.
@@ -62,8 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
              "60kmh, 16.7m/s, 37mph, a number alone in m/s; --duration is then the longest time",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="name.csv or name.parquet (default: CSV on standard output)"
-    )
+        "-o", "--output", type=Path, metavar="FILE",
+        help="name.csv, name.parquet or a recording, name.mcap (default: CSV on standard output)",
+    )  # fmt: skip
     parser.add_argument(
         "--outputs", action="append", default=[], metavar="NAME[,NAME]",
         help="columns to write: scalars, vectors or *, may repeat (default: all)",
@@ -112,9 +114,11 @@ def run(arguments: argparse.Namespace) -> int:
 
         columns = [("time", "s"), *((s.name, s.signal.unit) for s in outputs.scalars)]
         facts = {"model": str(arguments.vehicle), "build": model.build, "parameters": repr(parameters)}
-        with writing(arguments.output, columns, arguments.units or "header", facts) as rows:
+        record = partial(RecordedRows, model=model, parameters=parameters, begun=begun)
+        with writing(arguments.output, columns, arguments.units or "header", facts, record) as rows:
             begin = time.perf_counter()
-            ran = trajectory(begun.instance, begun.u, begun.inputs, n_ticks=n_ticks, every=1 if until else every,
+            instance = rows if isinstance(rows, RecordedRows) else begun.instance
+            ran = trajectory(instance, begun.u, begun.inputs, n_ticks=n_ticks, every=1 if until else every,
                              stopped=stopped)  # fmt: skip
             done = write(rows, outputs, until.rows(ran, every) if until else ran)
             passed = time.perf_counter() - begin
@@ -145,8 +149,11 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("expected --duration, or --inputs, whose last time is then the end, or --until with a speed")
     if arguments.hold and not arguments.inputs:
         raise UsageError("--hold: expected --inputs, whose lines it holds")
-    if arguments.units and arguments.output and arguments.output.suffix == PARQUET:
+    suffix = arguments.output.suffix if arguments.output else ""
+    if arguments.units and suffix in (PARQUET, MCAP):
         raise UsageError(f"--units {arguments.units}: expected a CSV; {arguments.output.name} has units by column")
+    if arguments.outputs and suffix == MCAP:
+        raise UsageError(f"--outputs: expected none for {arguments.output.name}, a recording, which has them all")
     for name in ("duration", "output_interval"):
         if (asked := getattr(arguments, name)) is not None:
             check_time(asked, "--" + name.replace("_", "-"))

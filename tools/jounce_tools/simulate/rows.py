@@ -1,10 +1,10 @@
-"""Rows of a run as CSV or Parquet, in the format that the file's name asks for; whole, or with a note where it ends."""
+"""Rows of a run as CSV, Parquet or a recording, as the file's name asks for; whole, or with a note where it ends."""
 
 from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
@@ -19,6 +19,10 @@ UNITS: Final = ("header", "line", "none")
 _CSV: Final = (".csv", ".txt")
 #: The suffix of the other format.
 PARQUET: Final = ".parquet"
+#: The suffix of recordings.
+MCAP: Final = ".mcap"
+#: Suffix -> the package that writes it.
+_NEEDED: Final = {PARQUET: "pyarrow", MCAP: "mcap"}
 #: Rows of one group in a Parquet file.
 _GROUP: Final = 4096
 
@@ -95,14 +99,19 @@ def check_name(path: Path | None) -> None:
     if path is None:
         return
     if not _special(path):
-        check_output(path, *_CSV, PARQUET)
-    if path.suffix == PARQUET and (told := missing("pyarrow")):
+        check_output(path, *_CSV, PARQUET, MCAP)
+    if path.suffix in _NEEDED and (told := missing(_NEEDED[path.suffix])):
         raise UsageError(told)
 
 
 @contextmanager
-def writing(path: Path | None, columns: Columns, units: str, facts: Mapping[str, str]) -> Iterator[Rows]:
-    """A place for rows: standard output for None. A file takes its name at the end, and is gone after an exception."""
+def writing(
+    path: Path | None, columns: Columns, units: str, facts: Mapping[str, str], record: Callable[[Path], Rows]
+) -> Iterator[Rows]:
+    """A place for rows: standard output for None. A file takes its name at the end, and is gone after an exception.
+
+    ``record`` opens a recording, for a name that ends in .mcap.
+    """
     if path is None:
         yield CsvRows(sys.stdout, columns, units)
     elif _special(path):
@@ -113,6 +122,9 @@ def writing(path: Path | None, columns: Columns, units: str, facts: Mapping[str,
         try:
             if path.suffix == PARQUET:
                 yield ParquetRows(part, columns, facts)
+            elif path.suffix == MCAP:
+                part.unlink(missing_ok=True)
+                yield record(part)
             else:
                 with part.open("w", newline="", encoding="utf-8") as file:
                     yield CsvRows(file, columns, units)
