@@ -154,6 +154,9 @@ def test_what_was_given_ends_with_2_and_what_fails_with_1(
     ("demo --vehicle car", "--vehicle car: expected one whose wheels are all driven, such as hmmwv"),
     ("demo --only rough --vehicle utv", "--only rough: utv has no engine and gearbox; expected --vehicle hmmwv_pedals"),
     ("demo --only rough --vehicle hmmwv_electric", "hmmwv_electric has no engine and gearbox; expected --vehicle"),
+    ("demo --only rough --speed 5", "--speed: expected without --only rough, whose drive has its own"),
+    ("demo --only rough --soil dry_sand", "--soil: expected without --only rough, whose drive has its own"),
+    ("replay x.mcap --road x.jnt --vehicle utv --vehicle car", "2 times --vehicle: expected one with"),
     ("demo -o /proc/version", "-o /proc/version: expected a folder, which may be new"),
     ("demo --speed 100", "--speed 100 m/s: expected more than 0 and at most 40 m/s"),
 ])  # fmt: skip

@@ -65,6 +65,18 @@ def test_a_road_that_is_not_packed_carries_the_vehicle(tmp_path: Path) -> None:
     assert height == pytest.approx(2.0 + 0.43, abs=0.3)  # 2 m is the road's
 
 
+def test_a_recording_of_a_run_on_a_road_replays_on_that_road(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, road = str(tmp_path / "run.mcap"), ["--road", str(ROADS / "curved.crg")]
+    where = ["--set", "init.x=110", "--set", "init.y=-40"]
+    assert main(["simulate", *road, *where, "--duration", "0.05", "-o", run]) == 0
+    assert main(["replay", run]) == 2
+    assert "expected --vehicle, --tire and --road" in capsys.readouterr().err
+    assert main(["replay", run, *road]) == 0
+    assert "zero differences in 51 output vectors" in capsys.readouterr().out
+
+
 def test_pedals_drive_the_vehicle_that_is_put_on_a_road(tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     where = ["--road", str(ROADS / "curved.crg"), "--set", "init.x=110", "--set", "init.y=-40"]

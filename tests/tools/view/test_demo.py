@@ -30,6 +30,7 @@ def _demonstration(*options: str) -> Iterator[str]:
     """The address of the page of one that runs; it ends with code 0 at Ctrl-C."""
     command = [sys.executable, "-m", "jounce_tools.cli", "view", "--demo", "--port", "0", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               start_new_session=True,
                                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))})  # fmt: skip
     try:
         assert process.stdout is not None
@@ -37,8 +38,9 @@ def _demonstration(*options: str) -> Iterator[str]:
         found = re.match(r"open http://(\S+) in a browser", line)
         assert found, line + process.communicate(timeout=60)[1]
         yield found[1]
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        os.killpg(process.pid, signal.SIGINT)  # as of a terminal: to its server, too
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 0 and "jounce view:" not in said, said
     finally:
         process.kill()
         process.communicate()

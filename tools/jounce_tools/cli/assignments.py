@@ -58,6 +58,11 @@ def add_vehicle(
     parser.add_argument("--vehicle", default=default, metavar="VEHICLE", help=text)
     parser.add_argument("--model", dest="vehicle", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     parser.set_defaults(meant=meant)
+    add_tires_and_road(parser)
+
+
+def add_tires_and_road(parser: argparse.ArgumentParser) -> None:
+    """``--tire`` and ``--road``, as `put_on` takes them."""
     tire = ("tire file (.tir) of the Magic Formula: PAC2002, MF 6.1 or 6.2; AXLE=FILE for the tires of one axle, once "
             "for each (default: the vehicle's tires)")  # fmt: skip
     parser.add_argument("--tire", action="append", metavar="[AXLE=]FILE", help=tire)

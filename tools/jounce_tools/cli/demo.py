@@ -23,6 +23,8 @@ from jounce_tools.demo.rough import ROAD, Drive, drives, obstacle, vehicle
 from jounce_tools.demo.run import DemoError, Result, Settings, hosting, recording, report, table_of
 from jounce_tools.errors import UsageError
 
+#: Options of the lane changes, with the names of their settings.
+_OF_LANES: Final = ("soil", "duration", "speed")
 #: Seconds between two lines of progress where there is no terminal.
 _EVERY: Final = 5.0
 
@@ -32,18 +34,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", "--out", type=Path, default=Path("jounce-demo"), metavar="FOLDER",
                         help="folder to write (default: %(default)s)")
     add_vehicle(parser)
-    parser.add_argument("--soil", choices=sorted(SOILS), default="sandy_loam", help="soil (default: %(default)s)")
-    parser.add_argument("--duration", type=number, default=Settings.duration,
-                        help="simulated time in s of the runs at --speed (default: %(default)s)")
-    parser.add_argument("--speed", type=number, default=Settings.speed,
+    parser.add_argument("--soil", choices=sorted(SOILS), help=f"soil (default: {Settings.soil})")
+    parser.add_argument("--duration", type=number,
+                        help=f"simulated time in s of the runs at --speed (default: {Settings.duration})")
+    parser.add_argument("--speed", type=number,
                         help="speed on soil and on asphalt in m/s; a third run is at the 80 km/h of ISO 3888-1 "
-                             "(default: %(default)s)")
+                             f"(default: {Settings.speed})")
     parser.add_argument("--only", choices=ACTS, help="one act: the lane changes, or the drive by pedals over a rough "
                                                      "road (default: both)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs on soil and on asphalt, prints the table, writes CSV files and a picture."""
+    for name in _OF_LANES:
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, getattr(Settings, name))
+        elif arguments.only == "rough":
+            raise UsageError(f"--{name}: expected without --only rough, whose drive has its own")
     if not arguments.duration >= 0.1:
         raise UsageError(f"--duration {arguments.duration:g} s: expected 0.1 s or more")
     if not 0.0 < arguments.speed <= 40.0:
@@ -86,7 +93,7 @@ def _check_acts(arguments: argparse.Namespace, acts: tuple[str, ...], table: Sig
     if "lanes" in acts and not all(table.by_name(f"wheel_{w}.drive_torque").maximum > 0.0 for w in WHEELS):
         raise UsageError(f"--vehicle {arguments.vehicle}: expected one whose wheels are all driven, such as hmmwv")
     if acts == ("rough",) and arguments.road:
-        raise UsageError(f"--road {arguments.road}: expected no road with --only rough, which has its own")
+        raise UsageError("--road: expected without --only rough, whose drive has its own")
     if "rough" in acts and not drives(arguments.vehicle):
         missing = f"{table.name} has no engine and gearbox"
         if acts == ("rough",):

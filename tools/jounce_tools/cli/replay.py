@@ -13,6 +13,7 @@ from jounce_service.recording.replay import Report, replay
 from jounce_service.server.config import ServerConfig
 from jounce_service.transport.errors import UnknownModel
 from jounce_service.transport.security import ConfigError
+from jounce_tools.cli.assignments import add_tires_and_road, put_on
 from jounce_tools.errors import UsageError
 
 
@@ -26,16 +27,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--vehicle", action="append", default=[], metavar="VEHICLE",
         help="an example's name, or your own vehicle that the server hosted; may repeat",
     )  # fmt: skip
+    add_tires_and_road(parser)
+
+
+def _vehicles(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Those of ``--vehicle``; on tires and a road the one that is named, or the HMMWV. Raises UsageError, DataError."""
+    if arguments.tire is None and arguments.road is None:
+        return tuple(arguments.vehicle)
+    if len(arguments.vehicle) > 1:
+        raise UsageError(f"{len(arguments.vehicle)} times --vehicle: expected one with --tire and --road")
+    one = argparse.Namespace(vehicle=(arguments.vehicle or ["hmmwv"])[0], tire=arguments.tire, road=arguments.road,
+                             meant=lambda given: given.vehicle)  # fmt: skip
+    put_on(one)
+    return (one.vehicle,)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """0 where every recorded output is the same to the last bit, 1 where one is not."""
     try:
         require("mcap")
-        config = ServerConfig(fmu=tuple(arguments.fmu), vehicle=tuple(arguments.vehicle))
+        config = ServerConfig(fmu=tuple(arguments.fmu), vehicle=_vehicles(arguments))
         report = replay(arguments.recording, registry(config))
     except UnknownModel as error:
-        raise UsageError(f"{error}; expected it to be given with --vehicle or --fmu, as the server had it") from error
+        raise UsageError(f"{error}; expected --vehicle, --tire and --road, or --fmu, as the run had them") from error
     except (RecordingError, ConfigError) as error:
         raise UsageError(str(error)) from error
     sys.stdout.write(text(report) + "\n")

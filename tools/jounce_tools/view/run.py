@@ -56,7 +56,7 @@ def demonstrated(arguments: argparse.Namespace, terrain: Terrain | None, truck: 
     vehicle = arguments.vehicle or "hmmwv"
     if terrain is not None:
         vehicle = str(on_road(vehicle, arguments.terrain))
-    name = model_table(vehicle).name
+    name, code = model_table(vehicle).name, _FAILED
     with tempfile.TemporaryDirectory() as folder:
         try:
             sys.stderr.write("starting a server ...\n")
@@ -65,10 +65,13 @@ def demonstrated(arguments: argparse.Namespace, terrain: Terrain | None, truck: 
                     async with await AsyncClient.connect(address) as client:
                         await _show(client, session, {}, terrain, truck, arguments)
 
-                return _run(shown())
+                code = _run(shown())
         except (DemoError, JounceError) as error:
+            if code == 0:  # Ctrl-C of a terminal has ended the server as well
+                return code
             sys.stderr.write(f"jounce view: {error}\n")
             return _FAILED
+    return code
 
 
 async def _session(client: AsyncClient, arguments: argparse.Namespace) -> Session:
