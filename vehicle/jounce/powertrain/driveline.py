@@ -238,8 +238,7 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers, train: Train = TWO,
     })  # fmt: skip
     rotors = ((n["engine_inertia"], engine), (n["turbine_inertia"], turbine))
     stored = sum((f.stored for f in frictions), sum((0.5 * j * w * w for j, w in rotors), SX(turns.energy)))
-    report = REPORT.join(engine=fired + started, pump=pump, turbine=turbine_torque,
-                         gear=g["ratio"] * clutch.torque - rubbed, lock=lock.torque, fuel_rate=fuel_rate,
+    report = REPORT.join(engine=fired + started, gear=g["ratio"] * clutch.torque - rubbed, fuel_rate=fuel_rate,
                          output_speed=turns.output, stored=stored, shafts=turns.energy)  # fmt: skip
     return halves, rates, report
 

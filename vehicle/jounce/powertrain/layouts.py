@@ -85,9 +85,9 @@ NUMBERS: Final = Layout(
     onto=2,
 )  # fmt: skip
 
-#: What the outputs take: engine, pump and turbine torque, torque of the gear clutch behind the gear, of the lock-up,
-#: fuel rate, energy stored in all that turns and winds up, and the shafts' part of it, speed of the output shaft.
-REPORT: Final = Layout(engine=1, pump=1, turbine=1, gear=1, lock=1, fuel_rate=1, stored=1, shafts=1, output_speed=1)
+#: What the outputs take: torque of the engine, and of the gear clutch behind the gear, fuel rate, energy stored in all
+#: that turns and winds up, and the shafts' part of it, speed of the output shaft.
+REPORT: Final = Layout(engine=1, gear=1, fuel_rate=1, stored=1, shafts=1, output_speed=1)
 
 #: Of a wheel's half shaft, over its torque: what turns the wheel (0 where nothing drives it), the part of it that does
 #: not react on the upright, the part that the shaft takes to the chassis, and what turns the axle's body about x.

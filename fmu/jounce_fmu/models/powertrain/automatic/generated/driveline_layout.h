@@ -56,15 +56,12 @@ enum {
     JN_GEARBOX_bar_pedal = 16,
     JN_GEARBOX_N = 17,
     JN_DRIVELINE_REPORT_engine = 0,
-    JN_DRIVELINE_REPORT_pump = 1,
-    JN_DRIVELINE_REPORT_turbine = 2,
-    JN_DRIVELINE_REPORT_gear = 3,
-    JN_DRIVELINE_REPORT_lock = 4,
-    JN_DRIVELINE_REPORT_fuel_rate = 5,
-    JN_DRIVELINE_REPORT_stored = 6,
-    JN_DRIVELINE_REPORT_shafts = 7,
-    JN_DRIVELINE_REPORT_output_speed = 8,
-    JN_DRIVELINE_REPORT_N = 9,
+    JN_DRIVELINE_REPORT_gear = 1,
+    JN_DRIVELINE_REPORT_fuel_rate = 2,
+    JN_DRIVELINE_REPORT_stored = 3,
+    JN_DRIVELINE_REPORT_shafts = 4,
+    JN_DRIVELINE_REPORT_output_speed = 5,
+    JN_DRIVELINE_REPORT_N = 6,
     JN_CONVERTER_STEPS = 100
 };
 #define JN_LOCKS {JN_GIVEN_front_lock, JN_U_front_diff_lock}, {JN_GIVEN_rear_lock, JN_U_rear_diff_lock}, {JN_GIVEN_centre_lock, JN_U_centre_diff_lock} /* and the inputs that turn them */
