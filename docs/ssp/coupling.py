@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,9 +21,10 @@ from libcosimpy.CosimObserver import CosimObserver
 from numpy.typing import NDArray
 
 from jounce.course import DoubleLaneChange
+from jounce_client import Client
 from jounce_fmu.importer.host import Factory, Fmu2Instance, open_fmu
 from jounce_fmu.partners.ssp import export_ssp
-from jounce_tools.demo.run import GROUNDS, Settings, run_ground, serving
+from jounce_tools.demo.run import GROUNDS, Child, Settings, load, serving
 
 Array = NDArray[np.float64]
 HERE = Path(__file__).resolve().parent
@@ -127,12 +129,30 @@ def libcosim(package: Path, step: float, duration: float = DURATION) -> Array:
     return np.array(rows)
 
 
-def demo(folder: Path) -> Array:
-    """(n, recorded) rows at the driver's samples: the demonstration, three processes over gRPC."""
-    settings = Settings(folder, duration=DURATION)
-    with serving(folder) as (server, address):
-        run = run_ground(GROUNDS[0], settings, server, address, folder, lambda _: None).pilot
-    return np.column_stack([run[n] for _, n in RECORDED])
+def in_session(folder: Path) -> Array:
+    """(n, recorded) rows at the driver's samples: the demonstration's programs in a lockstep session, three processes.
+
+    The session starts as the package does, while the demonstration looks for the rest on the soil first.
+    """
+    ground = GROUNDS[0]
+    speed, _ = ground.at(Settings(folder))
+    own = {"autopilot": f"--speed={speed}", "terramechanics": f"--soil={Settings(folder).soil}"}
+    with serving(folder) as (_, address), Client.connect(address) as client:
+        start = {"init.speed": speed, **ground.parameters}
+        with client.create_session("hmmwv", start, participants=list(own)) as session:
+            common = [f"--address={address}", f"--session={session.id}", f"--token={session.join_token}",
+                      f"--duration={DURATION}"]  # fmt: skip
+            children = [Child(name, [f"jounce_client.examples.{name}", *common, option, f"--log={folder / name}.csv",
+                                     f"--summary={folder / name}.json"], folder)
+                        for name, option in own.items()]  # fmt: skip
+            try:
+                while any([child.running() for child in children]):
+                    time.sleep(0.1)
+            finally:
+                for child in children:
+                    child.stop()
+    run = load(folder / "autopilot.csv")
+    return np.column_stack([run[n] for _, n in RECORDED])[:-1]  # the last row is the end, whose command is not sent
 
 
 def facts(rows: Array, reference: Array) -> list[float]:
@@ -159,7 +179,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         package = export_ssp(folder / "demo.ssp")
-        session = demo(folder)
+        session = in_session(folder)
         runs = {"lockstep session over gRPC": session,
                 "FMUs, partners first, 1 ms": sampled(benched(package, Bench.partners_first, TICK), TICK)}
         for step in STEPS:
@@ -176,8 +196,8 @@ def main() -> None:
 
 
 def sampled(rows: Array, step: float) -> Array:
-    """Rows at the driver's samples, without the end, as the demonstration logs them: with the command found there,
-    which an FMU puts out at the end of its step."""
+    """Rows at the driver's samples, without the end: with the command found there, which an FMU puts out at the end of
+    its step."""
     every = round(PERIOD / step)
     chosen = rows[:-1:every].copy()
     chosen[:, 6] = rows[1::every, 6]
