@@ -102,6 +102,7 @@ def test_scaling_tells_round_trips_and_ticks_of_every_case(build: Path) -> None:
             assert per_second <= sessions * 5e6 / (3.0 * (middle - 0.5)) + 0.5
 
 
+@pytest.mark.slow
 def test_paced_counts_overruns_and_late_slots_of_a_path_and_of_a_bare_pair_before_it(build: Path) -> None:
     output = run("paced.py", "--seconds=0.3", "--only=Python, unix, in process", f"--build={build}")
     rows = {cells[0].strip("| "): cells[1:] for line in output.splitlines() if len(cells := line.split(" | ")) == 9}
@@ -124,6 +125,7 @@ def test_gym_env_measures_one_environment_and_three_vectors(build: Path) -> None
         assert all(f > 0.0 for f in figures(output, row))
 
 
+@pytest.mark.slow
 def test_view_counts_frames_of_each_page_and_overruns_of_the_session(build: Path) -> None:
     output = run("view.py", "--seconds=0.5", "--rounds=1", "--no-browser")
     lines = [line.split() for line in output.splitlines()]

@@ -73,6 +73,7 @@ def test_the_matrices_are_difference_quotients(moving: Moving) -> None:
             assert found == pytest.approx(change, rel=1e-4, abs=1e-4 * np.abs(change).max())
 
 
+@pytest.mark.slow(but="yaw]")
 @pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.name)
 def test_it_answers_a_sinusoid_as_the_nonlinear_model_does(moving: Moving, probe: Probe) -> None:
     """Through and beyond the motion's own frequency, by magnitude and phase.

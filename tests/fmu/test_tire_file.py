@@ -48,6 +48,7 @@ class Run:
         return out
 
 
+@pytest.mark.slow
 def test_it_drives_straight_on_mirrored_tires_and_stops_to_stand_still(car: Factory) -> None:
     """Conicity and ply steer of the file are 900 N per wheel; left and right cancel. It holds within 0.01 mm/s."""
     run = Run(car)

@@ -57,6 +57,7 @@ def driven(
         return dict(zip([s.name for s in factory.interface.outputs], fmu.get_outputs(), strict=True))
 
 
+@pytest.mark.slow
 def test_the_inputs_do_what_the_parameter_does_and_zero_leaves_it_to_the_parameter(car: Factory) -> None:
     """From a start in the air, which no pressure settles: bit for bit."""
     start = {"init__equilibrium": 0.0, "init__z": 0.6}

@@ -42,6 +42,7 @@ def truck(sketch: str, request: pytest.FixtureRequest) -> str:
     return f"{sketch}-{request.param}"
 
 
+@pytest.mark.slow
 def test_braked_truck_at_full_throttle_stalls_the_converter_where_it_is_said(truck: str) -> None:
     """Engine at `stall_speed` (180 rad/s), its full torque there times the converter's 2, gears and efficiency."""
     held = {"gear_selector": 1.0, "throttle": 1.0, "brake_pedal": 1.0,

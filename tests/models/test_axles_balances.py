@@ -54,7 +54,8 @@ class Judged(Flight):
         return np.concatenate([s.design.mass @ s.v, turning + moving])
 
 
-@pytest.mark.parametrize("name", ["six", pytest.param("truck8x8", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["six", "truck8x8"])
 def test_energy_and_momenta_of_the_free_vehicle_stay_over_a_second_with_the_fourth_order(
     path: Callable[[str], str | Path], name: str
 ) -> None:

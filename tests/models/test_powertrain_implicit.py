@@ -9,7 +9,7 @@ from drives import SLOPE, factory, in_the_air, position, run, unaccounted
 from jounce_fmu.importer.host import FmuError
 
 
-@pytest.mark.slow(but="0.005-0.0005")
+@pytest.mark.slow
 @pytest.mark.parametrize(("tick", "share"), [(2.5e-3, 2e-5), (5e-3, 5e-4)])
 def test_the_implicit_integrator_goes_through_the_same_gears_and_makes_no_energy(tick: float, share: float) -> None:
     implicit = {"integrator": 2.0, "tick": tick}

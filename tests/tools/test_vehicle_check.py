@@ -58,6 +58,7 @@ def test_the_check_knows_what_the_model_refuses(tmp_path: Path, changes: dict[st
     assert any(words in fault for fault in check.refusals(load_vehicle(path), path, []))
 
 
+@pytest.mark.slow
 def test_a_limit_of_the_integrator_is_a_fault_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,6 +97,7 @@ def test_the_check_and_the_model_agree_on_files_with_other_values(decades: dict[
     assert all(fault in said for fault in faults)
 
 
+@pytest.mark.slow
 def test_on_tires_of_a_file_it_is_told_where_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rear tires of a file with a load curve, front ones of the vehicle's own law; loads carry the weight."""
     file = Path(__file__).parents[1] / "data" / "tires" / "335_65R22_5_G275MSA_60psi.tir"

@@ -65,6 +65,7 @@ def test_an_example_never_writes_over_what_is_there(tmp_path: Path, capsys: pyte
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 def test_a_check_of_the_hmmwv_says_its_aggregates_range_closure_and_rest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["vehicle", "check", "hmmwv", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

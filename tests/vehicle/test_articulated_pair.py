@@ -57,6 +57,7 @@ def test_both_lanes_together_equal_dense_algebra(seed: int) -> None:
         assert np.abs(found - wanted).max() <= 1e-11 * max(1.0, np.abs(wanted).max())
 
 
+@pytest.mark.slow(but="[0]")
 @pytest.mark.parametrize("seed", range(3))
 def test_a_drive_torque_that_reacts_on_the_axle_is_that_of_the_judge(seed: int) -> None:
     # to the judge it is a torque between wheel and carrier, as a brake's; a tall final drive needs no propeller torque

@@ -66,6 +66,7 @@ def test_baumgarte_and_projection_keep_the_loops_closed_below_a_millionth_of_a_m
         assert 1e3 * max(released(form).run(0.1, 2e-3, Closure(project=True)).closure) < 1e-11
 
 
+@pytest.mark.slow
 def test_the_embedding_stays_closed_and_ends_where_the_prototype_did() -> None:
     run = released("ce").run(5.0, 2e-3)
     assert 1e3 * max(run.closure) < 1e-11

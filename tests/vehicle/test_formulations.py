@@ -113,6 +113,7 @@ def test_both_trees_are_the_embedding_s_articulated_body_and_acceleration(k: int
             assert abs(own - acceleration) < 1e-12 * max(abs(found[2]))
 
 
+@pytest.mark.slow(but="[0]")
 @pytest.mark.parametrize("k", range(4))
 def test_the_fully_augmented_corner_is_the_embedding_s_too(k: int) -> None:
     _, tree, loose = trees(k)

@@ -36,6 +36,7 @@ def test_eq_32_as_printed_relaxes_a_height_instead_of_a_rolling_row() -> None:
     assert abs(mended_run()["rear.height"] - RADIUS).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_eq_35_as_printed_does_not_brake_before_the_end() -> None:
     assert told(run(2, rest(), 30.0), "speed", 30) == pytest.approx(32.863, abs=2e-3)
 

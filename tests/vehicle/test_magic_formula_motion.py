@@ -104,6 +104,7 @@ def test_the_load_is_that_of_the_vertical_law(name: str, deflection: float) -> N
 ROLLING = ((1.0, 0.0), (1.05, 0.5), (0.7, -2.0), (0.0, 1.0), (2.0, 3.0))
 
 
+@pytest.mark.slow(but="synthetic_mf61")
 @pytest.mark.parametrize("name", DEEP)
 def test_wheels_that_roll_on_have_the_formulas_forces_at_their_slips(name: str) -> None:
     """Within 1e-9 of the nominal load after 2 s at 15 m/s."""

@@ -32,6 +32,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow(but="[0-")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("seed", range(2))
 def test_accelerations_equal_those_of_the_judge(name: str, seed: int) -> None:

@@ -28,6 +28,7 @@ def _refused(mechanism: Mechanism) -> str:
     return str(refusal.value)
 
 
+@pytest.mark.slow(but=("mechanism0", "mechanism5", "mechanism6"))
 @pytest.mark.parametrize(
     ("mechanism", "motions"),
     [

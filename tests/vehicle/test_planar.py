@@ -37,6 +37,7 @@ def loop_gap(loop: FourBar, theta: float, theta_3: float, theta_4: float) -> flo
     return float(abs(ends[0] - ends[1]))
 
 
+@pytest.mark.slow(but="[0]")
 @pytest.mark.parametrize("k", range(4))
 def test_the_loops_close_over_the_whole_travel_and_full_steer_though_they_are_cut_open(k: int) -> None:
     for angle in TRAVEL[k]:

@@ -127,6 +127,7 @@ def test_turning_the_world_turns_the_wrench() -> None:
     np.testing.assert_allclose(straight.moment @ turn.T, turned.moment, rtol=1e-9, atol=1e-6)
 
 
+@pytest.mark.slow(but="[6.0-")
 @pytest.mark.parametrize("velocity", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (-2.0, 0.5, 0.0), (0.01, 0.0, 0.0)])
 @pytest.mark.parametrize("omega", [0.0, 6.0, -3.0])
 def test_a_sliding_wheel_never_gains_power_from_the_soil(velocity: tuple[float, float, float], omega: float) -> None:
@@ -150,6 +151,7 @@ def test_shear_never_exceeds_mohr_coulomb() -> None:
     assert 0.9 * wrench.load[0] * math.tan(soil.friction) < -wrench.force[0, 1] <= limit
 
 
+@pytest.mark.slow
 def test_a_closed_push_and_pull_cycle_dissipates() -> None:
     contact = SoilContact(SOILS["sandy_loam"], wheels=1)
     work, dt = 0.0, 1e-3

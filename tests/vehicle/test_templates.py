@@ -72,6 +72,7 @@ def _strut_functions() -> tuple[ca.Function, ca.Function]:
     return closed_function(embedding), close_function(embedding)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(theta=st.floats(-0.3, 0.3), y=st.floats(-0.05, 0.05), side=st.sampled_from([1.0, -1.0]), seed=st.integers(0, 99))
 def test_a_strut_in_closed_form_is_newton_on_its_loops(theta: float, y: float, side: float, seed: int) -> None:

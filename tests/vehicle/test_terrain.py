@@ -84,6 +84,7 @@ def test_a_description_takes_friction_from_an_array(tmp_path: Path) -> None:
             read(course)
 
 
+@pytest.mark.slow(but=("A-", "E-"))
 @pytest.mark.parametrize(("road_class", "seed"), [(c, 11 + k) for k, c in enumerate(CLASSES)])
 def test_every_class_has_its_slope_and_level_by_welchs_method(road_class: str, seed: int) -> None:
     """Of the heights in the file: averaged periodograms of windows of 410 m, a straight line through 30 bands."""

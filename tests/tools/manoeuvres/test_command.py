@@ -94,6 +94,7 @@ def test_a_broken_limit_gives_exit_code_one_and_is_said(tmp_path: Path, capsys: 
     assert "limits broken: distance" in (tmp_path / "wet" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_two_vehicles_and_an_earlier_run_are_compared_on_one_page(step: Path, tmp_path: Path) -> None:
     assert run(f"step-steer {QUICK} --compare utv -o {tmp_path / 'both'}") == 0
     page = (tmp_path / "both" / "report.html").read_text()

@@ -71,6 +71,7 @@ def test_every_axle_has_links(scene: Scene) -> None:
     assert scene.name in ("car", "class3") or len(ends) == len(scene.wheels)
 
 
+@pytest.mark.slow(but=("[hmmwv]", "class3"))
 def test_a_scrubbed_page_draws_wheels_and_links_where_the_signals_are(
     scene: Scene, browser: Browser, tmp_path: Path
 ) -> None:

@@ -43,6 +43,7 @@ def test_a_trucks_composite_body_has_the_mass_centre_and_inertia_of_a_second_eng
     assert found == pytest.approx(moments, rel=1e-4, abs=6e-3)  # given to two decimals
 
 
+@pytest.mark.slow(but="class3-prototype")
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("truck", COUNTS)
 def test_a_truck_has_its_bodies_rows_and_motions(truck: str, source: str) -> None:

@@ -94,6 +94,7 @@ def moved(text: str, x: float, name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.slow(but=("swing_arm", "live_axle", "leaf_axle"))
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_a_template_leaves_its_motions_and_the_turns_of_its_wheels(template: str, tmp_path: Path) -> None:
     model = built(tmp_path, axle(template))
