@@ -72,18 +72,20 @@ def driven(vehicle: Vehicle) -> tuple[int, ...]:
 def evaluation() -> tuple[Step, ...]:
     """The recursion's steps from states to accelerations, with the powertrain's between them."""
     steps: list[Step] = []
+    given = "fill_given(x, u, d, e->half_shafts.given);"
+    speeds = "half_shaft_speeds(e->half_speed, e->half_shafts.speed);"
     for step in EVALUATION:
         match step:
             case Glue(value="fill_wheel_inputs(u, d, e->wheel_inputs);"):
-                steps += [step, Glue("press_brakes(x, u, d, e->wheel_inputs);",
+                # chains of divisions, beside those of the steering linkage
+                steps += [Glue(given, given), step, Glue("press_brakes(x, u, d, e->wheel_inputs);",
                                      "press_brakes(x, u, d, e->wheel_inputs);\n"
                                      "    press_brakes_forward(x, u, d, d_x, d_u, d_e->wheel_inputs);")]  # fmt: skip
             case Call("wheel"):
                 # the wheels do not read what discs and driveline begin with, whose long chains run beside them
                 steps += [Call("half_speed", ("corner", "corner state", "arm", "shaft numbers"), ("half speed",)),
-                          Glue("begin_half_shafts(x, u, d, e);\n    fill_held(x, d, &e->half_shafts);\n"
-                               "    JN_NAME(brake_discs)(x, d, e);",
-                               "begin_half_shafts(x, u, d, e);\n    JN_NAME(brake_discs_forward)(x, d, d_x, e, d_e);"),
+                          Glue(f"{speeds}\n    fill_held(x, d, &e->half_shafts);\n    JN_NAME(brake_discs)(x, d, e);",
+                               f"{speeds}\n    JN_NAME(brake_discs_forward)(x, d, d_x, e, d_e);"),
                           step,
                           Glue("JN_NAME(take_discs)(d, e);\n    JN_NAME(drive_half_shafts)(x, d, e);",
                                "JN_NAME(take_discs)(d, e);\n    JN_NAME(take_discs)(d, d_e);\n"
