@@ -1,7 +1,6 @@
-"""Three participants with random faults: what survives equals a serial run, and failures follow the policies.
+"""Three participants with random faults: what survives equals a plain loop, and failures follow the policies.
 
 Time is virtual. A participant's inputs depend on the outputs at its due tick, so that one wrong bit anywhere spreads.
-The reference never saw a barrier: it is a loop over ticks.
 """
 
 from __future__ import annotations

@@ -165,13 +165,18 @@ def test_what_cannot_be_used_ends_with_code_2_and_writes_nothing(
     assert [p.name for p in tmp_path.iterdir()] == ["steep.csv"]
 
 
-def test_a_run_whose_solver_gives_up_keeps_its_rows_and_says_where(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A run, in its folder, whose solver gives up at 0.01 s."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("jounce_tools.cli.simulate.open_builtin", lambda _: None)
     monkeypatch.setattr("jounce_tools.cli.simulate.FmuModel", lambda _: IntegratorModel())
-    fails = ["simulate", "--duration", "1", "--input", "velocity.x=10", "--set", "limit=0.105"]
+    return ["simulate", "--duration", "1", "--input", "velocity.x=10", "--set", "limit=0.105"]
+
+
+def test_a_run_whose_solver_gives_up_keeps_its_rows_and_says_where(
+    fails: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([*fails, "-o", "out.csv"]) == 1
     *rows, [note] = rows_of(tmp_path / "out.csv")
     assert note.startswith("# stopped at 0.01 s of 1.0 s: position.x passed 0.105") and rows[-1][0] == "0.01"
@@ -242,12 +247,8 @@ def test_a_recording_of_a_run_replays_to_the_bit_and_has_the_rows_of_the_csv(
 
 
 def test_a_recording_says_why_the_model_gave_up_and_one_that_cannot_be_written_is_no_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    fails: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("jounce_tools.cli.simulate.open_builtin", lambda _: None)
-    monkeypatch.setattr("jounce_tools.cli.simulate.FmuModel", lambda _: IntegratorModel())
-    fails = ["simulate", "--duration", "1", "--input", "velocity.x=10", "--set", "limit=0.105"]
     assert main([*fails, "-o", "out.mcap"]) == 1
     found = list(Reader(Path("out.mcap")))
     assert isinstance(found[-1], pb.RecordedEvent) and found[-1].kind == pb.EVENT_KIND_FAILED
