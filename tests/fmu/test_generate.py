@@ -68,6 +68,7 @@ def test_inputs_of_a_wheel_in_another_order_are_not_emitted() -> None:
         double_wishbone.check_inputs(SignalTable("odd", tuple(signals)))
 
 
+@pytest.mark.slow
 def test_force_and_moment_keep_their_meaning_when_the_table_swaps_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,7 +57,7 @@ def slalom(factory: Factory) -> np.ndarray:
 
 @pytest.mark.parametrize(("name", "standard"), [
     pytest.param(name, standard, id=f"{name}-{standard[-1].removeprefix('-std=')}",
-                 marks=[pytest.mark.slow] * (standard is CXX17))
+                 marks=[pytest.mark.slow] * (name == "zig" or standard is CXX17))
     for name in ("gcc", "clang", "zig") for standard in (C99, CXX17)
 ])  # fmt: skip
 def test_the_listed_files_compile_without_a_warning_and_give_the_same_bits(

@@ -81,6 +81,7 @@ def driven(factory: Factory, kind: int = 1) -> tuple[Vehicle, np.ndarray]:
     return made, u
 
 
+@pytest.mark.slow
 def test_in_co_simulation_they_are_those_of_the_outputs_after_a_step(factory: Factory) -> None:
     """By inputs, 1e-6; a sliding brake is at its limit, which has two slopes."""
     made, u = driven(factory)

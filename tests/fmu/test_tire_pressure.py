@@ -18,6 +18,8 @@ from jounce_service.hosting.values import select
 from jounce_service.transport.errors import InputOutOfRange
 from jounce_tools.vehicle.rest import standing
 
+pytestmark = pytest.mark.slow  # a vehicle of its own is emitted and compiled
+
 DATA = Path(__file__).parents[1] / "data" / "tires"
 FEDA = DATA / "335_65R22_5_G275MSA_60psi.tir"
 NOMINAL, TERMS = 800000.0, {"PPX1": -0.3, "PPX3": 0.2, "PPY1": 0.4, "PFZ1": 0.7}
@@ -57,7 +59,6 @@ def driven(
         return dict(zip([s.name for s in factory.interface.outputs], fmu.get_outputs(), strict=True))
 
 
-@pytest.mark.slow
 def test_the_inputs_do_what_the_parameter_does_and_zero_leaves_it_to_the_parameter(car: Factory) -> None:
     """From a start in the air, which no pressure settles: bit for bit."""
     start = {"init__equilibrium": 0.0, "init__z": 0.6}
@@ -133,7 +134,6 @@ def table(section: str) -> list[str]:
     return [row for row in rows if row.strip() and row[0] != "{"]
 
 
-@pytest.mark.slow
 def test_it_rests_where_the_check_of_vehicles_says(curved: Factory) -> None:
     vehicle = with_tire_files(load_vehicle("hmmwv"), {"": FEDA})
     stands = standing(vehicle)

@@ -118,6 +118,7 @@ def test_it_stands_on_its_springs(car: Factory) -> None:
             assert w.deflection == pytest.approx(RADIUS - w.height, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_its_forces_are_the_laws_while_the_vehicle_brakes_and_steers(car: Factory) -> None:
     run = Run(car, init__speed=12.0)
     for ticks, angle, brake in ((300, 0.5, 0.0), (700, 0.5, 300.0), (1, -2.0, 300.0)):

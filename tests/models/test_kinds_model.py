@@ -68,6 +68,7 @@ def test_it_rests_where_the_check_says(name: str) -> None:
     assert y["ref_frame.pitch"] == pytest.approx(stands.pitch, abs=2e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("height", [0.03, 0.06, -0.06])
 def test_a_vehicle_whose_axles_are_drawn_at_different_heights_finds_its_rest(height: float) -> None:
     """Its design position has wheels in the air, where the search for rest must not begin."""

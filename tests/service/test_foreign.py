@@ -163,7 +163,8 @@ def test_a_recorded_session_of_a_foreign_fmu_replays_without_a_difference(
     assert main(["replay", str(file), f"--fmu={bad}"]) == 0
     assert "zero differences in " in capsys.readouterr().out
     assert main(["replay", str(file)]) == 2
-    assert "no model named 'hostile'; expected it to be given with --vehicle or --fmu" in capsys.readouterr().err
+    said = "no model named 'hostile'; expected --vehicle, --tire and --road, or --fmu, as the run had them"
+    assert said in capsys.readouterr().err
 
 
 def test_the_recording_of_a_session_whose_worker_died_is_whole_up_to_there(

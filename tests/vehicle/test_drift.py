@@ -60,6 +60,7 @@ def test_projection_keeps_five_seconds_closed(form: str) -> None:
     assert 1e3 * max(released(form).run(5.0, 1e-3, Closure(project=True)).closure) < 1e-11
 
 
+@pytest.mark.slow
 def test_baumgarte_and_projection_keep_the_loops_closed_below_a_millionth_of_a_millimetre() -> None:
     for form in ("ta-two-point", "fa"):
         assert 1e3 * max(released(form).run(0.2, 1e-3, Closure(alpha=100.0)).closure) < 1e-6

@@ -100,6 +100,7 @@ def fully_augmented(state: State, tree: Tree, loose: Cartesian) -> tuple[Array, 
     return loose.cartesian_position(flat(places)), flat(rates)
 
 
+@pytest.mark.slow(but="[0]")
 @pytest.mark.parametrize("k", range(4))
 def test_both_trees_are_the_embedding_s_articulated_body_and_acceleration(k: int) -> None:
     for tree in trees(k)[:2]:

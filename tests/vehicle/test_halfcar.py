@@ -186,6 +186,7 @@ REFERENCE = [
 ]
 
 
+@pytest.mark.slow(but=("550-0", "150-8"))
 @pytest.mark.parametrize(("law", "torque", "order", "slip5", "slip15", "v5", "v15", "v30", "over"), REFERENCE)
 def test_runs_are_those_of_an_independent_prototype(
     law: str, torque: float, order: int, slip5: float, slip15: float, v5: float, v15: float, v30: float | None,

@@ -29,6 +29,7 @@ def test_mended_the_papers_method_is_the_products_relaxed_law() -> None:
         assert told(r, "rear.slip", time) == pytest.approx(at(ours, "rear.slip", time), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_eq_32_as_printed_relaxes_a_height_instead_of_a_rolling_row() -> None:
     """N = diag(s_f^2, s_r^2, s_f^2, s_r^2): the wheels leave the height of the road."""
     r = run(1, rest(), 30.0)

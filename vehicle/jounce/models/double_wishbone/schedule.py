@@ -90,11 +90,11 @@ MOTION = (
 
 #: From there to the outputs.
 REPORTS = (
+    Call("report", ("corner", "wheel", "articulated_body", "chassis", "own state", "acceleration", "axial"),
+         ("report", "share")),
     Call("chassis_report", ("chassis", "acceleration", "chassis numbers"), ("chassis report", "body", "adjacent")),
     Glue("take_angles(y, opposite);", "take_angles(y, opposite);\n    take_angles(d_y, d_opposite);"),
     Call("angle", ("opposite sides", "adjacent sides"), ("angles",), lanes=4),
-    Call("report", ("corner", "wheel", "articulated_body", "chassis", "own state", "acceleration", "axial"),
-         ("report", "share")),
 )  # fmt: skip
 
 SCHEDULE = Schedule(VECTORS, EVALUATION + MOTION + REPORTS)
