@@ -98,6 +98,7 @@ def test_in_co_simulation_they_are_those_of_the_outputs_after_a_step(factory: Fa
     made.free()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exchange", [True, False], ids=["model exchange", "co-simulation"])
 def test_fmi_3_gives_those_of_fmi_2(factory: Factory, exchange: bool) -> None:
     two, u = driven(factory, kind=0 if exchange else 1)
