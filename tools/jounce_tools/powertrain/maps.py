@@ -20,14 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jounce.data import Vehicle
-from jounce.powertrain.layouts import CONVERTER_STEPS
+from jounce.powertrain.layouts import CONVERTER_STEPS, FLOORED
 from jounce.powertrain.train import train_of
 
 __all__ = ["Maps", "Standing", "Traction"]
 
 Array = NDArray[np.float64]
-_UNLOCKED = 0.95
-"""Throttle from which the lock-up clutch is open."""
 _POINTS = 200
 """Of a curve."""
 _BISECTIONS = 60
@@ -143,7 +141,7 @@ class Maps:
             engine = self._balanced(turbine, throttle)
             pump, multiplied = self._pump(engine, turbine)
             torque = self.engine_torque(engine, throttle)
-            locks = (throttle < _UNLOCKED and v["converter.lock_torque"] > 0
+            locks = (throttle < FLOORED and v["converter.lock_torque"] > 0
                      and gear >= round(v["converter.lock_gear"]))  # fmt: skip
             locked = np.full_like(turbine, locks, dtype=bool) & (turbine > v["converter.lock_speed"])
             direct = self.engine_torque(turbine, throttle)

@@ -24,6 +24,7 @@ from jounce.powertrain.layouts import (
     ARM_PORT,
     COLUMN_NUMBERS,
     CONVERTER_STEPS,
+    FLOORED,
     MEMORY,
     PORT,
     REPORT,
@@ -91,7 +92,8 @@ def of_train(train: Train) -> tuple[dict[str, list[str]], dict[str, str]]:
         "automatic/generated/driveline_layout.h": _header({
             "DRIVELINE": driveline.states(train), "GIVEN": given_of(train), "GEARBOX": MEMORY,
             "DRIVELINE_REPORT": REPORT,
-        }, CONVERTER_STEPS=CONVERTER_STEPS) + f"#define JN_LOCKS {pairs} /* and the inputs that turn them */\n",
+        }, CONVERTER_STEPS=CONVERTER_STEPS) + f"#define JN_FLOORED {FLOORED}\n"
+        f"#define JN_LOCKS {pairs} /* and the inputs that turn them */\n",
         "automatic/generated/driveline_scalar.inc": emit_file([*power, driveline.shafts_function(train), of_vehicle],
                                                                GENERATOR),
         "automatic/generated/driveline_scalar_forward.inc": _tangents([driveline.whole_function(train)]),
