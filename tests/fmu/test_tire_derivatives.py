@@ -86,13 +86,16 @@ def test_in_co_simulation_they_are_those_of_the_outputs_after_a_step(factory: Fa
     """By inputs, 1e-6; a sliding brake is at its limit, which has two slopes."""
     made, u = driven(factory)
     table = factory.table
-    quotient, _ = differences(lambda u: made.at(np.zeros(0), u), u, steps(table)[len(table.states) :])
+    quotient, spread = differences(lambda u: made.at(np.zeros(0), u), u, steps(table)[len(table.states) :])
     made.put(np.zeros(0), u)
     unknown = [*made.rates, *made.outputs]
     exact = np.array([made.directional(unknown, [k], np.ones(1)) for k in made.inputs]).T
     keep = [i for i, r in enumerate(unknown) if r != table.by_name("closure_residual").value_reference]
     known = [k for k, s in enumerate(table.inputs) if not s.name.endswith("brake_torque")]
-    assert quotient[np.ix_(keep, known)] == pytest.approx(exact[np.ix_(keep, known)], rel=1e-6, abs=1e-6)
+    entries = np.ix_(keep, known)
+    error, allowed = np.abs(exact - quotient)[entries], 1e-6 * (1.0 + np.abs(exact[entries]))
+    rounding = spread[entries]  # of a few quotients, whose step is small for half a second behind the input
+    assert (error <= allowed + rounding).all() and (rounding > 0.5 * allowed).mean() < 1e-3
     pressures = [k for k, s in enumerate(table.inputs) if s.name.endswith("tire_pressure")]
     assert (np.abs(exact[:, pressures]).max(axis=0) > 1e-5).all()
     made.free()
