@@ -15,13 +15,14 @@ from jounce.axles import AXLES
 from jounce_fmu.importer.host import Factory, open_builtin
 from jounce_fmu.models.tires import on_tires
 
+pytestmark = pytest.mark.slow  # vehicles of their own are emitted and compiled
+
 DATA = Path(__file__).parents[1] / "data" / "tires"
 #: Terms of pressure, which the file of PAC2002 has not.
 PRESSURE = {"PPX1": -0.3, "PPX3": 0.2, "PPY1": 0.4, "PFZ1": 0.7}
 
 
-@pytest.fixture(scope="module", params=["pac2002", *(pytest.param(name, marks=pytest.mark.slow)
-                                                     for name in ("mf61", "one of each"))])
+@pytest.fixture(scope="module", params=["pac2002", "mf61", "one of each"])
 def factory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Factory:
     pytest.importorskip("casadi")
     text, file = (DATA / "HMMWV_Pac02Tire.tir").read_text(), tmp_path_factory.mktemp("tires") / "pressure.tir"
@@ -35,7 +36,6 @@ def factory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return open_builtin(on_tires("hmmwv", files))
 
 
-@pytest.mark.slow
 def test_every_derivative_is_that_of_central_differences_at_random_states(factory: Factory) -> None:
     """1e-6, away from kinks, at speeds below, within and beyond the blend with the standstill."""
     table = factory.table
@@ -81,7 +81,6 @@ def driven(factory: Factory, kind: int = 1) -> tuple[Vehicle, np.ndarray]:
     return made, u
 
 
-@pytest.mark.slow
 def test_in_co_simulation_they_are_those_of_the_outputs_after_a_step(factory: Factory) -> None:
     """By inputs, 1e-6; a sliding brake is at its limit, which has two slopes."""
     made, u = driven(factory)
@@ -101,7 +100,6 @@ def test_in_co_simulation_they_are_those_of_the_outputs_after_a_step(factory: Fa
     made.free()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("exchange", [True, False], ids=["model exchange", "co-simulation"])
 def test_fmi_3_gives_those_of_fmi_2(factory: Factory, exchange: bool) -> None:
     two, u = driven(factory, kind=0 if exchange else 1)
