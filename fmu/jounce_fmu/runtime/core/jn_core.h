@@ -81,6 +81,9 @@ enum { JN_MOST_TICKS = 1000000 }; /* of one call, which takes less than a minute
  * whole number of ticks, if t is not the instance's time, or if h is longer than one call may be. With `part` a step
  * that is too long is allowed. */
 long long jn_whole_ticks(jn_instance *s, double t, double h, int part);
+/* Makes states 0 that have decayed so far that they have no effect. They would end as subnormal numbers and stay that for
+ * ever, and many processors take a hundred cycles for each operation on one. */
+void jn_drop_tiny(const jn_model *m, double *x);
 int jn_apply_tunables(jn_instance *s); /* puts changed tunable parameters into effect */
 /* Advances by n ticks and returns how many were taken, or -1. Without `part` it takes all or none. With `part` it takes
  * at most JN_MOST_TICKS, and stops before a tick that fails unless that is the first; the next call then fails at once

@@ -17,9 +17,10 @@ static int is_before(const jn_instance *s) { return (s->state & (JN_INSTANTIATED
 static double *point(jn_instance *s) {
     const jn_model *m = s->model;
     int k;
-    if (!((const jn_base *)s->face)->exchange || is_before(s) || !m->finish) return s->x;
+    if (!((const jn_base *)s->face)->exchange || is_before(s)) return s->x;
     memcpy(s->x_stage, s->x, (size_t)m->n_x * sizeof *s->x);
-    for (k = 0; k < JN_PROJECTIONS; k++) m->finish(s->x_stage, s->u, s->p_now);
+    for (k = 0; m->finish && k < JN_PROJECTIONS; k++) m->finish(s->x_stage, s->u, s->p_now);
+    jn_drop_tiny(m, s->x_stage);
     return s->x_stage;
 }
 

@@ -9,7 +9,8 @@
 #include "jn_rosenbrock.h"
 #include "jn_store.h"
 
-#define LOST 1e50 /* a state this large has diverged */
+#define LOST 1e50   /* a state this large has diverged */
+#define TINY 1e-100 /* a state this small has no effect; its third power is still a normal number */
 
 enum { BLOCK = 4 }; /* doubles; vectors are computed in whole blocks, for which jn_create leaves room */
 
@@ -91,6 +92,15 @@ static int rk4_tick(jn_instance *s, int known, jn_fault *f) {
     return 0;
 }
 
+void jn_drop_tiny(const jn_model *m, double *x) {
+    int i, j;
+    for (i = 0; i < m->n_x; i += BLOCK) {
+        double kept[BLOCK];
+        for (j = 0; j < BLOCK; j++) kept[j] = fabs(x[i + j]) < TINY ? 0.0 : x[i + j];
+        memcpy(x + i, kept, sizeof kept);
+    }
+}
+
 /* Index of the first state that is not finite or so large that outputs could overflow; -1 if there is none. */
 static int first_lost(const double *x, int n) {
     double all[BLOCK] = {0.0};
@@ -112,6 +122,7 @@ static int one_tick(jn_instance *s, long long ticks, int known, jn_fault *f) {
     if (m->step ? m->step(s->tick_length, s->u, s->p_now, s->d, s->x, s->work, f)
                 : implicit ? jn_rosenbrock_tick(s, f) : rk4_tick(s, known, f)) return -1;
     if (m->finish) m->finish(s->x, s->u, s->p_now);
+    jn_drop_tiny(m, s->x);
     if (m->decide) m->decide(s->start_time + (double)ticks * s->tick_length, s->u, s->p_now, s->d, s->x);
     i = first_lost(s->x, m->n_x);
     if (i < 0) return m->readable && m->readable(s->x, s->u, s->p_now, s->d, f) ? -1 : 0;
