@@ -1,4 +1,4 @@
-"""Build hook: compiles the native library into the package, for wheels and for editable installs."""
+"""Build hook: compiles the native libraries into the package, for wheels and for editable installs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ def _build_module(root: str) -> Any:
     return module
 
 
+#: Models whose libraries come with the package, and the data sets that name them. Others are compiled when first used.
+BUILT = (("double_wishbone", "hmmwv"), ("halfcar", "halfcar"))
+
+
 class NativeLibraryHook(BuildHookInterface):  # type: ignore[type-arg]
     """Builds ``jounce_fmu/_native`` and marks the wheel as made for one platform."""
 
@@ -35,11 +39,11 @@ class NativeLibraryHook(BuildHookInterface):  # type: ignore[type-arg]
         if self.target_name != "wheel":
             return
         build = _build_module(self.root)
-        library = build.ensure_library(build.builtin_sources())
+        libraries = [build.ensure_library(build.builtin_sources(*names)) for names in BUILT]
         build_data["pure_python"] = False
         # No extension module: any Python 3 will do, only the platform matters.
         from packaging.tags import sys_tags
 
         build_data["tag"] = f"py3-none-{next(sys_tags()).platform}"
         if version != "editable":
-            build_data["force_include"][str(library)] = f"jounce_fmu/_native/{library.name}"
+            build_data["force_include"] |= {str(path): f"jounce_fmu/_native/{path.name}" for path in libraries}

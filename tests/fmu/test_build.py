@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import os
 import shlex
@@ -18,6 +19,7 @@ from jounce_fmu.build import library as build
 from jounce_fmu.build.library import BuildError, Sources, compile_library, ensure_library, has_cc
 from jounce_fmu.build.table_c import emit_table
 from jounce_fmu.importer.host import Factory, FmuError, open_builtin
+from jounce_fmu.models import models
 
 
 def own_sources(folder: Path) -> tuple[Sources, Path]:
@@ -35,6 +37,14 @@ def logged_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch, first: str = 
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
     return log
+
+
+def test_a_package_has_the_library_of_each_model_that_keeps_its_library_there() -> None:
+    """Who may not write into the package could not use the model otherwise."""
+    hook = ast.parse((Path(__file__).parents[2] / "hatch_build.py").read_text(encoding="utf-8"))
+    built = [ast.literal_eval(node.value) for node in hook.body
+             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "BUILT"]
+    assert [set(names) for names in built] == [{(m.name, m.base) for m in models() if m.libraries == build.NATIVE}]
 
 
 def test_a_current_library_is_kept_and_a_stale_one_rebuilt(tmp_path: Path) -> None:
