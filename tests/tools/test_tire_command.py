@@ -39,6 +39,7 @@ def test_a_file_is_shown_with_what_it_leaves_out_and_warnings(capsys: pytest.Cap
     ("USE_MODE = 15", "LEFT", ("15: turn slip, taken as all forces, combined, with relaxation", "left; mirrored")),
     ("USE_MODE = 0", "RIGHT", ("0: vertical force alone, without", "right; mirrored on the left")),
     ("USE_MODE = -12", "LEFT", ("12: lateral force and its moments, with relaxation", "USE_MODE is below 0: right")),
+    ("USE_MODE = 434", "LEFT", ("434: contact with the road and rigid ring are not used, taken as 14: all forces",)),
     ("", "SYMMETRIC", ("not said, taken as 14: all forces, combined, with", "symmetric: taken as left")),
 ])  # fmt: skip
 def test_the_mode_and_the_side_of_a_file_are_said_once(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,10 @@ def test_fortran_numbers_and_lower_case_keys_are_read(tmp_path: Path) -> None:
     ("was", "now", "line", "words"),
     [
         ("'PAC2002'", "'FIALA'", "line 10", "PROPERTY_FILE_FORMAT"),
-        ("USE_MODE                   = 4", "FITTYP = 21", "line 11", "FITTYP: 21 is not a Magic Formula"),
+        ("USE_MODE                   = 4", "FITTYP = 53", "line 11", "FITTYP: 53 is not a Magic Formula"),
+        ("USE_MODE                   = 4", "FITTYP = 52\nPCY2 = 1", "line 12", "PCY2: 1: of a formula of motorcycles"),
+        ("IP                         = 800000", "IP = 8", "line 18", "INFLPRES: 8 Pa: expected 0, or at least 5000 Pa"),
+        ("IP                         = 800000", "IP = 8e5\nPRESMAX = 7e5", "line 18", "at most 700000 Pa as PRESMAX ("),
         ("USE_MODE                   = 4", "FITTYP = 'x'", "line 11", "FITTYP = \"'x'\": expected a number"),
         ("'meter'", "'yard'", "line 3", "LENGTH: unknown unit 'yard'"),
         ("'radian'", "'degrees'", "line 5", "ANGLE: unknown unit 'degrees'"),
@@ -156,6 +160,84 @@ def test_beyond_such_a_load_or_inclination_forces_go_on_from_there_and_it_is_sai
                                             .replace("PDX3  ", "PDX9  "))))  # fmt: skip
     assert 0.09 < entries["tire.max_inclination"].value < 0.1
     assert "PDX3" in entries["tire.max_inclination"].source
+
+
+def of_mf_swift(**own: str) -> str:
+    """The MF 6.1 file of a large tire, as programs of MF-Swift write it: its mode, 0.1 to 10 bar."""
+    text = (DATA / "synthetic_mf61_large.tir").read_text()
+    keys = {"USE_MODE": "114", "PRESMIN": "10000", "PRESMAX": "1000000", "INFLPRES": "220000", "NOMPRES": "220000",
+            "PPY1": "-0.6", "PPY2": "0", **own}  # fmt: skip
+    for key in keys:
+        text = re.sub(rf"^{key}\s*=.*\n", "", text, flags=re.MULTILINE)
+    return text + "[MODEL]\n" + "".join(f"{key} = {value}\n" for key, value in keys.items() if value)
+
+
+def test_pressures_end_where_a_stiffness_would_lose_its_sign_and_it_is_said(tmp_path: Path) -> None:
+    """1 + PPY1 dp is a tenth at dp = 1.5."""
+    entries = tire_entries(read_tir(written(tmp_path, of_mf_swift())))
+    pressure, least = entries["tire.pressure"], entries["tire.least_pressure"]
+    assert 0.98 * 550000.0 < pressure.maximum <= 550000.0
+    assert (least.value, pressure.minimum, pressure.value) == (10000.0, 10000.0, 220000.0)
+    assert "PPY1: cornering stiffness would be about 0" in pressure.source
+    assert "PPY1" not in least.source
+    entries = tire_entries(read_tir(written(tmp_path, of_mf_swift(PPY1="1.5", PPY4="0"))))
+    assert 88000.0 <= entries["tire.least_pressure"].value < 1.02 * 88000.0  # dp = -0.6
+    assert entries["tire.pressure"].maximum == 1e6
+
+
+@pytest.mark.parametrize(("own", "words"), [
+    ({"INFLPRES": "600000"}, "PPY1: -0.6: cornering stiffness would be about 0 or of the wrong sign at 5.5"),
+    ({"PPY1": "-2", "PRESMAX": "", "PRESMIN": ""}, "in a range that is assumed; PRESMAX says another one"),
+    ({"PPX3": "3", "PPX4": "0.01"}, "PPX3: 3: longitudinal friction"),  # not the last of the two
+])  # fmt: skip
+def test_a_sign_that_is_lost_before_the_pressure_of_the_file_is_refused(
+    own: dict[str, str], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TireFileError) as caught:
+        tire_entries(read_tir(written(tmp_path, of_mf_swift(**own))))
+    assert words in str(caught.value)
+
+
+def test_a_pressure_far_from_the_nominal_one_is_kept_and_not_clipped(tmp_path: Path) -> None:
+    text = of_mf_swift(INFLPRES="100000", PRESMIN="", PRESMAX="", PPY1="0.1")
+    entry = tire_entries(read_tir(written(tmp_path, text)))["tire.pressure"]
+    assert (entry.minimum, entry.value, entry.maximum) == (100000.0, 100000.0, 330000.0)
+
+
+def test_a_camber_range_of_any_size_is_read(tmp_path: Path) -> None:
+    text = of_mf_swift(CAMMIN="-3.15", CAMMAX="3.15", PDX3="0", PDY3="0", PKY3="0", PKY5="0")
+    assert tire_entries(read_tir(written(tmp_path, text)))["tire.max_inclination"].value == 1.5
+
+
+@pytest.mark.parametrize(("unit", "names", "factor"), [
+    ("FORCE", ("lbf", "pound_force"), 4.4482216), ("FORCE", ("kgf", "kilogram_force"), 9.80665),
+    ("LENGTH", ("inch", "inches"), 0.0254), ("LENGTH", ("feet", "foot"), 0.3048), ("LENGTH", ("meters", "metre"), 1.0),
+])  # fmt: skip
+def test_units_have_the_names_that_other_programs_give_them(
+    unit: str, names: tuple[str, ...], factor: float, tmp_path: Path
+) -> None:
+    key = {"FORCE": "FNOMIN", "LENGTH": "UNLOADED_RADIUS"}[unit]
+    numbers = {"FORCE": ("FNOMIN", "FZMIN", "FZMAX", "VERTICAL_STIFFNESS", "VERTICAL_DAMPING"),
+               "LENGTH": ("UNLOADED_RADIUS", "WIDTH", "RIM_RADIUS", "LONGVL")}[unit]  # fmt: skip
+    plain = read_tir(DATA / "HMMWV_Pac02Tire.tir")
+    for name in names:
+        text = re.sub(rf"^{unit} .*$", f"{unit} = '{name}'", HMMWV, flags=re.MULTILINE)
+        for number in numbers:
+            text = re.sub(rf"^{number} .*$", f"{number} = {plain.values[number] / factor!r}", text, flags=re.MULTILINE)
+        if unit == "LENGTH":
+            stiff = plain.values["VERTICAL_STIFFNESS"] * factor
+            text = re.sub(r"^VERTICAL_STIFFNESS .*$", f"VERTICAL_STIFFNESS = {stiff!r}", text, flags=re.MULTILINE)
+        tire = read_tir(written(tmp_path, text))
+        assert tire.values[key] == pytest.approx(plain.values[key], rel=1e-7)
+        assert tire.values["VERTICAL_STIFFNESS"] == pytest.approx(plain.values["VERTICAL_STIFFNESS"], rel=1e-7)
+
+
+@pytest.mark.parametrize("end", [" ", "\t", " $ the last", "!", "\n"])
+def test_a_last_line_without_an_end_is_whole_if_something_follows_the_number(end: str, tmp_path: Path) -> None:
+    text = re.sub(r"^LCZ .*\n", "", HMMWV, flags=re.MULTILINE) + "[VERTICAL]\nLCZ = 0.5"
+    assert read_tir(written(tmp_path, text + end)).values["LCZ"] == 0.5
+    with pytest.raises(TireFileError, match="LCZ: the file ends within this line"):
+        read_tir(written(tmp_path, text))
 
 
 def test_what_other_programs_write_beside_the_numbers_is_read(tmp_path: Path) -> None:

@@ -106,7 +106,10 @@ def test_a_mode_below_zero_mirrors_the_file_and_another_is_refused(tmp_path: Pat
     assert [entries[f"tire.{n}"].value for n in ("use_mode", "side_left", "side_right")] == [12.0, -1.0, 1.0]
     path.write_text(text.replace(was, ""))
     assert tire_entries(read_tir(path))["tire.use_mode"].value == 14.0
-    for bad in ("6", "16", "34", "4.5", "-7"):
+    for written, meant in ((114, 14.0), (124, 24.0), (434, 14.0), (-33, 13.0), (500, 0.0)):  # of MF-Swift
+        path.write_text(text.replace(was, f"USE_MODE = {written}"))
+        assert tire_entries(read_tir(path))["tire.use_mode"].value == meant
+    for bad in ("6", "16", "44", "4.5", "-7", "146", "614"):
         path.write_text(text.replace(was, f"USE_MODE = {bad}"))
         with pytest.raises(TireFileError, match=r"x\.tir: line 11: USE_MODE: .*: expected 0 to 5"):
             read_tir(path)

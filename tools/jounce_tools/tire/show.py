@@ -92,6 +92,8 @@ def _combined(tire: Tire) -> str:
 def _mode(tire: Tire) -> str:
     mode = use_mode(tire.file)
     said = "" if "USE_MODE" in tire.file.values else "not said, taken as "
+    if (own := abs(tire.file.values.get("USE_MODE", mode))) != mode:
+        said = f"{own:g}: contact with the road and rigid ring are not used, taken as "
     relaxes = "with relaxation" if mode >= 10 else f"without relaxation: lengths of {SHORTEST:g} m, which hold at rest"
     return f"{said}{mode}: {_MODES[mode % 10]}, {relaxes}"
 

@@ -111,6 +111,13 @@ class Factor:
         sign = math.copysign(1.0, first) if self.least else 1.0
         return sign * (first + sum(coefficient(n) * times * x**power for n, times, power in self.terms))
 
+    def most_against(self, x: float, coefficient: Callable[[str], float]) -> str:
+        """The coefficient that takes most from it at x."""
+        sign = math.copysign(1.0, coefficient(self.first)) if self.first and not self.waves else 1.0
+        if self.waves or not any(coefficient(name) for name, _, _ in self.terms):
+            return next((name for name in reversed(self.keys) if coefficient(name)), self.keys[0])
+        return min(self.terms, key=lambda term: sign * coefficient(term[0]) * term[1] * x ** term[2])[0]
+
 
 def _polynomial(what: str, over: Range, *keys: str, first: str = "") -> Factor:
     return Factor(what, over, tuple((key, 1.0, power) for power, key in enumerate(keys, 1)), first)

@@ -35,6 +35,10 @@ _LONGVL: Final = 16.7
 """Speed of the measurement [m/s] of a file that does not say it."""
 _STEPS: Final = 200
 """Into which a range is divided."""
+_STEEPEST_LEAN: Final = 1.5
+"""Largest inclination [rad] that can be set."""
+_NEAR_PRESSURE: Final = 0.5
+"""Of the nominal pressure less or more: where every tire has friction and stiffness, and at its own pressure."""
 _UPRIGHT: Final = 0.05
 """Inclination [rad] up to which every tire has friction and stiffness."""
 STIFFEST, MOST_DAMPING = 5e5, 5e3
@@ -146,10 +150,10 @@ def _ranges(made: _Made) -> None:
         over, why = _kept(tire, "load", end / f0 - 1.0, least, lambda x: f"a load of {f0 * (1.0 + x):.4g} N")
         load = f0 * (1.0 + over) if why else end
         made.put(f"{name}_load", load, "N", f"{text} load of the formula", 0.001, f"assumption: {why}" if why else "")
-    lean = min(abs(v.get("CAMMIN", -0.2618)), abs(v.get("CAMMAX", 0.2618))) or 0.2618
+    lean = min(abs(v.get("CAMMIN", -0.2618)), abs(v.get("CAMMAX", 0.2618)), _STEEPEST_LEAN) or 0.2618
     lean, why = _kept(tire, "inclination", lean, _UPRIGHT, lambda x: f"an inclination of {x:.3g} rad")
     made.put("max_inclination", lean, "rad", "largest inclination of the formula", 0.0,
-             f"assumption: {why}" if why else "", 1.5)  # fmt: skip
+             f"assumption: {why}" if why else "", _STEEPEST_LEAN)  # fmt: skip
     for which, text, sign in (("min", "least", -1.0), ("max", "largest", 1.0)):
         for name, key, size, unit in (("slip", "KPU", MOST_SLIP, "1"), ("slip_angle", "ALP", STEEPEST_ANGLE, "rad")):
             low, high = bounds(key + which.upper(), sign)
@@ -172,12 +176,14 @@ def _inflation(made: _Made) -> None:
     made.coefficient("FNOMIN", v["FNOMIN"], "N", "nominal load")
     nominal = v.get("NOMPRES", 0.0)
     made.put("NOMPRES", nominal, "Pa", "nominal pressure; 0: pressure has no effect", 0.0)
-    least, most = v.get("PRESMIN", 0.5 * nominal), v.get("PRESMAX", 1.5 * nominal or ANY_PRESSURE)
+    pressure = v.get("INFLPRES") or nominal
+    least = v.get("PRESMIN", min(0.5 * nominal, pressure))
+    most = v.get("PRESMAX", max(1.5 * nominal, pressure) if nominal else ANY_PRESSURE)
     why = "" if "PRESMAX" in v or not nominal else "assumption: half to one and a half of the nominal pressure"
-    made.put("least_pressure", least, "Pa", "least pressure that the inputs count with", 0.0, why)
-    _check_pressure(made.tire, nominal, least, most)
-    pressure = min(max(v.get("INFLPRES", nominal), least), most)
-    made.entries["tire.pressure"] = Entry(pressure, "Pa", made.tire.path.name, "inflation pressure", least, most)
+    (least, low), (most, high) = (_kept_pressure(made.tire, nominal, pressure, end) for end in (least, most))
+    made.put("least_pressure", least, "Pa", "least pressure that the inputs count with", 0.0, low or why)
+    said = high or made.tire.path.name
+    made.entries["tire.pressure"] = Entry(pressure, "Pa", said, "inflation pressure", least, most)
 
 
 def _rolling(made: _Made) -> None:
@@ -221,8 +227,12 @@ def _sided(made: _Made) -> None:
 
 
 def use_mode(tire: TireFile) -> int:
-    """USE_MODE of a file without its sign; one without it has all forces, combined, with relaxation: 14."""
-    return int(abs(tire.values.get("USE_MODE", 14.0)))
+    """USE_MODE of a file without its sign and its contact with the road, 30 as 10; 14 where the file has none.
+
+    That is all forces, combined, with relaxation.
+    """
+    mode = int(abs(tire.values.get("USE_MODE", 14.0))) % 100
+    return mode - 20 if mode >= 30 else mode
 
 
 def _check_rolling(tire: TireFile, made: Mapping[str, Entry]) -> None:
@@ -250,8 +260,8 @@ def _kept(tire: TireFile, over: Range, end: float, least: float, text: Callable[
         wrong = next((k for k, x in enumerate(places) if not factor.is_right(x, tire.coefficient)), None)
         if wrong is None:
             continue
-        key = next((name for name in reversed(factor.keys) if tire.values.get(name)), factor.keys[0])
         what, at = f"{factor.what} would be about 0 or of the wrong sign", places[wrong]
+        key = factor.most_against(at, tire.coefficient)
         if abs(at) <= abs(least):
             raise tire.fault_of(key, f"{tire.coefficient(key):g}: {what} at {text(at)}")
         found = places[wrong - 1]
@@ -259,10 +269,20 @@ def _kept(tire: TireFile, over: Range, end: float, least: float, text: Callable[
     return found, why
 
 
-def _check_pressure(tire: TireFile, nominal: float, least: float, most: float) -> None:
-    """Raises TireFileError where friction or a stiffness has the wrong sign at a pressure that can be set."""
-    for end in (least, most) if nominal > 0.0 else ():
-        _kept(tire, "pressure", end / nominal - 1.0, math.inf, lambda x: f"{nominal * (1.0 + x):.4g} Pa")
+def _kept_pressure(tire: TireFile, nominal: float, pressure: float, end: float) -> tuple[float, str]:
+    """(end, "") of the range of pressure, or where friction or a stiffness loses its sign before it, and why.
+
+    Raises TireFileError where that is near the nominal one, or between it and that of the file.
+    """
+    if not nominal > 0.0:
+        return end, ""
+    ends = end / nominal - 1.0
+    own = max(pressure / nominal - 1.0, 0.0) if ends > 0.0 else max(1.0 - pressure / nominal, 0.0)
+    key = "PRESMAX" if ends > 0.0 else "PRESMIN"
+    hint = "" if key in tire.values else f", in a range that is assumed; {key} says another one"
+    over, why = _kept(tire, "pressure", ends, max(_NEAR_PRESSURE, own),
+                      lambda x: f"{nominal * (1.0 + x):.4g} Pa{hint}")
+    return (nominal * (1.0 + over), f"assumption: {why}") if why else (end, "")
 
 
 def _check_signs(tire: TireFile) -> None:

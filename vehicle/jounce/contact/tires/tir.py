@@ -19,18 +19,23 @@ from jounce.contact.tires.tir_text import TireFileError, TireText, fault_of, rea
 __all__ = ["TireFile", "TireFileError", "bounds", "read_tir"]
 
 #: FITTYP, or PROPERTY_FILE_FORMAT where there is none -> tire law.
-_FITTYP: Final = {5: "pac2002", 6: "pac2002", 51: "pac2002", 52: "pac2002", 60: "mf61", 61: "mf61", 62: "mf61"}
+_FITTYP: Final = {**dict.fromkeys((5, 6, 21, 51, 52), "pac2002"), **dict.fromkeys((60, 61, 62), "mf61")}
 _FORMAT: Final = {"PAC2002": "pac2002", "MF_05": "pac2002", "MF-TYRE": "pac2002"}
 #: [UNITS]: key -> unit in lower case -> factor to SI. Coefficients are pure numbers, with angles in rad.
 _UNITS: Final[Mapping[str, Mapping[str, float]]] = {
     "LENGTH": {
-        **dict.fromkeys(("meter", "metre", "m"), 1.0), **dict.fromkeys(("mm", "millimeter", "millimetre"), 1e-3),
-        **dict.fromkeys(("cm", "centimeter"), 1e-2), **dict.fromkeys(("km", "kilometer"), 1e3),
-        **dict.fromkeys(("inch", "in"), 0.0254), **dict.fromkeys(("foot", "ft"), 0.3048), "mile": 1609.344,
+        **dict.fromkeys(("meter", "meters", "metre", "metres", "m"), 1.0),
+        **dict.fromkeys(("mm", "millimeter", "millimetre"), 1e-3),
+        **dict.fromkeys(("cm", "centimeter", "centimetre"), 1e-2),
+        **dict.fromkeys(("km", "kilometer", "kilometre"), 1e3),
+        **dict.fromkeys(("inch", "inches", "in"), 0.0254), **dict.fromkeys(("foot", "feet", "ft"), 0.3048),
+        "mile": 1609.344,
     },
     "FORCE": {
-        **dict.fromkeys(("newton", "n"), 1.0), **dict.fromkeys(("kn", "kilonewton", "knewton"), 1e3),
-        "kilogram_force": 9.80665, "dyne": 1e-5, "pound_force": 4.4482216152605, "kpound_force": 4448.2216152605,
+        **dict.fromkeys(("newton", "newtons", "n"), 1.0), **dict.fromkeys(("kn", "kilonewton", "knewton"), 1e3),
+        **dict.fromkeys(("kilogram_force", "kgf"), 9.80665), "dyne": 1e-5,
+        **dict.fromkeys(("pound_force", "lbf"), 4.4482216152605),
+        **dict.fromkeys(("kpound_force", "klbf"), 4448.2216152605),
     },
     "ANGLE": dict.fromkeys(("radian", "radians", "rad"), 1.0),
     "MASS": {**dict.fromkeys(("kg", "kilogram"), 1.0), **dict.fromkeys(("gram", "g"), 1e-3),
@@ -52,6 +57,8 @@ _DIMENSIONS: Final[Mapping[str, Mapping[str, int]]] = {
     "LONGVL": {"LENGTH": 1, "TIME": -1},
     **dict.fromkeys(_PRESSURES, {"PRESSURE": 1}),
 }
+_LEAST_PRESSURE: Final = 5e3
+"""Of a tire that carries a vehicle [Pa]."""
 _POSITIVE: Final = ("UNLOADED_RADIUS", "WIDTH", "RIM_RADIUS", "FNOMIN", "LONGVL")
 #: Keys that some programs write in another way.
 _SPELLINGS: Final = {"Q_FZ1": "QFZ1", "Q_FZ2": "QFZ2", "Q_RE0": "QRE0", "Q_V1": "QV1", "Q_V2": "QV2"}
@@ -83,8 +90,8 @@ _GRIPS: Final = {"PDX1": (0.01, 10.0), "PDY1": (0.01, 10.0), "PKY1": (0.1, 1e3)}
 #: Keys of which the second must be above the first.
 _RISING: Final = (("FZMIN", "FZMAX"), ("CAMMIN", "CAMMAX"), ("PRESMIN", "PRESMAX"), ("KPUMIN", "KPUMAX"),
                   ("ALPMIN", "ALPMAX"), ("RIM_RADIUS", "UNLOADED_RADIUS"))  # fmt: skip
-#: USE_MODE: what is computed, from 10 on with relaxation.
-_MODES: Final = tuple(10.0 * tens + units for tens in range(3) for units in range(6))
+#: USE_MODE: what is computed; tens: relaxation, with 3 the rigid ring of MF-Swift; hundreds: its contact with the road.
+_MODES: Final = tuple(100.0 * h + 10.0 * tens + units for h in range(6) for tens in range(4) for units in range(6))
 _LARGEST_COEFFICIENT: Final = 1e5
 #: Without them there is no curve.
 _CURVES: Final = (
@@ -189,14 +196,15 @@ def _law(raw: TireText) -> str:
 def _factors(raw: TireText) -> dict[str, float]:
     factors = {}
     for unit, known in _UNITS.items():
-        text = raw.units.get(unit)
+        text, firsts = raw.units.get(unit), {factor: name for name, factor in reversed([*known.items()])}
+        names = ", ".join(reversed([*firsts.values()]))
         if text is None:
             if unit != "PRESSURE":
-                raise raw.fault_of(unit, f"expected one of {', '.join(known)} in [UNITS]", raw.unit_lines)
+                raise raw.fault_of(unit, f"expected one of {names} in [UNITS]", raw.unit_lines)
             text = "pascal"
         if text.lower() not in known:
             why = "; coefficients are per radian" if unit == "ANGLE" else ""
-            raise raw.fault_of(unit, f"unknown unit {text!r}; expected {', '.join(known)}{why}", raw.unit_lines)
+            raise raw.fault_of(unit, f"unknown unit {text!r}; expected {names}{why}", raw.unit_lines)
         factors[unit] = known[text.lower()]
     return factors
 
@@ -240,16 +248,28 @@ def _check(raw: TireText, values: Mapping[str, float]) -> None:
     for low, high in _RISING:
         if low in values and high in values and not values[low] < values[high]:
             raise raw.fault_of(high, f"{values[high]:g}: expected a number above {low}")
-    pressure = values.get("INFLPRES", values.get("NOMPRES", 0.0))
-    for key, sign in (("PRESMIN", 1.0), ("PRESMAX", -1.0)):
-        if pressure and sign * (pressure - values.get(key, pressure)) < 0.0:
-            raise raw.fault_of(key, f"{values[key]:g} Pa: expected a range that the pressure {pressure:g} Pa is in")
+    _check_pressure(raw, values)
     mode = abs(values.get("USE_MODE", 0.0))
     if mode not in _MODES:
-        raise raw.fault_of("USE_MODE", f"{values['USE_MODE']:g}: expected 0 to 5, or 10 or 20 more for relaxation, or "
-                                       "less than 0 for the other side")  # fmt: skip
+        raise raw.fault_of("USE_MODE", f"{values['USE_MODE']:g}: expected 0 to 5, 10, 20 or 30 more for relaxation, "
+                                       "100 to 500 more for the contact, less than 0 for the other side")  # fmt: skip
+    if values.get("PCY2") and "FITTYP" in raw.lines and values["FITTYP"] < 60:
+        raise raw.fault_of("PCY2", f"{values['PCY2']:g}: of a formula of motorcycles (MF-MCTyre), which is not read")
     if values["PKY1"] >= 0.0:
         raise raw.fault_of("PKY1", f"{values['PKY1']:g}: expected a number below 0, of a force that opposes the slip")
+
+
+def _check_pressure(raw: TireText, values: Mapping[str, float]) -> None:
+    key = "INFLPRES" if values.get("INFLPRES") else "NOMPRES"
+    pressure = values.get(key, 0.0)
+    for name in ("NOMPRES", "INFLPRES"):
+        if 0.0 < values.get(name, 0.0) < _LEAST_PRESSURE:
+            raise raw.fault_of(name, f"{values[name]:g} Pa: expected 0, or at least {_LEAST_PRESSURE:g} Pa, after "
+                                     "[UNITS]")  # fmt: skip
+    for end, sign in (("PRESMIN", 1.0), ("PRESMAX", -1.0)):
+        if pressure and sign * (pressure - values.get(end, pressure)) < 0.0:
+            raise raw.fault_of(key, f"{pressure:g} Pa: expected {'at least' if sign > 0.0 else 'at most'} "
+                                    f"{values[end]:g} Pa as {end} (line {raw.lines[end]}) says")  # fmt: skip
 
 
 def _curve(raw: TireText, factors: Mapping[str, float], section: str) -> tuple[tuple[float, float], ...]:

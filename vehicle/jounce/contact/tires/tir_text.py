@@ -104,14 +104,16 @@ class _Reader:
         self.places: dict[tuple[str, str], int] = {}
 
     def read(self, text: str) -> TireText:
-        lines, found = _LINE.split(text), self.found
+        lines, found, data = _LINE.split(text), self.found, ""
         cut = bool(lines[-1])  # the last line has no end
         for at, line in enumerate(lines if cut else lines[:-1], 1):
             found.count, before = at, _BEFORE_COMMENT.match(line)
-            self._line(at, (before.group() if before else line).strip())
+            data = before.group() if before else line
+            self._line(at, data.strip())
         if not found.sections:
             raise found.fault(max(found.count, 1), "the file has no [SECTION]; expected a tire file (.tir)")
-        last = next((key for key, at in found.lines.items() if cut and at == found.count), "")
+        open_end = cut and data == lines[-1].rstrip()  # neither a space nor a comment ends the value
+        last = next((key for key, at in found.lines.items() if open_end and at == found.count), "")
         if last in self.numbers or last in self.words:
             raise found.fault_of(last, "the file ends within this line, as one that was cut; expected an end of line")
         return found
