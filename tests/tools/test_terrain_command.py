@@ -77,6 +77,17 @@ def test_a_recording_of_a_run_on_a_road_replays_on_that_road(
     assert "zero differences in 51 output vectors" in capsys.readouterr().out
 
 
+def test_a_recording_of_an_example_needs_no_option_to_replay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = str(tmp_path / "run.mcap")
+    assert main(["simulate", "--throttle", "0.4", "--duration", "0.05", "-o", run]) == 0
+    assert main(["replay", run]) == 0
+    assert "zero differences in 51 output vectors" in capsys.readouterr().out
+    assert main(["replay", run, "--vehicle", "pickup"]) == 2
+    assert "no model named 'hmmwv_pedals'" in capsys.readouterr().err
+
+
 def test_pedals_drive_the_vehicle_that_is_put_on_a_road(tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     where = ["--road", str(ROADS / "curved.crg"), "--set", "init.x=110", "--set", "init.y=-40"]

@@ -6,9 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
+from jounce.data import example_names
 from jounce_service.hosting.fmu_model import registry
 from jounce_service.recording import require
-from jounce_service.recording.reader import RecordingError
+from jounce_service.recording.reader import Reader, RecordingError
 from jounce_service.recording.replay import Report, replay
 from jounce_service.server.config import ServerConfig
 from jounce_service.transport.errors import UnknownModel
@@ -25,15 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--vehicle", action="append", default=[], metavar="VEHICLE",
-        help="an example's name, or your own vehicle that the server hosted; may repeat",
+        help="your own vehicle of the run, or an example on which it was made; may repeat",
     )  # fmt: skip
     add_tires_and_road(parser)
 
 
 def _vehicles(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Those of ``--vehicle``; on tires and a road the one that is named, or the HMMWV. Raises UsageError, DataError."""
+    """Those of ``--vehicle``; without it and ``--fmu`` the example that the recording names; on tires and a road the
+    one that is named, or the HMMWV. Raises UsageError, DataError, RecordingError."""
     if arguments.tire is None and arguments.road is None:
-        return tuple(arguments.vehicle)
+        recorded = [] if arguments.vehicle or arguments.fmu else [Reader(arguments.recording).model.model]
+        return tuple(arguments.vehicle or [name for name in recorded if name in example_names()])
     if len(arguments.vehicle) > 1:
         raise UsageError(f"{len(arguments.vehicle)} times --vehicle: expected one with --tire and --road")
     one = argparse.Namespace(vehicle=(arguments.vehicle or ["hmmwv"])[0], tire=arguments.tire, road=arguments.road,
