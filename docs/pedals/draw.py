@@ -65,14 +65,16 @@ def drive() -> plt.Figure:
     plan = [(0.0, {"throttle": 0.5}), (9.0, {"throttle": 0.0}), (11.0, {"brake_pedal": 0.4})]
     for tick, style in ((1e-3, "-"), (2.5e-4, "--")):
         o = run(plan, 17.0, {"tick": tick})
-        shown = {"speed": "speed [m/s]", "gearbox.gear": "gear", "engine.speed": "[rad/s]",
+        shown = {"speed": "speed [m/s]", "gearbox.gear": "gear", "engine.speed": "engine, turbine [rad/s]",
                  "converter.speed_ratio": "converter: speed ratio"}  # fmt: skip
         for ax, (name, label) in zip(axes.flat, shown.items(), strict=True):
-            ax.plot(o["time"], o[name], style, label=f"engine, tick {1e3 * tick:g} ms" if "engine" in name else None)
+            what = "engine, " if name == "engine.speed" else ""
+            ax.plot(o["time"], o[name], style, label=f"{what}tick {1e3 * tick:g} ms")
             ax.set_ylabel(label)
-            if name == "engine.speed":
-                ax.plot(o["time"], o["gearbox.turbine_speed"], style, label=f"turbine, tick {1e3 * tick:g} ms")
-    axes[1, 0].legend(fontsize=8)
+        axes[1, 0].plot(o["time"], o["gearbox.turbine_speed"], style, label=f"turbine, tick {1e3 * tick:g} ms")
+    axes[0, 1].yaxis.get_major_locator().set_params(integer=True)
+    for ax in axes.flat:
+        ax.legend(fontsize=8)
     for ax in axes[1]:
         ax.set_xlabel("time [s]")
     return figure
