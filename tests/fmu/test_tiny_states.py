@@ -6,6 +6,8 @@ import ctypes as ct
 import ctypes.util
 import platform
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -15,8 +17,11 @@ from jounce_fmu.importer.host import Factory, FmuInstance, open_builtin
 
 #: FE_UNDERFLOW of glibc on this processor: a result was subnormal and had to be rounded.
 UNDERFLOW = 0x10
+#: Place of the control register MXCSR among the words of glibc's environment, and its bits that flush to zero.
+MXCSR, FLUSH = 7, 0x8040
 #: States below it become 0.
 BOUND = 1e-100
+VEHICLES = ("hmmwv", "hmmwv_pedals", "class3")
 
 
 def test_a_state_that_has_decayed_is_zero(factory: Factory) -> None:
@@ -52,28 +57,56 @@ def test_model_exchange_takes_such_states_for_zero_too(factory: Factory) -> None
     raw.free()
 
 
-def underflows(fmu: FmuInstance, ticks: int) -> bool:
-    """Whether a result of these ticks or of the outputs behind them was subnormal."""
-    math = ct.CDLL(ct.util.find_library("m"))
-    math.feclearexcept(UNDERFLOW)
-    fmu.step(ticks)
-    fmu.get_outputs()
-    return bool(math.fetestexcept(UNDERFLOW))
+@pytest.fixture
+def libm() -> ct.CDLL:
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        pytest.skip("flags and environment of floating point have these places on Linux on x86")
+    return ct.CDLL(ct.util.find_library("m"))
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="the flag's number is that of Linux on x86"
-)
-@pytest.mark.parametrize("vehicle", ["hmmwv", "hmmwv_pedals", "class3"])
-def test_a_vehicle_computes_with_no_subnormal_numbers_however_long_nothing_happens(vehicle: str) -> None:
-    factory = open_builtin(vehicle)
-    pedals = any(s.name == "brake_pedal" for s in factory.table.inputs)
-    with factory.instance("a") as fmu:
+def drive(fmu: FmuInstance) -> Iterator[None]:
+    """A second with the brakes on, then forty under throttle, or at rest without pedals; yields after each second."""
+    pedals = any(s.name == "brake_pedal" for s in fmu.table.inputs)
+    for second in range(41):
+        if pedals and second < 2:
+            fmu.set_values({"brake_pedal": 0.5 * (second == 0), "throttle": 0.3 * (second == 1)})
+        fmu.step(1000)
+        fmu.get_outputs()
+        yield
+
+
+@pytest.mark.parametrize("vehicle", VEHICLES)
+def test_a_vehicle_computes_with_no_subnormal_numbers_however_long_nothing_happens(vehicle: str, libm: ct.CDLL) -> None:
+    with open_builtin(vehicle).instance("a") as fmu:
         fmu.setup({})
-        if pedals:
-            fmu.set_values({"brake_pedal": 0.5})
-        assert not underflows(fmu, 1000)
-        if pedals:
-            fmu.set_values({"brake_pedal": 0.0, "throttle": 0.3})
-        found = [underflows(fmu, 1000) for _ in range(40)]
-    assert not any(found)
+        libm.feclearexcept(UNDERFLOW)
+        for _ in drive(fmu):
+            assert not libm.fetestexcept(UNDERFLOW)
+
+
+@contextmanager
+def flushing(libm: ct.CDLL, on: bool) -> Iterator[None]:
+    """With ``on`` the processor takes subnormal numbers for 0 and makes none, as some hosts have it."""
+    kept, changed = ((ct.c_uint32 * 8)() for _ in range(2))
+    libm.fegetenv(kept)
+    changed[:] = kept[:]
+    changed[MXCSR] |= FLUSH if on else 0
+    libm.fesetenv(changed)
+    try:
+        yield
+    finally:
+        libm.fesetenv(kept)
+
+
+@pytest.mark.parametrize("vehicle", VEHICLES)
+def test_a_host_whose_processor_flushes_to_zero_gets_the_same_bits(vehicle: str, libm: ct.CDLL) -> None:
+    found = []
+    for on in (False, True):
+        with open_builtin(vehicle).instance("a") as fmu:
+            fmu.setup({})
+            with flushing(libm, on):
+                assert (1e-320 * float(len(vehicle)) == 0.0) == on
+                for _ in drive(fmu):
+                    pass
+                found.append((fmu.get_outputs().tobytes(), fmu.get_state()))
+    assert found[0] == found[1]
