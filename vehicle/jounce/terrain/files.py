@@ -27,9 +27,9 @@ def read(path: str | os.PathLike[str], layout: Layout | None = None) -> Terrain:
     """
     path, layout = Path(path), layout or Layout()
     try:
-        if path.suffix == ".crg":
+        if path.suffix.lower() == ".crg":
             return layout.elsewhere(read_crg(path))
-        if path.suffix == ".toml":
+        if path.suffix.lower() == ".toml":
             return layout.elsewhere(described(path, read))
         made = _other(path, layout)
     except OSError as error:
@@ -41,13 +41,14 @@ def read(path: str | os.PathLike[str], layout: Layout | None = None) -> Terrain:
 
 
 def _other(path: Path, layout: Layout) -> Terrain:
-    if path.suffix == SUFFIX:
+    suffix = path.suffix.lower()  # of Windows, too
+    if suffix == SUFFIX:
         return layout.elsewhere(load(path))
-    if path.suffix == ".npy":
+    if suffix == ".npy":
         return layout.grid(array(path))
-    if path.suffix == ".png":
+    if suffix == ".png":
         return layout.grid(png(path)[::-1].T, needs=("spacing", "scale"))
-    if path.suffix in (".tif", ".tiff"):
+    if suffix in (".tif", ".tiff"):
         found = geotiff(path)
         if none := int(np.isnan(found.heights).sum()):
             raise TerrainError(f"{path}: {none} of {found.heights.size} points have no height; gdal_fillnodata fills "
@@ -56,7 +57,7 @@ def _other(path: Path, layout: Layout) -> Terrain:
             raise TerrainError("scale, offset: the file has its own")
         t = layout.grid(found.heights, cell=found.cell)
         return replace(t, yaw=t.yaw + found.yaw) if found.yaw else t
-    if path.suffix == ".csv":
+    if suffix == ".csv":
         return layout.elsewhere(_profile(path))
     raise TerrainError(f"{path}: expected a file that ends in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}")
 
