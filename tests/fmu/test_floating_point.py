@@ -1,5 +1,5 @@
-"""States that have decayed become 0, since as subnormal numbers, which never end, they would slow down every further step;
-and a host may trap exceptions of floating point or flush to zero."""
+"""States that have decayed become 0: as subnormal numbers, which never end, they would slow down every further step.
+A host may trap exceptions of floating point or flush to zero."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from test_exchange import Exchange
 
 from jounce_fmu.importer.host import Factory, FmuInstance, open_builtin
 
-#: FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW and FE_UNDERFLOW of glibc on this processor; the last one tells that a result was
-#: subnormal and had to be rounded.
+#: FE_INVALID, FE_DIVBYZERO, FE_OVERFLOW and FE_UNDERFLOW of glibc on this processor; the last one tells that a result
+#: was subnormal and had to be rounded.
 EXCEPTIONS = 0x01 | 0x04 | 0x08 | 0x10
 #: Place of the control register MXCSR among the words of glibc's environment, and its bits that flush to zero.
 MXCSR, FLUSH = 7, 0x8040
