@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tiff import Tag, tiff
 
 from jounce.terrain.files import read
@@ -160,17 +162,32 @@ def test_a_picture_that_is_cut_or_damaged_anywhere_is_refused_with_its_path_or_w
 
 
 def test_a_table_is_two_tracks(tmp_path: Path) -> None:
-    (tmp_path / "road.csv").write_text("x,left,right\n1.0,0.1,0.2\n1.5,0.3,0.4\n2.0,0.5,0.6\n")
+    (tmp_path / "road.csv").write_text("\ufeffx,left,right\n1.0,0.1,0.2\n1.5,0.3,0.4\n2.0,0.5,0.6\n\n\n", "utf-8")
     t = read(tmp_path / "road.csv")
     assert (t.kind, t.du, t.origin) == ("PROFILE", 0.5, (1.0, -0.91))
     assert np.array_equal(t.heights, [[0.2, 0.1], [0.4, 0.3], [0.6, 0.5]])
+
+
+@settings(max_examples=200, deadline=None)
+@given(at=st.integers(6, 127), gone=st.integers(0, 40), put=st.sampled_from([b"", b"(", b"]", b"-", b"99999", b"'"]))
+def test_an_array_with_a_damaged_head_is_refused_with_its_path_or_read(
+    tmp_path_factory: pytest.TempPathFactory, at: int, gone: int, put: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("bad") / "bad.npy"
+    np.save(path, np.arange(35.0).reshape(5, 7))
+    data = path.read_bytes()
+    path.write_bytes(data[:at] + put + data[at + gone :])
+    try:
+        assert read(path).kind == "HEIGHTMAP"
+    except TerrainError as error:
+        assert "bad.npy" in str(error)
 
 
 @pytest.mark.parametrize(("text", "told"), [
     ("", "expected x,left,right"), ("x,z\n", "expected x,left,right"), ("x,left,right\n0,0,0\n", "1 places"),
     ("x,left,right\n0,0,0\n1,0\n", "line 3 is '1,0'"), ("x,left,right\n0,0,0\n1,0,0\n3,0,0\n", r"line \d: x does not"),
     ("x,left,right\n0,0,0\n1,nan,0\n2,0,0\n", "height nan in row 1, column 1"),
-    ("x,left,right\n2,0,0\n1,0,0\n", "rising"),
+    ("x,left,right\n2,0,0\n1,0,0\n", "rising"), ("x,left,right\n0,0,0\ninf,0,0\n", "line 3 is 'inf,0,0'"),
 ])  # fmt: skip
 def test_a_wrong_table_is_refused_with_its_line(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "road.csv").write_text(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ def array(path: Path) -> Array:
     """The numbers of a .npy. Raises TerrainError, OSError."""
     try:
         heights = np.load(path, mmap_mode="r", allow_pickle=False)  # so that the file's size bounds what is allocated
-    except (ValueError, EOFError, OverflowError) as error:
+    except (ValueError, TypeError, EOFError, OverflowError, MemoryError, SyntaxError, TokenError) as error:
         raise TerrainError(f"{path}: not a whole array of numbers; expected what numpy.save writes") from error
     if not isinstance(heights, np.ndarray) or heights.dtype.kind not in "fiu":
         kind = getattr(heights, "dtype", type(heights).__name__)

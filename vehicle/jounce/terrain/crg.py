@@ -49,7 +49,7 @@ def read_crg(path: str | os.PathLike[str], *, as_written: bool = False) -> Terra
     """
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")  # a mark of UTF-8
     except OSError as error:
         raise TerrainError(f"{path}: {error.strerror}; expected an OpenCRG road (.crg)") from error
     header = _header(data, path)

@@ -17,6 +17,8 @@ from jounce.terrain.packed import Terrain, TerrainError
 Array = NDArray[np.float64]
 #: A closed road's ends are this close, in position [m] and direction [rad].
 _CLOSED = 1e-3
+#: Largest heading [rad], slope and banking of a road.
+_MOST = {"phi": 1e3, "slope": 10.0, "banking": 10.0}
 _REFPOINT = ("x", "y", "z", "phi", "u_fraction", "u_offset", "u", "v_fraction", "v_offset", "v")
 _OFFSET = ("offset_x", "offset_y", "offset_z", "offset_phi", "rotcenter_x", "rotcenter_y")
 #: Keys of $ROAD_CRG_MODS.
@@ -92,7 +94,8 @@ def road(h: Header, rows: Array, path: Path, *, as_written: bool) -> Terrain:
     places, v = _columns(h, path)
     start, du = _start_and_step(h)
     if n < 2 or not du > 0.0:
-        raise TerrainError(f"{path}: {n} rows, increment {du}: expected 2 rows or more, and a spacing above 0")
+        raise TerrainError(f"{path}: {n} rows, reference_line_increment = {du:g}: expected 2 rows or more, and a "
+                           "spacing above 0")  # fmt: skip
     if n != (expected_rows(h) or n):
         raise TerrainError(f"{path}: {n} rows of data where the header says {expected_rows(h)}: cut")
     for key in ("scale_length", "scale_width"):
@@ -104,12 +107,17 @@ def road(h: Header, rows: Array, path: Path, *, as_written: bool) -> Terrain:
         column = rows[:, h.channels.index(found)] if found in h.channels else np.full(n, r.get(key, 0.0))
         if np.any(np.isnan(column[1:])):
             raise TerrainError(f"{path}: {found} is missing in row {int(np.argmax(np.isnan(column[1:]))) + 2}")
+        if np.any(wild := np.abs(column[1:]) > _MOST[name]):
+            k = int(np.argmax(wild)) + 1
+            raise TerrainError(f"{path}: {found} in row {k + 1}: {column[k]:g}: expected numbers up to {_MOST[name]:g}")
         return column
 
     phi, slope = channel("phi", "reference_line_start_phi")[1:], channel("slope", "reference_line_start_s")[1:]
     bank = channel("banking", "reference_line_start_b")
     bank = np.where(np.isnan(bank), bank[1], bank) * m.get("scale_banking", 1.0)
     first = r.get("reference_line_start_phi", 0.0)
+    if abs(first) > _MOST["phi"]:
+        raise TerrainError(f"{path}: reference_line_start_phi = {first:g}: expected up to {_MOST['phi']:g}")
     phi, slope = first + m.get("scale_curvature", 1.0) * (phi - first), slope * m.get("scale_slope", 1.0)
     du, v = du * m.get("scale_length", 1.0), v * m.get("scale_width", 1.0)
     for scale, ends in (("slope", "z"), ("length", "xyz"), ("curvature", "xy")):

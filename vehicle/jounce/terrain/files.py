@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +66,7 @@ def _other(path: Path, layout: Layout) -> Terrain:
 def _profile(path: Path, track: float = 1.82) -> Terrain:
     """Two tracks that far apart [m], around the file's x axis."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
     except UnicodeDecodeError as error:
         raise TerrainError(f"{path}: byte {error.start} is not UTF-8; expected a text (CSV)") from error
     if not lines or [c.strip() for c in lines[0].split(",")] != ["x", "left", "right"]:
@@ -74,6 +75,8 @@ def _profile(path: Path, track: float = 1.82) -> Terrain:
     for number, line in enumerate(lines[1:], 2):
         try:
             x, left, right = map(float, line.split(","))
+            if not math.isfinite(x):
+                raise ValueError
         except ValueError as error:
             raise TerrainError(f"{path}: line {number} is {line[:60]!r}: expected three numbers") from error
         rows.append((x, left, right))
