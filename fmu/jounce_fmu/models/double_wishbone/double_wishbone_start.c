@@ -132,30 +132,32 @@ static double hollow(const rest *r, double ground) {
     return most;
 }
 
-/* First guess: chassis parallel to the terrain under it, tires a little compressed; `all`: those of every wheel, where the
- * design heights of the axles differ. */
+/* First guess: chassis parallel to the terrain under it, tires a little compressed; `all`: those of every wheel, where
+ * the design heights or the tires of the axles differ. */
 static void guess(rest *r, const double *x, int all, double *v) {
     const double *n = r->mean_normal, yaw = r->p[JN_P_init_yaw];
     const double c = jn_cos_1(yaw), s = jn_sin_1(yaw), slope = -(n[0] * c + n[1] * s) / n[2];
     const double side = -(-n[0] * s + n[1] * c) / n[2], length = sqrt(1.0 + slope * slope);
-    double ground = 0.0, hub = 0.0, highest = -HUGE_VAL, radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, 0);
+    double ground = 0.0, hub = 0.0, radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, 0);
+    double lowest = HUGE_VAL;
     int k;
     memset(v, 0, N_REST * sizeof *v);
     v[1] = -jn_atan_1(slope);
     v[2] = jn_atan2_1(side, length);
     for (k = 0; k < JN_WHEELS; k++) {
         const double *d = r->d;
-        radius = fmax(radius, wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, JN_LANE_OF(k)));
+        const double own_radius = wheel_number(r, JN_WHEEL_NUMBER_tire_unloaded_radius, JN_LANE_OF(k));
         const double own = lane(d + D_CORNERS, height_row(k / 2), JN_LANE_OF(JN_IS_PAIR(k / 2) ? k - k % 2 : k));
+        radius = fmax(radius, own_radius);
         hub += own / JN_WHEELS;
-        highest = fmax(highest, own - (is_plane(r) ? 0.0 : r->height[k]));
+        lowest = fmin(lowest, own_radius - COMPRESSED - (own - (is_plane(r) ? 0.0 : r->height[k])));
         if (!is_plane(r)) ground += r->height[k] / JN_WHEELS;
     }
     if (is_plane(r))
         ground = r->d[D_GROUND + 2] - (n[0] * x[JN_X_position] + n[1] * x[JN_X_position + 1]) / n[2];
     else ground -= fmax(hollow(r, ground) - 0.5 * COMPRESSED, 0.0); /* a wheel in the air finds no way down */
     v[0] = ground + (radius - COMPRESSED - hub) / n[2];
-    if (all) v[0] = (is_plane(r) ? ground : 0.0) + (radius - COMPRESSED - highest) / n[2];
+    if (all) v[0] = (is_plane(r) ? ground : 0.0) + lowest / n[2];
 }
 
 /* Asks the ground for each wheel: the inputs, or the terrain file below the anchor of the wheel on a level chassis. */
