@@ -108,6 +108,7 @@ def test_lines_and_heights_follow_from_the_channels(tmp_path: Path) -> None:
     ({"road": EDGES + "REFERENCE_LINE_END_U = -1e300\n"}, "41 rows of data where the header says 1"),
     ({"changed": lambda t: t.replace(",m,0,0.5", ",m,a,b")}, "line 11: 'a': expected a number"),
     ({"mods": "SCALE_Z = 2\n"}, "line 11: scale_z: expected a modifier of OpenCRG"),
+    ({"road": EDGES + "REFERENCE_LINE_OFFSET_X = 1\n", "mods": ""}, "offsets of the reference line are not read"),
     ({"mods": "SCALE_LENGTH = -1\n"}, "scale_length = -1: expected more than 0"),
     ({"mods": "REFPOINT_U = 3\n"}, "refpoint_u = 3 is not read; expected 0"),
     ({"mods": "REFPOINT_V_FRACTION = 0.5\n"}, "refpoint_v_fraction is not read"),
@@ -124,6 +125,14 @@ def test_what_would_be_read_wrong_is_refused_with_its_line_or_key(
 ) -> None:
     with pytest.raises(TerrainError, match=rf"made\.crg.*{words}"):
         read(made(tmp_path, **how))
+
+
+def test_a_road_left_as_written_has_neither_modifiers_nor_offsets(tmp_path: Path) -> None:
+    plain = read_crg(made(tmp_path, road=START, mods=""))
+    kept = read_crg(made(tmp_path, road=START, mods="SCALE_Z_GRID = 2\nREFPOINT_X = 100\n"), as_written=True)
+    assert np.array_equal(kept.line, plain.line) and np.array_equal(kept.heights, plain.heights)
+    with pytest.raises(TerrainError, match="offsets of the reference line"):
+        read_crg(made(tmp_path, road=EDGES + "REFERENCE_LINE_OFFSET_X = 1\n"), as_written=True)
 
 
 def test_a_name_in_upper_case_letters_is_one_of_the_same_kind(tmp_path: Path) -> None:

@@ -98,6 +98,9 @@ def road(h: Header, rows: Array, path: Path, *, as_written: bool) -> Terrain:
                            "spacing above 0")  # fmt: skip
     if n != (expected_rows(h) or n):
         raise TerrainError(f"{path}: {n} rows of data where the header says {expected_rows(h)}: cut")
+    if (as_written or h.placed) and any(r.get(f"reference_line_offset_{name}", 0.0) for name in ("x", "y", "z", "phi")):
+        raise TerrainError(f"{path}: offsets of the reference line are not read; expected none, or a road without a "
+                           "section of modifiers")  # fmt: skip
     for key in ("scale_length", "scale_width"):
         if not m.get(key, 1.0) > 0.0:
             raise TerrainError(f"{path}: the modifier {key} = {m[key]:g}: expected more than 0")
@@ -162,9 +165,6 @@ def _placed(h: Header, m: dict[str, float], line: Array, phi: float, start: floa
     """x, y, z of the line after the modifiers; ``height``: of the first row over the line, at v = 0."""
     point = {name: m[f"refpoint_{name}"] for name in _REFPOINT if f"refpoint_{name}" in m}
     offset = {name: m[f"refline_{name}"] for name in _OFFSET if f"refline_{name}" in m}
-    if h.placed and any(h.road.get(f"reference_line_offset_{name}", 0.0) for name in ("x", "y", "z", "phi")):
-        raise TerrainError(f"{path}: offsets of the reference line are not read; expected none, or a road "
-                           "without a section of modifiers")  # fmt: skip
     if point and offset:
         raise TerrainError(f"{path}: refpoint_{next(iter(point))} and refline_{next(iter(offset))}: expected modifiers "
                            "of one way to place the road")  # fmt: skip
