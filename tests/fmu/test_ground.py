@@ -7,6 +7,7 @@ import hashlib
 import struct
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -99,18 +100,27 @@ def test_a_heightmap_is_the_bilinear_patch_and_goes_on_level_beyond_its_edge(lib
     assert corner == z[0, 0]
 
 
-def _cases() -> dict[str, Terrain]:
+CASES = ("bilinear", "cubic", "road", "profile", "obstacles")
+_road = cache(iso_road)
+
+
+def _case(name: str) -> Terrain:
+    if name == "road":
+        return read_crg(ROADS / "banked.crg")
+    if name == "profile":
+        return _road("D", 1, 20.0)
+    if name != "obstacles":
+        return _grid(smooth=name == "cubic")
     flat = Terrain("HEIGHTMAP", np.zeros((41, 11)), 0.5, 1.0, (0.0, -5.0))
     shapes = (half_round(3.0, 0.2, yaw=0.3), bump(5.0, 0.2, 1.5), ramp(7.0, 0.3, 1.0, top=0.5, yaw=-0.2),
               step(10.0, 0.1), pothole(13.0, 0.1, 1.0), sine(14.0, 0.05, 1.0, 5.0, left=0.5, right=1.2))  # fmt: skip
-    return {"bilinear": _grid(), "cubic": _grid(smooth=True), "road": read_crg(ROADS / "banked.crg"),
-            "profile": iso_road("D", 1, 20.0), "obstacles": flat.with_obstacles(*shapes)}  # fmt: skip
+    return flat.with_obstacles(*shapes)
 
 
-@pytest.mark.parametrize("name", list(_cases()))
+@pytest.mark.parametrize("name", CASES)
 def test_slopes_and_bends_are_the_derivatives_of_the_heights(library: ct.CDLL, tmp_path: Path, name: str) -> None:
     """Central differences; the median leaves out those across a line between cells."""
-    t, rng, h = _cases()[name], np.random.default_rng(8), 1e-5
+    t, rng, h = _case(name), np.random.default_rng(8), 1e-5
     x, y = rng.uniform(3.2, 6.0, 400), rng.uniform(-0.7, 0.7, 400)
     if name == "obstacles":
         x = rng.uniform(2.5, 19.0, 400)
@@ -125,7 +135,7 @@ def test_slopes_and_bends_are_the_derivatives_of_the_heights(library: ct.CDLL, t
 
 
 def test_obstacles_are_the_equations_in_numpy(library: ct.CDLL, tmp_path: Path) -> None:
-    t, rng = _cases()["obstacles"], np.random.default_rng(9)
+    t, rng = _case("obstacles"), np.random.default_rng(9)
     x, y = rng.uniform(0.0, 20.0, 5000), rng.uniform(-2.5, 2.5, 5000)
     with opened(library, save(t, tmp_path / "t.jnt")) as ground:
         assert np.abs(ground(x, y)[:, 0] - heights(t.obstacles, x, y)).max() < 1e-12
@@ -197,7 +207,7 @@ def test_heights_along_a_road_are_those_of_queries(library: ct.CDLL, tmp_path: P
 
 
 @pytest.mark.parametrize("edge", ["CLAMP", "PLANE", "FAULT"])
-@pytest.mark.parametrize("name", [*_cases(), "friction", *NAMES])
+@pytest.mark.parametrize("name", [*CASES, "friction", *NAMES])
 def test_four_wheels_have_the_bits_of_queries(library: ct.CDLL, tmp_path: Path, name: str, edge: str) -> None:
     """On the terrain, across its borders and far from it, on points of the grid, and at places that are no number."""
     if name in NAMES:
@@ -206,7 +216,7 @@ def test_four_wheels_have_the_bits_of_queries(library: ct.CDLL, tmp_path: Path, 
     else:
         mu = np.random.default_rng(3).uniform(0.1, 1.0, (9, 7))
         areas = (Area(4.0, 0.0, 0.4, 1.0, 2.0, 0.125), Area(5.0, 1.0, 0.0, 2.0, 0.5, 0.5))
-        t = replace(_grid(), friction=mu, areas=areas) if name == "friction" else _cases()[name]
+        t = replace(_grid(), friction=mu, areas=areas) if name == "friction" else _case(name)
         low, high = np.array([-2.0, -7.0]), np.array([24.0, 7.0])
     rng = np.random.default_rng(4)
     x, y = rng.uniform(low, high, (4000, 2)).T
@@ -222,7 +232,7 @@ def test_four_wheels_have_the_bits_of_queries(library: ct.CDLL, tmp_path: Path, 
 @pytest.mark.parametrize("name", [*NAMES, "grid", "spline", "tracks"])
 def test_no_place_of_a_patch_is_above_its_bound(library: ct.CDLL, tmp_path: Path, name: str) -> None:
     """Patches as large as a wheel; where a bound is given, it is near the highest place."""
-    made = {"grid": _grid(), "spline": _grid(True), "tracks": iso_road("B", 1, 20.0)}
+    made = {"grid": _grid(), "spline": _grid(True), "tracks": _road("B", 1, 20.0)}
     t = made[name] if name in made else read_crg(ROADS / f"{name}.crg")
     rng, near = np.random.default_rng(10), []
     where = rng.choice(t.line[:, :2], 150) if t.kind == "ROAD" else rng.uniform(-1.0, 9.0, (150, 2))
@@ -268,7 +278,7 @@ def test_a_place_is_beside_a_terrain_where_its_own_edge_is_what_goes_on(
     library: ct.CDLL, tmp_path: Path, kind: str
 ) -> None:
     """There a wheel is off where the edge is FAULT."""
-    t = {"grid": _grid(), "road": read_crg(ROADS / "curved.crg"), "tracks": iso_road("B", 1, 20.0)}[kind]
+    t = {"grid": _grid(), "road": read_crg(ROADS / "curved.crg"), "tracks": _road("B", 1, 20.0)}[kind]
     rng, seen = np.random.default_rng(12), set()
     middle = t.line[:, :2].mean(axis=0) if t.kind == "ROAD" else np.array(t.origin)
     with (opened(library, save(replace(t, edge="CLAMP"), tmp_path / "c.jnt")) as clamped,
@@ -294,7 +304,7 @@ def test_a_file_with_odd_numbers_and_a_right_hash_is_refused_or_gives_numbers(
 ) -> None:
     """Each number of the header and some of the arrays are put to odd ones; Python has no other error than its own."""
     made = {"map": replace(_grid(), friction=np.full((9, 7), 0.5), areas=(Area(4.0, 0.0, 0.4, 1.0, 2.0, 0.125),)),
-            "tracks": iso_road("B", 1, 20.0)}  # fmt: skip
+            "tracks": _road("B", 1, 20.0)}  # fmt: skip
     body = bytearray(to_bytes(_shaped(made[name] if name in made else read_crg(ROADS / f"{name}.crg")))[64:])
     path, rng, refused = tmp_path / "odd.jnt", np.random.default_rng(3), 0
     x, y = rng.uniform(-10.0, 40.0, (2, 200))

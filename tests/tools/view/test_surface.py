@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as ct
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -40,20 +41,21 @@ def _obstacles() -> Terrain:
 
 
 #: Terrain, and how far the mesh may be off [m]: heights are float32 in the file; a road turns between its points.
-KINDS = {
-    "heightmap": (_grid(), 1e-6),
-    "level beyond": (_grid(edge="PLANE", height=0.3), 1e-6),
-    "ends": (_grid(edge="FAULT"), 1e-6),
-    "profile": (iso_road("C", 3, 60.0), 1e-6),
-    "obstacles": (_obstacles(), 1e-6),
-    "road": (read_crg(ROADS / "banked.crg"), 5e-3),
-    "curved road": (read_crg(ROADS / "curved.crg"), 5e-3),
+KINDS: dict[str, tuple[Callable[[], Terrain], float]] = {
+    "heightmap": (lambda: _grid(), 1e-6),
+    "level beyond": (lambda: _grid(edge="PLANE", height=0.3), 1e-6),
+    "ends": (lambda: _grid(edge="FAULT"), 1e-6),
+    "profile": (lambda: iso_road("C", 3, 60.0), 1e-6),
+    "obstacles": (lambda: _obstacles(), 1e-6),
+    "road": (lambda: read_crg(ROADS / "banked.crg"), 5e-3),
+    "curved road": (lambda: read_crg(ROADS / "curved.crg"), 5e-3),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_mesh_lies_on_the_ground_that_the_model_feels(library: ct.CDLL, tmp_path: Path, kind: str) -> None:
-    t, off = KINDS[kind]
+    make, off = KINDS[kind]
+    t = make()
     net = surface(t, *ALL)
     if t.edge != "CLAMP":  # a point of the edge may be beyond it by rounding
         net = net[1:-1, [0, *range(7, net.shape[1] - 7), -1] if t.edge == "PLANE" else slice(1, -1)]
