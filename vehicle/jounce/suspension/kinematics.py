@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -49,6 +50,29 @@ class Solution:
     """What `Linkage` knows: `centre_k`, `axis_k`, `twist_k` (6, all), `spring_k`, its gradients, `jacobian` ..."""
 
 
+class _Numeric:
+    """A function of columns that is called with numbers, without the objects of CasADi that each would need."""
+
+    def __init__(self, function: ca.Function) -> None:
+        """``function``: with dense inputs and outputs."""
+        self.names = function.name_out()
+        self._given = [np.zeros(function.size1_in(k)) for k in range(function.n_in())]
+        self._found = [np.zeros(function.size_out(k)[::-1]) for k in range(function.n_out())]
+        self._buffer: Any  # casadi's stubs demand a size of its buffers that only C has
+        self._buffer, self._evaluate = function.buffer()
+        for k, array in enumerate(self._given):
+            self._buffer.set_arg(k, array.data)
+        for k, array in enumerate(self._found):
+            if array.size:
+                self._buffer.set_res(k, array.data)
+
+    def __call__(self, *given: Sequence[float] | Array) -> list[Array]:
+        for own, values in zip(self._given, given, strict=True):
+            own[:] = values
+        self._evaluate()
+        return [np.array(found.T, order="C") for found in self._found]
+
+
 class Linkage:
     """A mechanism on one side, in numbers."""
 
@@ -58,13 +82,13 @@ class Linkage:
         self.names = coordinate_names(mechanism)
         self.independent = [self.names.index(n) for n in mechanism.independent]
         self.dependent = [k for k in range(len(self.names)) if k not in self.independent]
-        self.numbers = ca.evalf(mechanism.numbers(side))
+        self.numbers = np.array(ca.evalf(mechanism.numbers(side)), dtype=float).ravel()
         self.row_names: tuple[str, ...] = ()
         self._function = self._made()
         self._design = np.zeros(len(self.independent) + 1), np.zeros(len(self.names))
         self._last = self._design
 
-    def _made(self) -> ca.Function:
+    def _made(self) -> _Numeric:
         m = self.mechanism
         q, place, numbers = SX.sym("q", len(self.names)), SX.sym("e", 3), SX.sym("n", m.layout().size)
         own = m.on(numbers)
@@ -89,16 +113,15 @@ class Linkage:
             outputs[label] = length
             outputs[f"{label}_rate"] = ca.jacobian(length, q)
         given = [q, place, numbers]
-        self._loops = ca.Function("loops", given, [ca.densify(residual), ca.densify(outputs["jacobian"])])
+        self._loops = _Numeric(ca.Function("loops", given, [ca.densify(residual), ca.densify(outputs["jacobian"])]))
         names = list(outputs)
-        return ca.Function("linkage", [q, place, numbers], [ca.densify(outputs[n]) for n in names],
-                           ["q", "place", "numbers"], names)  # fmt: skip
+        return _Numeric(ca.Function("linkage", given, [ca.densify(outputs[n]) for n in names],
+                                    ["q", "place", "numbers"], names))  # fmt: skip
 
     def evaluate(self, q: Sequence[float] | Array, steer: float = 0.0) -> dict[str, Array]:
         """Everything at coordinates that need not close the loops."""
         place = self.end.at(steer)[0] if self.end else np.zeros(3)
-        found = self._function(q=ca.DM(q), place=ca.DM(place), numbers=self.numbers)
-        return {name: _array(value) for name, value in found.items()}
+        return dict(zip(self._function.names, self._function(q, place, self.numbers), strict=True))
 
     def solve(self, independent: Sequence[float] | Array, steer: float = 0.0) -> Solution:
         """The position where the independent coordinates and the steering are as told; raises NotClosedError."""
@@ -116,9 +139,9 @@ class Linkage:
         q = start.copy()
         q[self.independent] = independent
         error = 0.0
-        place = ca.DM(self.end.at(steer)[0] if self.end else 3)
+        place = self.end.at(steer)[0] if self.end else np.zeros(3)
         for _ in range(_STEPS if self.dependent else 0):
-            found, jacobian = (_array(v) for v in self._loops.call([ca.DM(q), place, self.numbers]))
+            found, jacobian = self._loops(q, place, self.numbers)
             residual = found.ravel()
             error = float(np.abs(residual).max())
             step, *_ = np.linalg.lstsq(jacobian[:, self.dependent], -residual, rcond=None)
@@ -229,8 +252,4 @@ def kinematics_of(vehicle: Vehicle, axle: AxleData) -> Axle:
         end = next((inner_end(vehicle, axle, name, side) for name in mechanism.prescribed), None)
         linkages.append(Linkage(mechanism, end, side))
     return Axle(tuple(linkages))
-
-
-def _array(value: ca.DM) -> Array:
-    return np.array(value, dtype=float)
 
