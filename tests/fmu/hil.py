@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jounce_fmu.importer.tables import checked_sources
 
-FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror")
+FLAGS = ("-std=c99", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror")
 DRIVER = Path(__file__).parent / "models" / "hil.c"
 #: In C: a function, the call of a member, or of one of two functions; a member's function; a list of functions alone.
 BODY = re.compile(r"^(?:__attribute__\(\(.*?\)\) )*[\w *]+?(\w+)\([^;{}]*\) \{(?:[^\n]*\}$|.*?^\})", re.S | re.M)
@@ -30,13 +30,13 @@ def run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, level: str = "-O2") -> None:
     """The sources, gcc's call graph with stack sizes, and the program ``hil`` in ``folder``."""
     _, sources = checked_sources()
     for name, data in sources.packed().items():
         (folder / name).write_bytes(data)
     listed = sorted(f.name for f in folder.glob("*.c"))
-    run(["gcc", *FLAGS, "-fcallgraph-info=su,da", "-c", *listed], folder)
+    run(["gcc", *FLAGS, level, "-fcallgraph-info=su,da", "-c", *listed], folder)
     run(["gcc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{folder}", str(DRIVER),
          *(n.replace(".c", ".o") for n in listed), "-o", "hil", "-Wl,--wrap=jn_variant_supported", "-lm", "-lpthread"],
         folder)  # fmt: skip
