@@ -47,8 +47,8 @@ LONGEST = ("clients/test_cpp_client.py", "docs/test_commands.py", "clients/test_
 
 @pytest.hookimpl(optionalhook=True)  # the compliance suite's tests run it without plugins
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than the cores: a good part of the tests waits for servers, containers and clocks."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than the cores: a good part of the tests waits for servers, containers and clocks."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -118,6 +118,7 @@ def test_paced_counts_overruns_and_late_slots_of_a_path_and_of_a_bare_pair_befor
         assert 0 <= int(overruns) <= int(releases) <= 300
 
 
+@pytest.mark.slow
 def test_gym_env_measures_one_environment_and_three_vectors(build: Path) -> None:
     pytest.importorskip("gymnasium")
     output = run("gym_env.py", "--envs=2", "--calls=5", "--rounds=1")
@@ -190,6 +191,7 @@ def test_an_axle_more_is_measured() -> None:
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_the_ground_benchmark_asks_every_kind_of_terrain() -> None:
     printed = run("ground.py")
     names = ("heightmap along a path", "the same with splines", "heightmap at random places", "random road",

@@ -25,6 +25,7 @@ def number(cell: str) -> float | None:
         return None
 
 
+@pytest.mark.slow(but="kinematics")  # the coast in numbers: tests/fmu/test_coastfree.py
 @pytest.mark.parametrize("name", list(make.TABLES)[: make.QUICK])
 def test_the_quick_tables_of_the_page_are_what_a_new_run_finds(name: str) -> None:
     anew = cells(name, make.filled(PAGE, [name]))
