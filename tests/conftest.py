@@ -41,8 +41,9 @@ def parse(parser: Lark, text: str, *options: Any, **named: Any) -> ParseTree:
 Lark.parse = parse  # type: ignore[method-assign]
 
 #: Files that take longest. They start first, in this order: else a core may wait for one of them at the end.
-LONGEST = ("clients/test_cpp_client.py", "docs/test_commands.py", "clients/test_compliance.py", "fmu/test_hil.py",
-           "tools/test_vehicle_command.py", "docker/test_container.py")  # fmt: skip
+LONGEST = ("clients/test_cpp_client.py", "docs/test_commands.py", "clients/test_compliance.py",
+           "clients/test_end_to_end.py", "docker/test_container.py", "docs/test_pages.py", "fmu/test_tire_file.py",
+           "service/test_bitwise_identity.py", "benchmarks/test_soak.py")  # fmt: skip
 
 
 @pytest.hookimpl(optionalhook=True)  # the compliance suite's tests run it without plugins
