@@ -1,12 +1,13 @@
 """One run, five ways: command, FMU in fmpy, FMU in libcosimpy, Advance, and a Lockstep stream in any order.
 
-The same inputs give the same outputs to the last bit over 10 000 ticks: all ways execute the same machine code.
+The same inputs give the same outputs to the last bit over thousands of ticks: all ways execute the same machine code.
 """
 
 from __future__ import annotations
 
 import asyncio
 import csv
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from jounce_service.hosting.fmu_model import builtin_registry
 from jounce_tools.cli.main import main
 
 Array = NDArray[np.float64]
-TICKS = 10_000
+TICKS = 10_000 if "JOUNCE_SLOW" in os.environ else 5_000
 START = {"init.speed": 9.0, "terrain.bank": 0.05, "imu.pos.x": 0.4}
 TABLE = table(load_vehicle("hmmwv"))
 OUTPUTS = [s.name for s in TABLE.outputs]
@@ -43,7 +44,7 @@ NAMES = [name for _, names in OWNERS.values() for name in names]
 
 def _inputs() -> Array:
     """(TICKS, inputs): each column changes with its owner's period; a sweep, drive, full brakes at the end."""
-    t = 0.001 * np.arange(TICKS)
+    t, drive = 0.001 * np.arange(TICKS), 0.0005 * TICKS
     columns = []
     for owner, (period, names) in OWNERS.items():
         own = t[np.arange(TICKS) // period * period]
@@ -53,9 +54,9 @@ def _inputs() -> Array:
             elif owner == "wind":
                 columns.append(800.0 * np.sin(0.9 * own + k))
             elif "drive" in name:
-                columns.append(np.where(own < 6.0, 150.0 + 100.0 * np.sin(own + k), 0.0))
+                columns.append(np.where(own < drive, 150.0 + 100.0 * np.sin(own + k), 0.0))
             else:
-                columns.append(np.where(own < 6.0, 0.0, 2500.0 + 100.0 * k))
+                columns.append(np.where(own < drive, 0.0, 2500.0 + 100.0 * k))
     return np.array(columns).T
 
 
@@ -79,7 +80,7 @@ def command(inputs: Array, tmp_path_factory: pytest.TempPathFactory) -> Array:
         writer.writerows([repr(0.001 * k), *map(repr, row.tolist())] for k, row in enumerate(inputs))
     sets = [f"--set={name}={value}" for name, value in START.items()]
     files = [f"--inputs={folder / 'in.csv'}", f"-o{folder / 'out.csv'}", "--units=none"]
-    assert main(["simulate", *files, "--duration=10", *sets]) == 0
+    assert main(["simulate", *files, f"--duration={TICKS // 1000}", *sets]) == 0
     with (folder / "out.csv").open(newline="") as file:
         assert next(csv.reader(file)) == ["time", *OUTPUTS]
         rows = np.array([[float(v) for v in row] for row in csv.reader(file)])
@@ -89,9 +90,9 @@ def command(inputs: Array, tmp_path_factory: pytest.TempPathFactory) -> Array:
 
 def test_the_run_is_not_trivial(command: Array) -> None:
     at = OUTPUTS.index
-    assert command[5000, at("ref_frame.pos.x")] > 40.0
+    assert command[2500, at("ref_frame.pos.x")] > 20.0
     assert np.abs(command[:, at("com.lin_acc.y")]).max() > 1.5
-    assert abs(command[-1, at("speed")]) < 1e-3
+    assert abs(command[-1, at("speed")]) < 0.1  # it rocks on its springs
 
 
 def test_fmpy_gives_the_commands_bits(inputs: Array, archive: Path, command: Array) -> None:

@@ -211,18 +211,18 @@ def test_an_error_of_the_fmu_and_its_noise_are_no_death(
         server.advance(session, 1, act=float(hostile.REFUSE))
     assert (info(caught.value).reason, info(caught.value).message) == ("SOLVER_FAILED", "act = 5: no step")
     assert runs(pid(server, session))
-    assert eventually(lambda: len(caplog.records) > 0)
     facts = {"msg": "%s", "fmu": "hostile", "instance": session.session_id, "pid": pid(server, session)}
+    assert eventually(lambda: any(facts.items() <= vars(r).items() for r in caplog.records))
     assert [r.getMessage() for r in caplog.records if facts.items() <= vars(r).items()] == ["noise on standard output"]
 
 
 def test_an_fmu_that_is_slow_is_not_taken_for_one_that_hangs(host: Any, bad: Path) -> None:
-    server = host(bad, worker_seconds=1.0)
+    server = host(bad, worker_seconds=2.5)
     session = create(server, "hostile")
-    # 50 ms of processor time a tick, in all for longer than one answer may take.
-    member = server.member(session, "a", inputs=["act"], period=30)
+    # 50 ms of processor time a tick, in all for longer than one answer may take; a piece of it may wait for the core.
+    member = server.member(session, "a", inputs=["act"], period=60)
     state = member.step(float(hostile.SLOW)).state
-    assert (state.tick, state.outputs[1]) == (30, 30.0)
+    assert (state.tick, state.outputs[1]) == (60, 60.0)
 
 
 def test_a_slow_fmu_does_not_make_a_short_advance_longer_than_a_call_may_be(host: Any, bad: Path, info: Any) -> None:
