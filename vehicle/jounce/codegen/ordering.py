@@ -111,39 +111,43 @@ def _branched(lines: list[_Line]) -> list[_Line]:
     """The lines with branches in place of those that count only where one truth holds, the longest branch first."""
     tried: set[str] = set()
     while True:
-        truths = {choice[1] for line in lines if (choice := _CHOICE.match(line.formula))} - tried
-        inner = {truth: _only_where(truth, lines) for truth in sorted(truths)}
-        most = max(inner, key=lambda t: _cycles(inner[t]), default="")
-        if not most or _cycles(inner[most]) < _WORTH:
+        truths = sorted({choice[1] for line in lines if (choice := _CHOICE.match(line.formula))} - tried)
+        inner = _only_where(truths, lines)
+        cycles = [sum(line.cycles for line, of in inner if of >> k & 1) for k in range(len(truths))]
+        if not truths or max(cycles) < _WORTH:
             return lines
-        tried.add(most)
-        lines = _with_branch(lines, most, inner[most])
+        most = cycles.index(max(cycles))
+        tried.add(truths[most])
+        lines = _with_branch(lines, truths[most], [line for line, of in inner if of >> most & 1])
 
 
-def _cycles(lines: Iterable[_Line]) -> int:
-    return sum(line.cycles for line in lines)
-
-
-def _only_where(truth: str, lines: Sequence[_Line]) -> list[_Line]:
-    """The lines whose result is read only where the truth holds."""
-    elsewhere: set[str] = set()
+def _only_where(truths: Sequence[str], lines: Sequence[_Line]) -> list[tuple[_Line, int]]:
+    """The lines whose result is read only where a truth holds, each with a bit for each such truth."""
+    every = (1 << len(truths)) - 1
+    bits = {truth: 1 << k for k, truth in enumerate(truths)}
+    allowed: dict[str, int] = {}  # what is read later, and the truths without which it is not
     inner = []
     for line in reversed(lines):
+        own = 0
+        if line.names and not line.inner and not line.at_once:
+            own = every
+            for name in line.names:
+                own &= allowed.get(name, every)
+        if own:
+            inner.append((line, own))
         choice = _CHOICE.match(line.formula)
-        if line.names and not line.inner and not line.at_once and not elsewhere.intersection(line.names):
-            inner.append(line)
-            continue
-        once = choice is not None and choice[1] == truth and _NAME.findall(line.formula).count(choice[2]) == 1
-        chosen = choice[2] if choice and once else ""
-        elsewhere.update(n for n in line.reads if n != chosen)
+        once = choice is not None and _NAME.findall(line.formula).count(choice[2]) == 1
+        for name in line.reads:
+            chosen = choice is not None and once and name == choice[2]
+            allowed[name] = allowed.get(name, every) & (own | (bits.get(choice[1], 0) if choice and chosen else 0))
     return inner[::-1]
 
 
 def _with_branch(lines: list[_Line], truth: str, inner: list[_Line]) -> list[_Line]:
     """The lines with these in a branch; as they are where what the branch reads depends on what it makes."""
-    own = {n for line in inner for n in line.names}
-    outside = [line for line in lines if line not in inner]
-    shown = tuple(n for n in own if any(n in line.reads for line in outside))
+    own, inside = {n for line in inner for n in line.names}, set(map(id, inner))
+    outside = [line for line in lines if id(line) not in inside]
+    shown = own.intersection(n for line in outside for n in line.reads)
     made = set(shown)
     for line in outside:
         if made.intersection(line.reads):
