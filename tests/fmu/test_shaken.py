@@ -33,6 +33,7 @@ def test_a_parked_vehicle_that_is_shaken_stays_within_a_millimetre_in_a_minute(n
     assert drift(shaken(name)) < 1e-3
 
 
+@pytest.mark.slow(but="6.0-5.0")
 @pytest.mark.parametrize(("degrees", "frequency"), [(6.0, 5.0), (3.0, 10.0), (8.0, 0.5)])
 def test_steering_at_rest_walks_nothing_whatever_steering_rate_is_given(degrees: float, frequency: float) -> None:
     """6 degrees of the road wheels at 5 Hz on 40 %: 13.7 mm without a rate and 3.4 mm with that of the tick's start,
