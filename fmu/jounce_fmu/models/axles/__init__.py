@@ -182,7 +182,7 @@ def _of_law(name: str) -> tuple[dict[str, Any], ...]:
 def kept(group: str, name: str, emit: Callable[[], object]) -> Any:
     """What ``emit`` gives, from a file in the cache that this release has written before.
 
-    It takes up to half a minute; processes that want the same wait for the first.
+    It takes some seconds; processes that want the same wait for the first.
     """
     kept = cache_folder() / group / f"{name}-{_emitter()}"
     path = kept / "emitted.json"
