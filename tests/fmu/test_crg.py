@@ -118,6 +118,7 @@ def test_lines_and_heights_follow_from_the_channels(tmp_path: Path) -> None:
     ({"opts": "BORDER_OFFSET_V = 0.1\n"}, "border_offset_v = 0.1 is not read; expected 0"),
     ({"changed": lambda t: t[:-4] + "\n"}, "line 106: row 41, long section at v = 1.500: '.*' is no number of 10"),
     ({"changed": lambda t: t[:-11] + " " * 10 + "\n"}, "row 41, long section at v = 1.500: ' +' is no number"),
+    ({"changed": lambda t: t[:-11] + "       1_0\n"}, "row 41, long section at v = 1.500: ' +1_0' is no number"),
     ({"changed": lambda t: t.replace("#:LRFI", "#:KRBI")}, "no reference_line_end_u: expected it, as the data are bin"),
 ])  # fmt: skip
 def test_what_would_be_read_wrong_is_refused_with_its_line_or_key(
@@ -125,6 +126,18 @@ def test_what_would_be_read_wrong_is_refused_with_its_line_or_key(
 ) -> None:
     with pytest.raises(TerrainError, match=rf"made\.crg.*{words}"):
         read(made(tmp_path, **how))
+
+
+def test_one_field_of_another_form_changes_none_of_the_others(tmp_path: Path) -> None:
+    """All fields are converted at once, or one by one where there is such a field: here the first heading, not used."""
+
+    def fortran(text: str) -> str:
+        head, dollars, data = text.rpartition("$$$$")
+        line, end, rest = data.partition("\n")
+        return head + dollars + line + end + "0.0000D+00" + rest[10:]
+
+    plain, other = read_crg(made(tmp_path, heights=HOLES)), read_crg(made(tmp_path, heights=HOLES, changed=fortran))
+    assert np.array_equal(plain.heights, other.heights) and np.array_equal(plain.line, other.line)
 
 
 def test_a_road_left_as_written_has_neither_modifiers_nor_offsets(tmp_path: Path) -> None:

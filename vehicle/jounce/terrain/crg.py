@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -164,10 +165,13 @@ def _rows(data: bytes, h: Header, path: Path) -> Array:
     each, whole = -(-n * width // _LINE), _LINE // width  # lines of a row, and numbers of a line
     if len(lines) % each:
         raise TerrainError(f"{path}: {len(lines)} lines of data, {each} to a row: the last row is cut")
+    fields = [min(whole, n - i * whole) for i in range(each)]
+    with suppress(ValueError):
+        return _at_once([line for _, line in lines], fields, width)
     found = np.empty((len(lines) // each, n))
     for i, (number, line) in enumerate(lines):
         first = i % each * whole
-        for k in range(min(whole, n - first)):
+        for k in range(fields[i % each]):
             piece = line[k * width : (k + 1) * width]
             try:
                 found[i // each, first + k] = _value(piece, width)
@@ -177,9 +181,21 @@ def _rows(data: bytes, h: Header, path: Path) -> Array:
     return found
 
 
+def _at_once(lines: list[bytes], fields: list[int], width: int) -> Array:
+    """All fields in one step; ``fields``: how many in each line of a row. Raises ValueError where one is no number."""
+    wanted = [count * width for count in fields] * (len(lines) // len(fields))
+    if any(len(line) < size or b"_" in line for line, size in zip(lines, wanted, strict=True)):
+        raise ValueError
+    pieces = np.frombuffer(b"".join(line[:size] for line, size in zip(lines, wanted, strict=True)), f"S{width}")
+    marked = np.char.find(pieces, b"*") >= 0
+    found: Array = np.where(marked, b"0", pieces).astype(float)
+    found[marked] = [_value(piece, width) for piece in pieces[marked].tolist()]
+    return found.reshape(-1, sum(fields))
+
+
 def _value(piece: bytes, width: int) -> float:
     """A field of a line. Raises ValueError, as for one that is cut."""
-    if len(piece) < width:
+    if len(piece) < width or b"_" in piece:  # Python takes 1_0 for 10
         raise ValueError
     text = piece.strip().lower()
     if text == b"**unused**":
