@@ -148,19 +148,24 @@ int jn_terrain_kind(const jn_terrain *t) { return (int)t->h[H_KIND]; }
 
 int jn_terrain_has_friction(const jn_terrain *t) { return t->friction || t->areas; }
 
+/* The ground at a place. Without `bends` second derivatives are not to be used. */
+static void query(const jn_terrain *t, double x, double y, int bends, jn_ground *g);
+
 #include "jn_terrain_obstacles.inc"
 #include "jn_terrain_lanes.inc"
 #include "jn_terrain_grid.inc"
 #include "jn_terrain_road.inc"
 
-void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g) {
+static void query(const jn_terrain *t, double x, double y, int bends, jn_ground *g) {
     int k;
-    g->off = 0;
-    if (t->h[H_KIND] == JN_ROAD) query_road(t, x, y, g);
+    memset(g, 0, sizeof *g);
+    if (t->h[H_KIND] == JN_ROAD) query_road(t, x, y, bends, g);
     else query_grid(t, x, y, g);
     for (k = 0; k < t->obstacles; k++) add_obstacle(t->obstacle + k * O_N, x, y, g);
     g->friction = friction_there_1(t, x, y, g->friction);
 }
+
+void jn_terrain_query(const jn_terrain *t, double x, double y, jn_ground *g) { query(t, x, y, 1, g); }
 
 void jn_terrain_under_1(const jn_terrain *t, const double *x, const double *y, double *rows) { places_1(t, x, y, rows); }
 
