@@ -119,7 +119,7 @@ class _Path:
     def onto_centre(self, clutch: SX, pawl: SX) -> tuple[SX, SX]:
         """(torque on the centre differential, what the gears lose) for those of gear clutch and pawl [N.m]."""
         gear = self.g["ratio"] * clutch
-        lost = (1 - self.n["efficiency"]) * ca.fabs(gear) * loss_sign(self.output)
+        lost = (1 - self.n["efficiency"]) * ca.fabs(gear) * loss_sign(self.output, self.n["loss_slope"])
         return self.g["transfer"] * (gear - lost - pawl), lost
 
     def onto_axles(self, torque: SX, rubs: Callable[[Split, SX], SX]) -> list[SX]:

@@ -30,7 +30,7 @@ from jounce.powertrain.electric_layouts import GIVEN, MOTORS, REPORT
 from jounce.powertrain.electric_layouts import STATES as RECORDS
 from jounce.powertrain.elements import CAPACITY_LAG, biased, friction, loss_sign
 from jounce.powertrain.layouts import NUMBERS
-from jounce.powertrain.numbers import DAMPING, OF_DIFFERENTIALS, RATE_LIMIT, of_brakes
+from jounce.powertrain.numbers import DAMPING, OF_DIFFERENTIALS, RATE_LIMIT, loss_slope, of_brakes
 from jounce.powertrain.train import TWO
 
 __all__ = ["ALL_NUMBERS", "STATES", "numbers", "shafts_function", "whole_function"]
@@ -73,7 +73,7 @@ def driveline(x: Numbers, h: SX, g: Numbers, n: Numbers) -> tuple[SX, SX, SX]:
             wanted = limit * (gives * open_ * g["direction"] * g["throttle"] - slows * against)
             name = f"motor.{axle}_{side}.torque"
             torque = clipped(x[name], -limit, limit)
-            rubbed = (1 - n["efficiency"]) * ca.fabs(torque) * loss_sign(speed)
+            rubbed = (1 - n["efficiency"]) * ca.fabs(torque) * loss_sign(speed, n[f"{axle}_loss_slope"])
             power = torque * speed
             electric = ca.fmax(power, 0.0) / n["electric_efficiency"] + ca.fmin(power, 0.0) * n["electric_efficiency"]
             drawn += electric
@@ -120,12 +120,15 @@ def numbers(p: Numbers, both: SX) -> SX:
     }  # fmt: skip
     for axle, present in zip(AXLES, (SX(1), both), strict=True):
         ratio, each = p[f"differential.{axle}.ratio"], p[f"motor.{axle}.at"] - 1
+        rotor = p[f"motor.{axle}.inertia"] + p["driveline.carrier_inertia"] / ratio**2
+        turned = (1 - each) * rotor + (2 - each) * half / ratio**2  # by a motor, with the wheels in the air
+        lost = (1 - p["driveline.efficiency"]) * p[f"motor.{axle}.max_torque"]
         known |= {
+            f"{axle}_loss_slope": loss_slope(lost, turned),
             f"{axle}_ratio": ratio, f"{axle}_bias": p[f"differential.{axle}.bias"],
             f"axle_stiffness_{axle}": stiffness, f"{axle}_each": each, f"{axle}_torque": p[f"motor.{axle}.max_torque"],
             f"{axle}_power": p[f"motor.{axle}.max_power"],
-            f"{axle}_inertia": present * (1 - each) * (p[f"motor.{axle}.inertia"]
-                                                       + p["driveline.carrier_inertia"] / ratio**2),
+            f"{axle}_inertia": present * (1 - each) * rotor,
         }  # fmt: skip
     return ALL_NUMBERS.join(**known)
 

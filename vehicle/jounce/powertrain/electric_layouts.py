@@ -34,12 +34,13 @@ MEMORY: Final = Layout(gear=1, selector=1, refused=1, pawl=1, decided=1, begun=1
 GIVEN: Final = Layout(throttle=1, brake_pedal=1, regeneration=1, front_lock=1, rear_lock=1, direction=1, pawl=1)
 
 #: Of the motors, behind `jounce.powertrain.layouts.NUMBERS`: torque [N.m] and power [W] of one, 1 where each wheel has
-#: its own; largest speed and the range below it in which torque fades [rad/s], lag [s], efficiency; shares of
-#: regeneration, and speed of the half shafts below which it fades [rad/s]; capacity [J] and charge at the start of the
-#: battery, power of everything else [W].
+#: its own, slope of the gears' losses at rest [s/rad]; largest speed and the range below it in which torque fades
+#: [rad/s], lag [s], efficiency; shares of regeneration, and speed of the half shafts below which it fades [rad/s];
+#: capacity [J] and charge at the start of the battery, power of everything else [W].
 MOTORS: Final = Layout(
-    front_torque=1, front_power=1, front_each=1, rear_torque=1, rear_power=1, rear_each=1, limit=1, droop=1, lag=1,
-    electric_efficiency=1, released=1, pedal=1, fade=1, capacity=1, charge=1, load=1,
+    front_torque=1, front_power=1, front_each=1, front_loss_slope=1, rear_torque=1, rear_power=1, rear_each=1,
+    rear_loss_slope=1, limit=1, droop=1, lag=1, electric_efficiency=1, released=1, pedal=1, fade=1,
+    capacity=1, charge=1, load=1,
 )  # fmt: skip
 
 #: What the outputs take: speed of the rotors (the mean of an axle's) and torque of the motors of front and rear, power

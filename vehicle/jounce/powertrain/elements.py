@@ -9,7 +9,7 @@ import casadi as ca
 from jounce.contact.bristle import BREAKAWAY, NEAR, bristle
 from jounce.math.algebra import SX, clipped
 
-__all__ = ["CAPACITY_LAG", "Friction", "biased", "friction", "loss_sign"]
+__all__ = ["CAPACITY_LAG", "LOSS_SPEED", "Friction", "biased", "friction", "loss_sign"]
 
 CAPACITY_LAG = 0.03
 """Lag of the clutches' and the pawl's capacity [s]."""
@@ -53,6 +53,6 @@ def biased(torque: SX, ratio: SX, locked: SX, rest: SX, lock: SX) -> SX:
     return rest + clipped(locked, 0.0, 1.0) * lock + by_torque
 
 
-def loss_sign(speed: SX) -> SX:
-    """Sign of the torque that gears lose at a speed [rad/s], less where it is small."""
-    return clipped(speed / LOSS_SPEED, -1.0, 1.0)
+def loss_sign(speed: SX, slope: float | SX = 1 / LOSS_SPEED) -> SX:
+    """Sign of the torque that gears lose at a speed [rad/s], less where it is small; ``slope``: there [s/rad]."""
+    return clipped(speed * slope, -1.0, 1.0)

@@ -80,7 +80,7 @@ NUMBERS: Final = Layout(
     hub=1, sense=1, front_ratio=1, rear_ratio=1, share=1, both=1, clutch_stiffness=1, clutch_capacity=1,
     lock_stiffness=1, lock_capacity=1, axle_stiffness_front=1, axle_stiffness_rear=1, centre_stiffness=1,
     axle_friction=1, centre_friction=1, axle_lock=1, centre_lock=1, front_bias=1, rear_bias=1, centre_bias=1,
-    pawl_stiffness=1, pawl_capacity=1, efficiency=1, damping=1, differential_damping=1, rate_limit=1,
+    pawl_stiffness=1, pawl_capacity=1, efficiency=1, loss_slope=1, damping=1, differential_damping=1, rate_limit=1,
     engine_inertia=1, turbine_inertia=1, engine_lag=1, idle_speed=1, idle_gain=1, idle_torque=1, limit_speed=1,
     limit_droop=1, stall_speed=1, start_torque=1, accessories=1, fuel=1,
     release_rate=1, engage_rate=1, output_inertia=1, front_inertia=1, rear_inertia=1, carrier_inertia=1,

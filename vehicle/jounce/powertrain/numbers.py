@@ -14,10 +14,11 @@ from collections.abc import Mapping
 import casadi as ca
 
 from jounce.math.algebra import SX
+from jounce.powertrain.elements import LOSS_SPEED
 from jounce.powertrain.layouts import numbers_of
 from jounce.powertrain.train import TWO, Split, Train
 
-__all__ = ["DAMPING", "OF_DIFFERENTIALS", "RATE_LIMIT", "numbers", "of_brakes"]
+__all__ = ["DAMPING", "OF_DIFFERENTIALS", "RATE_LIMIT", "loss_slope", "numbers", "of_brakes"]
 
 DAMPING = 0.5
 """Damping ratio of a wind-up at that frequency."""
@@ -25,6 +26,10 @@ OF_DIFFERENTIALS = 1 / 3
 """Frequency of the wind-ups between a differential's outputs, over that of the others."""
 RATE_LIMIT = 300.0
 """Half the largest eigenvalue of a wind-up in steady slip [1/s]: what a step of 1 ms resolves."""
+LOSS_RATE = 2000.0
+"""Largest eigenvalue of what the gears lose, which brakes the output shaft as it begins to turn [1/s]."""
+POINTS = 24
+"""Of the engine's map of full load."""
 
 
 def numbers(p: Mapping[str, SX], both: SX, train: Train = TWO) -> SX:
@@ -57,6 +62,12 @@ def numbers(p: Mapping[str, SX], both: SX, train: Train = TWO) -> SX:
         share = shares[of.share]
         return 1 / (share**2 / inertia(of.near) + (1 - share) ** 2 / inertia(of.far))
 
+    # the gears lose a share of what the engine gives at the stall; that must not be too steep for wheels in the air
+    full = p["engine.full_load.torque.0"]
+    for k in range(1, POINTS):
+        full = ca.fmax(full, p[f"engine.full_load.torque.{k}"])
+    stalled = ca.fmin(ca.fmax(full, 0) * p["converter.torque_ratio.0"], p["gearbox.clutch"])
+    lost = (1 - p["driveline.efficiency"]) * steepest * stalled
     feed = p["engine.accessories"] + p["engine.idle_friction"]
     own = {f"{axle}_ratio": ratio for axle, ratio in zip(train.axles, ratios, strict=True)} | shares
     own |= {f"{axle}_bias": p[f"differential.{axle}.bias"] for axle in train.axles}
@@ -74,7 +85,8 @@ def numbers(p: Mapping[str, SX], both: SX, train: Train = TWO) -> SX:
         axle_friction=p["differential.axle_friction"], centre_friction=p["differential.centre_friction"],
         axle_lock=p["differential.axle_lock"], centre_lock=p["differential.centre_lock"],
         centre_bias=p["differential.centre_bias"], pawl_stiffness=square * behind, pawl_capacity=p["gearbox.pawl"],
-        efficiency=p["driveline.efficiency"], damping=2 * DAMPING / frequency,
+        efficiency=p["driveline.efficiency"],
+        loss_slope=loss_slope(lost, behind), damping=2 * DAMPING / frequency,
         differential_damping=2 * DAMPING / (OF_DIFFERENTIALS * frequency), rate_limit=RATE_LIMIT,
         engine_inertia=engine, turbine_inertia=turbine, engine_lag=p["engine.lag"], idle_speed=p["engine.idle_speed"],
         idle_gain=p["engine.idle_gain"], idle_torque=feed, limit_speed=p["engine.limit_speed"],
@@ -85,6 +97,11 @@ def numbers(p: Mapping[str, SX], both: SX, train: Train = TWO) -> SX:
         output_inertia=p["driveline.output_inertia"], front_inertia=p["driveline.front_inertia"],
         carrier_inertia=p["driveline.carrier_inertia"], **of_brakes(p),
     )  # fmt: skip
+
+
+def loss_slope(torque: SX, inertia: SX) -> SX:
+    """Slope of `elements.loss_sign` [s/rad] for the largest torque that gears lose and the least inertia it meets."""
+    return ca.fmin(1 / LOSS_SPEED, LOSS_RATE * inertia / ca.fmax(torque, 1e-9))
 
 
 def of_brakes(p: Mapping[str, SX]) -> dict[str, SX]:
