@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from drives import factory, run
 
-from jounce.data import DataError, load_vehicle
+from jounce.data import DataError, load_vehicle, vehicle_file
 from jounce.models.double_wishbone.arrange import arranged
 from jounce_fmu.importer.host import FmuError
 from jounce_fmu.models import data_sets, find
@@ -37,6 +39,61 @@ def write(folder: Path, text: str) -> Path:
     return folder
 
 
+def entry(value: str, unit: str) -> str:
+    """An entry as people write one, without bounds."""
+    return f'{{ value = {value}, unit = "{unit}", source = "s", description = "d" }}'
+
+
+#: Example, file, what is replaced in it (a pattern at the start of a line), by what, and the message.
+FILES = [
+    ("hmmwv_pedals", "engine.toml", "inertia = .*", "", r"lacks the entry 'engine\.inertia'.*are in engine\.toml"),
+    ("hmmwv_pedals", "engine.toml", "inertia = .*", "inertia = " + entry("-1.1", "kg.m2"),
+     r"engine\.toml: engine\.inertia = -1\.1: expected a number from 0\.01"),
+    ("hmmwv_pedals", "engine.toml", "turbine_inertia = .*", "turbine_inertia = " + entry("0.0", "kg.m2"),
+     r"engine\.toml: converter\.turbine_inertia = 0\.0: expected a number from 0\.01"),
+    ("hmmwv_pedals", "engine.toml", "coefficient.1 = .*", "coefficient.1 = " + entry("0.5", "N.m.s2/rad2"),
+     r"engine\.toml: converter\.coefficient\.1 = 0\.5: expected a number from 0\.000625 to 0\.0625"),
+    ("hmmwv_pedals", "driveline.toml", "efficiency = .*",
+     "efficiency = " + entry("1.2", "1").replace(" }", ", maximum = 2.0 }"),
+     r"driveline\.toml: driveline\.efficiency = 1\.2: expected a number from 0\.1 to 1"),
+    ("hmmwv_pedals", "engine.toml", "up.1 = .*", "up.1 = " + entry("[150.0, 200.0, 250.0]", "rad/s"),
+     r"engine\.toml: gearbox\.up\.1 has 3 numbers; expected a list of 5"),
+    ("hmmwv_pedals", "engine.toml", "up.1 = .*", "up.1 = " + entry("[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]", "rad/s"),
+     r"engine\.toml: gearbox\.up\.1 has 6 numbers; expected a list of 5"),
+    ("hmmwv_pedals", "engine.toml", "inertia = .*", "inertia = " + entry("[1.0, 2.0]", "kg.m2"),
+     r"engine\.toml: engine\.inertia has 2 numbers; expected one"),
+    ("hmmwv_pedals", "driveline.toml", "\\[hub\\]", "[motor]\nlag = " + entry("0.02", "s") + "\n[hub]",
+     r"'motor\.lag' in driveline\.toml is of electric motors, and 'engine\..*' in engine\.toml of an engine"),
+    ("hmmwv_pedals", "brakes_and_steering.toml", "mode = .*",
+     "mode = " + entry('"ANGLE"', "1").replace(" }", ', items = ["TORQUE", "ANGLE"] }'),
+     r"steering\.mode: items = TORQUE, ANGLE: expected ANGLE, TORQUE"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("example", "file", "was", "by", "text"), FILES)
+def test_files_that_are_wrong_are_refused_with_file_entry_value_and_what_is_allowed(
+    example: str, file: str, was: str, by: str, text: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "own"
+    shutil.copytree(vehicle_file(example).parent, folder)
+    changed, count = re.subn(f"^{was}$", lambda _: by, (folder / file).read_text(), count=1, flags=re.MULTILINE)
+    assert count == 1
+    (folder / file).write_text(changed)
+    with pytest.raises(DataError, match=text):
+        arranged(load_vehicle(folder))
+
+
+def test_a_file_without_bounds_and_choices_has_those_of_the_example(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    shutil.copytree(vehicle_file("hmmwv_pedals").parent, folder)
+    engine, brakes = folder / "engine.toml", folder / "brakes_and_steering.toml"
+    engine.write_text(re.sub(r"(?m)^lag = .*$", "lag = " + entry("0.2", "s"), engine.read_text()))
+    brakes.write_text(re.sub(r"(?m)^mode = .*$", "mode = " + entry("2", "1"), brakes.read_text()))
+    found, wanted = (arranged(load_vehicle(v)).entries for v in (folder, "hmmwv_pedals"))
+    assert (found["engine.lag"].minimum, found["engine.lag"].value) == (wanted["engine.lag"].minimum, 0.2)
+    assert found["steering.mode"].items == ("ANGLE", "TORQUE")
+
+
 @pytest.mark.slow
 def test_on_tires_of_the_magic_formula_it_drives_as_on_its_own_but_for_the_tires() -> None:
     """Emitting and compiling takes a minute. Both hold the road at a third of their grip."""
@@ -51,8 +108,8 @@ def test_on_tires_of_the_magic_formula_it_drives_as_on_its_own_but_for_the_tires
 
 def test_a_powertrain_without_its_entries_is_refused(tmp_path: Path) -> None:
     (tmp_path / "half").mkdir()
-    entry = 'lag = {value = 0.1, unit = "s", source = "s", description = "d"}'
-    (tmp_path / "half" / "p.toml").write_text(f"[engine]\n{entry}\n")
+    lag = 'lag = {value = 0.1, unit = "s", source = "s", description = "d"}'
+    (tmp_path / "half" / "p.toml").write_text(f"[engine]\n{lag}\n")
     (tmp_path / "half" / "vehicle.toml").write_text('base = "hmmwv"\npowertrain = "p.toml"\n')
     with pytest.raises(DataError, match=r"lacks the entry 'engine\.full_load"):
         arranged(load_vehicle(tmp_path / "half"))

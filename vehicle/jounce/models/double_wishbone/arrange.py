@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
-from math import isclose
+from math import isclose, isfinite
 
 from jounce.axles import DEFAULT, Axle, AxleError
 from jounce.contact import tires
 from jounce.contact.tires.dual import ENDING
 from jounce.data import DataError, Entry, Vehicle, load_vehicle
-from jounce.entries import EntryError
+from jounce.entries import EntryError, checked
 from jounce.powertrain.kinds import AUTOMATIC, ELECTRIC, POWERTRAIN_OF_MORE, powertrain_kind
 from jounce.powertrain.train import Train, train_of
 from jounce.suspension.kinds import GRAPH, KINDS, Variant, find, suspension_of
@@ -85,16 +85,39 @@ def with_powertrain(vehicle: Vehicle) -> Vehicle:
 def _in_order(vehicle: Vehicle, wanted: Mapping[str, Entry]) -> Vehicle:
     check_entries(vehicle, wanted)
     check_sides(vehicle)
-    return replace(vehicle, entries={n: vehicle.entries[n] for n in wanted})
+    return replace(vehicle, entries={n: _within(vehicle, n, entry) for n, entry in wanted.items()})
+
+
+def _within(vehicle: Vehicle, name: str, wanted: Entry) -> Entry:
+    """The vehicle's entry with the bounds that its file leaves out from the one that is ``wanted``.
+
+    Those of a powertrain are held in any case, as its equations need them. Raises EntryError where the value is out of
+    them, or where its choices are others.
+    """
+    own = vehicle.entries[name]
+    of = f"vehicle {vehicle.name!r}: {_at(own)}"
+    if own.items and own.items != wanted.items:
+        raise EntryError(f"{of}{name}: items = {', '.join(own.items)}: expected {', '.join(wanted.items) or 'none'}")
+    low, high = own.minimum, own.maximum
+    if name in vehicle.powertrain or not isfinite(low):
+        low = max(low, wanted.minimum)
+    if name in vehicle.powertrain or not isfinite(high):
+        high = min(high, wanted.maximum)
+    try:
+        return checked(name, replace(own, items=wanted.items, minimum=low, maximum=high))
+    except DataError as error:
+        raise EntryError(f"{of}{error}") from None
 
 
 def check_entries(vehicle: Vehicle, wanted: Mapping[str, Entry]) -> None:
     """Raises EntryError for an entry that is missing, unknown or in another unit than it is ``wanted``."""
     own, of = vehicle.entries, f"vehicle {vehicle.name!r}"
     missing, unknown = [n for n in wanted if n not in own], [n for n in own if n not in wanted]
+    if text := next((_of_list(own, n, wanted) for n in (*missing, *unknown)[:1]), ""):
+        raise EntryError(f"{of}: {text}")
     if missing:
         near = get_close_matches(missing[0], unknown, n=1)
-        hint = f"; unknown is {near[0]!r}{_in(own[near[0]])}" if near else ""
+        hint = f"; unknown is {near[0]!r}{_in(own[near[0]])}" if near else _beside(own, missing[0])
         raise EntryError(f"{of} lacks the entry {missing[0]!r}{_and_more(missing)}{hint}")
     if unknown:
         near = get_close_matches(unknown[0], wanted, n=1)
@@ -103,6 +126,31 @@ def check_entries(vehicle: Vehicle, wanted: Mapping[str, Entry]) -> None:
     for n, entry in wanted.items():
         if own[n].unit != entry.unit:
             raise EntryError(f"{of}: {_at(own[n])}{n} is in {own[n].unit}; expected {entry.unit}")
+
+
+def _of_list(own: Mapping[str, Entry], name: str, wanted: Mapping[str, Entry]) -> str:
+    """What to say of a missing or unknown entry where a list has not as many numbers as it must; else empty."""
+
+    def numbers(of: Mapping[str, Entry], whole: str) -> list[str]:
+        found = [n for n in of if n.startswith(f"{whole}.") and n.removeprefix(f"{whole}.").isdigit()]
+        return found or [n for n in (whole,) if n in of]
+
+    whole, _, number = name.rpartition(".")
+    whole = whole if number.isdigit() else name
+    has, needs = numbers(own, whole), numbers(wanted, whole)
+    if not has or not needs or len(has) == len(needs):
+        return ""
+    if number.isdigit() and int(number) < min(len(has), len(needs)) > 1:  # one out of its middle
+        return ""
+    return (f"{_at(own[has[0]])}{whole} has {len(has)} number{'s' if len(has) > 1 else ''}; expected "
+            f"{f'a list of {len(needs)}' if len(needs) > 1 else 'one'}")  # fmt: skip
+
+
+def _beside(own: Mapping[str, Entry], missing: str) -> str:
+    """In which file the others of its table are."""
+    table = f"{missing.partition('.')[0]}."
+    files = sorted({entry.file for n, entry in own.items() if n.startswith(table) and entry.file})
+    return f"; others of [{table[:-1]}] are in {files[0]}" if len(files) == 1 else ""
 
 
 def _and_more(names: Sequence[str]) -> str:
@@ -242,6 +290,11 @@ def _train(vehicle: Vehicle, axles: Sequence[Axle]) -> Train:
 def _powertrain(vehicle: Vehicle, train: Train) -> dict[str, Entry]:
     """The entries of a powertrain in their order: those of an axle's differential for each axle. Raises DataError."""
     kind = powertrain_kind(vehicle.powertrain) or AUTOMATIC
+    if kind is ELECTRIC and (mixed := [n for n in vehicle.powertrain if n.startswith(("engine.", "converter."))]):
+        motor = next(n for n in vehicle.powertrain if n.startswith("motor."))
+        entries = vehicle.entries
+        raise EntryError(f"vehicle {vehicle.name!r}: entry {motor!r}{_in(entries[motor])} is of electric motors, and "
+                         f"{mixed[0]!r}{_in(entries[mixed[0]])} of an engine; expected one of both")  # fmt: skip
     if train.two:
         return of_example(kind.example)
     if kind is ELECTRIC:
