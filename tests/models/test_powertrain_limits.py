@@ -21,6 +21,8 @@ STEEP = [
     ({"engine.closed_throttle.torque.1": -5e5}, "engine.closed_throttle.torque.1", "at least"),
 ]
 
+TORQUE = {"steering.mode": 2.0}
+
 
 def refusal(changed: dict[str, float], vehicle: str = "hmmwv_pedals") -> str:
     with factory(vehicle).instance("x") as fmu, pytest.raises(FmuError) as found:
@@ -43,6 +45,25 @@ def test_what_is_too_steep_for_rk4_is_refused_and_the_limit_that_is_told_is_take
         fmu.setup(changed | {"tick": float(tick.group(1)) * 1e-6})
     with factory().instance("x") as fmu:
         fmu.setup(changed | {"integrator": 2})
+
+
+@pytest.mark.parametrize("changed", [
+    {"steering.stop_stiffness": 2e6}, {"steering.stop_damping": 400.0}, {"steering.damping": 300.0},
+    {"steering.stop_stiffness": 3e5, "steering.inertia": 0.001},
+])  # fmt: skip
+def test_a_steering_wheel_that_is_too_stiff_for_its_inertia_is_refused_where_a_torque_turns_it(
+    changed: dict[str, float]
+) -> None:
+    name, _ = next(iter(changed.items()))
+    found = re.search(rf"{re.escape(name)} = \S+: too stiff for RK4.* at most (\d+)", refusal(changed | TORQUE))
+    assert found is not None
+    plan: Plan = [(0.0, {"throttle": 0.2, "steering_wheel_torque": 60.0})]
+    own = changed | TORQUE | {name: float(found.group(1)), "init.speed": 8.0}
+    angle = run(plan, 2.5, own)["steering.wheel_angle"]
+    assert angle[-1] > 1.5
+    assert np.abs(np.diff(angle[-20:], 2)).max() < 1e-5  # it rests at its stop, or creeps
+    with factory().instance("x") as fmu:
+        fmu.setup(changed)  # steered by angle it is not asked
 
 
 @pytest.mark.parametrize("name", ["engine.inertia", "converter.turbine_inertia"])

@@ -305,6 +305,14 @@ int jn_evaluate(double tau, double arm_acceleration, const double *x, const doub
     return evaluate_1(arm, x, u, d, 1, e, f);
 }
 
+#if JN_POWERTRAIN
+int jn_turn_wheel(const double *x, const double *u, const double *d, jn_evaluation *e, jn_fault *f) {
+    double arm[3];
+    arm_of_column(x, d, arm);
+    return evaluate_1(arm, x, u, d, BY_TORQUE, e, f);
+}
+#endif
+
 void jn_wheel_start(const double *d, int c, const double *starting, double *grip, double *resting, double *rolling) {
     double numbers[JN_WHEEL_NUMBER_prepared];
     int k;

@@ -251,6 +251,11 @@ typedef struct {
 int jn_evaluate(double tau, double arm_acceleration, const double *x, const double *u, const double *d,
                 jn_evaluation *e, jn_fault *f);
 
+#if JN_POWERTRAIN
+/* The same where a torque turns the steering wheel, with the rates of the column. */
+int jn_turn_wheel(const double *x, const double *u, const double *d, jn_evaluation *e, jn_fault *f);
+#endif
+
 /* For a contact as in `starting` (JN_STARTING_...): the force that wheel c holds at rest [N], and the inner states of the
  * wheel at rest and rolling. */
 void jn_wheel_start(const double *d, int c, const double *starting, double *grip, double *resting, double *rolling);

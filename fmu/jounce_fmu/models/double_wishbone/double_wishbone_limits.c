@@ -14,6 +14,7 @@
 #define CLEAR 0.1         /* least discriminant over that of the design position */
 #define PROBE 1e3         /* force of a probe [N] */
 #define NUDGE 1e-4        /* step of a difference quotient [rad] */
+#define AT_LOCK 1.5       /* reserve of the column's springs: at the stops linkage and tires are others than here */
 #define STABLE 2.5        /* largest |eigenvalue| times tick: RK4 holds 2.78 on the real axis and 2.83 on the imaginary
                              one (Hairer, Wanner, Solving Ordinary Differential Equations II, IV.2, fig. 2.1) */
 
@@ -253,6 +254,31 @@ static int refuse_tire(probe *s, jn_fault *f) {
     return 0;
 }
 
+/* What acts on a steering wheel that is turned by torque, with the linkage behind it and without assist. */
+static int refuse_column(probe *s, jn_fault *f) {
+#if JN_POWERTRAIN
+    const double *p = s->p;
+    double rate[2], mobility;
+    int k;
+    if (s->d[D_BY_TORQUE] == 0.0) return 0;
+    s->d[D_COLUMN + JN_COLUMN_NUMBER_assist_most] = 0.0;
+    for (k = 0; k < 2; k++) {
+        s->u[JN_U_steering_wheel_torque] = k;
+        if (jn_turn_wheel(s->x, s->u, s->d, &s->e, f)) return 1;
+        rate[k] = s->e.column[JN_COLUMN_steering_wheel_rate];
+    }
+    s->u[JN_U_steering_wheel_torque] = 0.0;
+    mobility = rate[1] - rate[0];
+    return stiff(s, JN_P_steering_stop_stiffness, AT_LOCK, mobility, 2, f) ||
+           stiff(s, JN_P_steering_stop_damping, 1.0, mobility, 1, f) ||
+           stiff(s, JN_P_steering_damping, 1.0, mobility, 1, f) ||
+           stiff(s, JN_P_steering_friction, AT_LOCK / p[JN_P_steering_friction_angle], mobility, 2, f);
+#else
+    (void)s, (void)f;
+    return 0;
+#endif
+}
+
 int jn_refuse_stiff(const double *p, const double *d, jn_fault *f) {
     double most = 0.0;
     probe s;
@@ -260,7 +286,7 @@ int jn_refuse_stiff(const double *p, const double *d, jn_fault *f) {
     begin(&s, p, d);
     for (a = 0; a < JN_AXLES; a++)
         if (refuse_axle(&s, jn_axles + a, f)) return 1;
-    if (refuse_tire(&s, f)) return 1;
+    if (refuse_tire(&s, f) || refuse_column(&s, f)) return 1;
     for (g = 0; g < N_POINTS; g++)
         for (a = 0; a < JN_AXLES; a++) { /* left side: the other is its mirror image */
             const int c = jn_axles[a].lane;
