@@ -166,12 +166,13 @@ def test_the_parameters_of_an_axle_bear_its_name_and_change_it_alone(by_axle: Fa
     assert stiffer["wheel_FL.deflection"] == pytest.approx(plain["wheel_FL.deflection"], rel=0.02)
 
 
-@pytest.mark.parametrize(("front", "rear"), [(0.4699, 0.4), (0.4, 0.4699), (0.47, 0.4599), (0.44, 0.52)])
-def test_it_starts_at_rest_on_tires_of_two_sizes(by_axle: Factory, front: float, rear: float) -> None:
+@pytest.mark.parametrize("radii", [(0.4699, 0.4), (0.4, 0.4699), (0.47, 0.4599), (0.44, 0.52)])
+def test_it_starts_at_rest_on_tires_of_two_sizes(by_axle: Factory, radii: tuple[float, float]) -> None:
     """The wheels of the smaller ones begin the search on the ground, too."""
+    front, rear = radii
     run = Run(by_axle, tire__front__unloaded_radius=front, tire__rear__unloaded_radius=rear)
     out = run.go(0)
-    forces = [out[f"wheel_{w}.tire_force.z"] for w in ("FL", "FR", "RL", "RR")]
+    forces = [out[f"wheel_{w}.tire_force.z"] for w in WHEELS]
     assert min(forces) > 3000.0
     later = run.go(200)
     assert abs(later["ref_frame.pos.z"] - out["ref_frame.pos.z"]) < 1e-6

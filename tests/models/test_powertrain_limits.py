@@ -83,6 +83,7 @@ def test_the_lightest_shaft_that_is_taken_drives_as_at_a_shorter_tick(name: str)
     [
         ({"engine.full_load.speed.3": 10.0}, r"speed\.3 = 10.*at least engine\.full_load\.speed\.2 = 146\.6"),
         ({"engine.full_load.torque.8": -300.0}, r"torque\.8 = -300.*expected engine\.full_load\.torque\.7 = 0.*jump"),
+        ({"engine.idle_speed": 400.0}, r"engine\.idle_speed = 400: expected less than engine\.limit_speed = "),
         ({"gearbox.ratio.2": 3.0}, r"ratio\.2 = 3.*gearbox\.ratio\.1 = 2\.48"),
         ({"gearbox.gears": 5.0}, r"ratio\.5 = 0\.75.*gearbox\.ratio\.4 = 0\.75 \(gearbox\.gears = 5\)"),
     ],
