@@ -31,7 +31,7 @@ from jounce.contact.bristle import BREAKAWAY, NEAR
 from jounce.math.algebra import SX, clipped, dot
 from jounce.math.layout import Layout
 from jounce.powertrain.elements import CAPACITY_LAG, Friction, biased, friction, loss_sign
-from jounce.powertrain.layouts import REPORT, given_of, numbers_of, states_of
+from jounce.powertrain.layouts import FIRING, REPORT, given_of, numbers_of, states_of
 from jounce.powertrain.train import TWO, Split, Train
 
 __all__ = ["HELD", "HOLDS", "LANES", "STATES", "part_functions", "shafts_function", "sides", "whole_function"]
@@ -43,8 +43,6 @@ def states(train: Train) -> Layout:
 
 
 STATES = states(TWO)
-FIRING = 10.0
-"""Range of speed above that of the stall in which the engine comes to its torque [rad/s]."""
 YIELDS = 0.5
 """Fraction of its capacity below which a clutch or the pawl does not yield: RK4 at 1 ms resolves the range above it."""
 

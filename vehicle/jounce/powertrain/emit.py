@@ -24,6 +24,7 @@ from jounce.powertrain.layouts import (
     ARM_PORT,
     COLUMN_NUMBERS,
     CONVERTER_STEPS,
+    FIRING,
     FLOORED,
     MEMORY,
     PORT,
@@ -92,7 +93,7 @@ def of_train(train: Train) -> tuple[dict[str, list[str]], dict[str, str]]:
         "automatic/generated/driveline_layout.h": _header({
             "DRIVELINE": driveline.states(train), "GIVEN": given_of(train), "GEARBOX": MEMORY,
             "DRIVELINE_REPORT": REPORT,
-        }, CONVERTER_STEPS=CONVERTER_STEPS) + f"#define JN_FLOORED {FLOORED}\n"
+        }, CONVERTER_STEPS=CONVERTER_STEPS) + f"#define JN_FIRING {FIRING}\n#define JN_FLOORED {FLOORED}\n"
         f"#define JN_LOCKS {pairs} /* and the inputs that turn them */\n",
         "automatic/generated/driveline_scalar.inc": emit_file([*power, driveline.shafts_function(train), of_vehicle],
                                                                GENERATOR),

@@ -10,14 +10,17 @@ from jounce.math.layout import Layout
 from jounce.powertrain.train import TWO, Train
 from jounce.signals import State
 
-__all__ = ["ARM_PORT", "BEYOND", "COLUMN_NUMBERS", "COLUMN_STATES", "CONVERTER_STEPS", "FLOORED", "GIVEN", "MEMORY",
-           "NUMBERS", "PORT", "REPORT", "SHAFT", "STATES", "given_of", "numbers_of", "states_of"]  # fmt: skip
+__all__ = ["ARM_PORT", "BEYOND", "COLUMN_NUMBERS", "COLUMN_STATES", "CONVERTER_STEPS", "FIRING", "FLOORED", "GIVEN",
+           "MEMORY", "NUMBERS", "PORT", "REPORT", "SHAFT", "STATES", "given_of", "numbers_of", "states_of"]  # fmt: skip
 
 BEYOND: Final = 0.01
 """How far the inputs of pedals and switches may be beyond their range: for difference quotients at its ends."""
 
 CONVERTER_STEPS: Final = 100
 """Of the converter's table in use, uniform over speed ratios from 0 to 1, where the pump has no torque."""
+
+FIRING: Final = 10.0
+"""Range of speed above that of the stall in which the engine comes to its torque [rad/s]."""
 
 FLOORED: Final = 0.95
 """Throttle that asks for haste: the lock-up clutch opens and the gearbox kicks down [1]."""

@@ -17,6 +17,10 @@
 #include "powertrain_layout.h"
 #endif
 
+/* Largest |eigenvalue| times tick that is taken: RK4 holds 2.78 on the real axis and 2.83 on the imaginary one (Hairer,
+ * Wanner, Solving Ordinary Differential Equations II, IV.2, fig. 2.1). */
+#define JN_STABLE 2.5
+
 /* What is seldom called, the tangents and one lane at a time, is not optimized where JN_SOON is defined. */
 #if defined(JN_SOON) && defined(__GNUC__) && !defined(__clang__)
 #define JN_SELDOM _Pragma("GCC push_options") _Pragma("GCC optimize(\"O0\")")

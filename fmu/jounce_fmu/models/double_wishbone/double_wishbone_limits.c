@@ -15,8 +15,6 @@
 #define PROBE 1e3         /* force of a probe [N] */
 #define NUDGE 1e-4        /* step of a difference quotient [rad] */
 #define AT_LOCK 1.5       /* reserve of the column's springs: at the stops linkage and tires are others than here */
-#define STABLE 2.5        /* largest |eigenvalue| times tick: RK4 holds 2.78 on the real axis and 2.83 on the imaginary
-                             one (Hairer, Wanner, Solving Ordinary Differential Equations II, IV.2, fig. 2.1) */
 
 typedef struct {
     const double *p;
@@ -209,7 +207,7 @@ static int body_mobility(probe *s, const double *point, double *mobility, jn_fau
 /* Refuses p[k] if its `share` of stiffness (order 2) or damping (order 1) acts on a mass that is too small for the tick.
  * `times` is the stiffness or damping per unit of p[k]. */
 static int stiff(const probe *s, int k, double times, double mobility, int order, jn_fault *f) {
-    const double h = s->p[JN_P_tick], most = pow(STABLE / h, order) / (mobility * times);
+    const double h = s->p[JN_P_tick], most = pow(JN_STABLE / h, order) / (mobility * times);
     if (!(mobility * times > 0.0) || fabs(s->p[k]) <= most) return 0;
     return jn_refuse(f, JN_ROW_P + k, s->p[k],
                      "too stiff for RK4 at a tick of %.0f us; expected at most %.0f, or a shorter tick, or integrator "

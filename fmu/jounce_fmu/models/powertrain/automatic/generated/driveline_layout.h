@@ -64,5 +64,6 @@ enum {
     JN_DRIVELINE_REPORT_N = 6,
     JN_CONVERTER_STEPS = 100
 };
+#define JN_FIRING 10.0
 #define JN_FLOORED 0.95
 #define JN_LOCKS {JN_GIVEN_front_lock, JN_U_front_diff_lock}, {JN_GIVEN_rear_lock, JN_U_rear_diff_lock}, {JN_GIVEN_centre_lock, JN_U_centre_diff_lock} /* and the inputs that turn them */
